@@ -1,0 +1,42 @@
+package agent
+
+import (
+	"context"
+
+	"github.com/kairosd/kairosd/planner"
+)
+
+// Tool is a callable function that plans and agents use.
+type Tool interface {
+	Spec() ToolSpec
+	// Call runs the tool. Args have been validated against the schema and are
+	// made of nil, bool, string, json.Number, []any and map[string]any. The
+	// result is any value that JSON can hold. An error may be or wrap a
+	// [*planner.Failure] to say whether retrying can help and whether anything
+	// happened.
+	Call(ctx context.Context, call ToolCall) (any, error)
+}
+
+// ToolSpec describes a tool to validators, models and people.
+type ToolSpec struct {
+	Name        string
+	Description string
+	// Schema is the JSON Schema of the arguments object.
+	Schema map[string]any
+	// Effect is what a call may do when its arguments are not known.
+	Effect planner.Effect
+	// EffectOf, if set, gives the effect of a call with these arguments.
+	EffectOf func(args any) planner.Effect
+}
+
+// ToolCall is one call of a tool.
+type ToolCall struct {
+	// Args is what the schema describes, usually a map[string]any.
+	Args any
+	// IdempotencyKey is the same in all attempts of one visit and item.
+	IdempotencyKey string
+	// Log adds a line to the attempt's log; never nil.
+	Log func(level, message string)
+	// Progress reports how far the call is; never nil.
+	Progress func(done, total int64, message string)
+}

@@ -1,0 +1,128 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// Store is what the engine needs of the database. Every method that writes
+// returns once the write is durable.
+type Store interface {
+	// PutVersion stores a plan version; known content gives the existing one
+	// and created false.
+	PutVersion(ctx context.Context, v kairos.NewVersion, actor kairos.Actor) (kairos.Plan, kairos.Version, bool, error)
+	// Plan finds a plan by id or key, archived ones included; CodeNotFound.
+	Plan(ctx context.Context, idOrKey string) (kairos.Plan, error)
+	// VersionByHash and VersionByNumber give one version with its source.
+	VersionByHash(ctx context.Context, hash string) (kairos.Version, error)
+	VersionByNumber(ctx context.Context, planID string, number int) (kairos.Version, error)
+
+	// CreateRun stores a run, its first journal rows and audit records. A run
+	// with the same Key or ID that exists already is returned with created false.
+	CreateRun(ctx context.Context, r kairos.NewRun) (run kairos.Run, created bool, err error)
+	Run(ctx context.Context, id string) (kairos.Run, error)
+	// Journal gives a run's rows with Seq > after, in order; hashes verified
+	// (CodeCorrupt names the row).
+	Journal(ctx context.Context, run string, after int64) ([]kairos.Entry, error)
+	// Unfinished lists runs that are not final, highest priority first, then
+	// oldest; Journal is not loaded.
+	Unfinished(ctx context.Context) ([]kairos.Run, error)
+	// ActiveByConcurrency lists active runs with that concurrency key, oldest first.
+	ActiveByConcurrency(ctx context.Context, key string) ([]kairos.Run, error)
+
+	// Commit stores a checkpoint and returns when it is durable.
+	Commit(ctx context.Context, c kairos.Checkpoint) error
+	// Enqueue hands over a checkpoint without waiting; done is called once,
+	// from the store's writer, when it is durable or rejected. Checkpoints of
+	// one run are committed in the order of their Enqueue or Commit calls; after
+	// a rejected one all later ones of that run that are already enqueued are
+	// rejected too (ruling 20).
+	Enqueue(c kairos.Checkpoint, done func(error))
+
+	Approval(ctx context.Context, id string) (kairos.Approval, error)
+	// Audit adds a record that belongs to no checkpoint (a refused verb).
+	Audit(ctx context.Context, r kairos.AuditRecord) error
+}
+
+// Handler runs nodes of one type.
+type Handler interface {
+	// Handle runs one attempt. A *planner.Failure in the error's chain says
+	// more about it. The context ends at the node's timeout, at cancel and at
+	// shutdown; context.Cause tells which.
+	Handle(ctx context.Context, call *Call) (Result, error)
+}
+
+// HandlerFunc is a Handler as a function.
+type HandlerFunc func(ctx context.Context, call *Call) (Result, error)
+
+// Handle calls f.
+func (f HandlerFunc) Handle(ctx context.Context, call *Call) (Result, error) { return f(ctx, call) }
+
+// Call is one attempt of one visit or item.
+type Call struct {
+	RunID   string
+	PlanKey string
+	Session string
+	Node    *planner.ProgramNode
+	Visit   int
+	Item    int // -1: none
+	Attempt int
+	// Input is the resolved input, secrets included, made of nil, bool,
+	// string, json.Number, []any and map[string]any. Handlers must not change it.
+	Input any
+	// Last is what the node sees as `last`.
+	Last any
+	// IdempotencyKey is the same in all attempts of this visit and item.
+	IdempotencyKey string
+	// Previous holds completed outputs in completion order, for handlers that
+	// build a context message (step plans).
+	Previous func() []PreviousResult
+	// Log adds a line to the attempt's log; level is debug, info, warn, error.
+	Log func(level, message string)
+	// Progress is sent live and kept as the attempt's last progress.
+	Progress func(done, total int64, message string)
+	// Substep runs fn at most once per (visit, item, n) across crashes: a
+	// recorded response is returned without calling fn.
+	Substep func(n int, kind string, digest string, effect planner.Effect, fn func() (any, kairos.Usage, error)) (any, error)
+}
+
+// PreviousResult is a completed node, for context messages.
+type PreviousResult struct {
+	Node, Task string
+	Status     kairos.NodeStatus
+	Output     any
+}
+
+// Result is what a handler returns when it succeeds.
+type Result struct {
+	Output any // any Go value that JSON can hold
+	Usage  kairos.Usage
+	Agent  string // who did it, for handoffs
+}
+
+// Registry resolves nodes to handlers and says what a node's run may do.
+type Registry interface {
+	// Handler finds the handler of a node, by node id first, then by type.
+	Handler(node *planner.ProgramNode) (Handler, bool)
+	// Effect is the effect of running the node with this resolved input.
+	Effect(node *planner.ProgramNode, input any) planner.Effect
+	// Catalog is what plans are validated against.
+	Catalog() *planner.Catalog
+}
+
+// Clock tells and waits for time. The zero configuration uses the real one;
+// inside testing/synctest that is virtual already.
+type Clock interface {
+	Now() time.Time
+}
+
+// Secrets resolves ${secret.NAME}, only for the tools and hosts the secret
+// names (ruling 40).
+type Secrets interface {
+	Secret(name, tool string) (string, bool)
+	// Mask replaces every secret value in text by dots.
+	Mask(text []byte) []byte
+}

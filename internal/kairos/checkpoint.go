@@ -1,0 +1,84 @@
+package kairos
+
+import "time"
+
+// Checkpoint is one atomic, durable step of a run: journal rows, what becomes
+// of the run, what the audit says of it. All of it is stored, or none.
+type Checkpoint struct {
+	Run string
+	// Fence is the run's LastSeq before this checkpoint; Entries continue from
+	// there. If the stored run is elsewhere, a second writer was first, and the
+	// checkpoint is rejected with CodeConflict.
+	Fence   int64
+	Entries []Entry
+	// Patch changes the run; nil leaves all but LastSeq as it is.
+	Patch    *RunPatch
+	Audit    []AuditRecord
+	Handoffs []Handoff
+	// Approvals opened or closed by this checkpoint.
+	Approvals []Approval
+}
+
+// RunPatch holds what changes on a run. Zero fields of pointer and slice type
+// mean "unchanged".
+type RunPatch struct {
+	Status      RunStatus // empty: unchanged
+	WaitReason  WaitReason
+	Headline    *string
+	Node        *string
+	Output      RawJSON
+	Error       *RunError
+	ClearError  bool
+	Hash        string // after a re-plan
+	Version     int
+	DueAt       *time.Time // zero time: none
+	AddUsage    Usage
+	AddSteps    int64
+	AddPath     string
+	Path        *string // replaces Path
+	Crashes     *int
+	Paused      *bool
+	Limits      *Limits
+	StartedAt   *time.Time
+	EndedAt     *time.Time // zero time: open again
+	RunningTime *time.Duration
+	DeletedAt   *time.Time
+}
+
+// Handoff is work passing from one agent to another.
+type Handoff struct {
+	ID      string
+	Run     string
+	Seq     int64
+	From    string
+	To      string
+	Node    string
+	Reason  string // plan_step, capability_match, user_request, error_recovery, clarification
+	Context string
+	At      time.Time
+}
+
+// Approval is a question that a run puts to a person.
+type Approval struct {
+	ID      string
+	Run     string
+	PlanKey string
+	Node    string
+	Visit   int
+	Item    int
+	Message string
+	Form    RawJSON // JSON Schema of the values asked for, or nil
+	// Digest binds the decision to exactly what is approved.
+	Digest    string
+	Status    string // open, approved, rejected, expired, cancelled
+	OnTimeout string // approve, reject, fail
+	DueAt     time.Time
+	CreatedAt time.Time
+	StartedBy string // who started the run
+	DecidedAt time.Time
+	DecidedBy string
+	Comment   string
+	Values    RawJSON
+	// Rev is the run's LastSeq when the approval was opened.
+	Rev int64
+}

@@ -1,0 +1,70 @@
+package kairos
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Plan is a stored definition with a history of immutable versions.
+type Plan struct {
+	ID  string
+	Key string // the document's own id; unique
+	// Name and Description are those of the newest version.
+	Name        string
+	Description string
+	Latest      int // number of the newest version, from 1
+	LatestHash  string
+	Archived    bool
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+}
+
+// Version is one immutable content of a plan.
+type Version struct {
+	PlanID    string
+	PlanKey   string
+	Number    int // from 1, per plan
+	Hash      string
+	Semantics int
+	Kind      string // "graph" or "steps"
+	Format    string // "yaml" or "json"
+	Source    []byte // as written
+	Canonical []byte // canonical JSON
+	// Origin says how it came to be: "upload", "cli", "example", "planner", "replan".
+	Origin string
+	// ByPerson is set when a person with the author role stored it: only then
+	// may a node's effect be laxer than its type's default.
+	ByPerson   bool
+	ParentHash string
+	Reason     string
+	Author     string
+	CreatedAt  time.Time
+}
+
+// NewVersion is what storing a document needs.
+type NewVersion struct {
+	Key, Name, Description     string
+	Hash, Kind, Format, Origin string
+	Semantics                  int
+	Source, Canonical          []byte
+	ByPerson                   bool
+	ParentHash, Reason, Author string
+}
+
+// Usage counts what models consumed.
+type Usage struct {
+	InputTokens  int64   `json:"inputTokens"`
+	OutputTokens int64   `json:"outputTokens"`
+	Cost         float64 `json:"cost"`
+}
+
+// Add returns the sum of both, saturating at no less than zero per field.
+func (u Usage) Add(v Usage) Usage {
+	return Usage{u.InputTokens + v.InputTokens, u.OutputTokens + v.OutputTokens, u.Cost + v.Cost}
+}
+
+// Zero reports whether nothing was used.
+func (u Usage) Zero() bool { return u == Usage{} }
+
+// RawJSON is a JSON text; nil stands for "absent".
+type RawJSON = json.RawMessage

@@ -1,0 +1,42 @@
+package kairos
+
+import "time"
+
+// User is a person who may log in.
+type User struct {
+	ID           string
+	Name         string
+	Role         Role
+	PasswordHash string // PHC string
+	Disabled     bool
+	CreatedAt    time.Time
+	LastSeenAt   time.Time
+	// Settings are the person's preferences (language, zone, theme, density).
+	Settings RawJSON
+}
+
+// Session is a logged-in browser. Only the hash of its id is stored.
+type Session struct {
+	IDHash    string // hex SHA-256
+	UserID    string
+	CreatedAt time.Time
+	SeenAt    time.Time
+	ExpiresAt time.Time // absolute
+	Address   string
+	Agent     string
+}
+
+// Token is an API token. Only the hash of its secret is stored.
+type Token struct {
+	ID         string
+	Name       string
+	Prefix     string // first characters, for recognition
+	SecretHash string // hex SHA-256
+	Role       Role
+	Scopes     []string // empty: all that the role allows
+	CreatedBy  string
+	CreatedAt  time.Time
+	ExpiresAt  time.Time
+	LastUsedAt time.Time
+	RevokedAt  time.Time
+}

@@ -1,0 +1,136 @@
+package kairos
+
+import "time"
+
+// Action is an operator's verb.
+type Action string
+
+const (
+	ActionResume   Action = "resume"
+	ActionRerun    Action = "rerun"
+	ActionFork     Action = "fork"
+	ActionCancel   Action = "cancel"
+	ActionPause    Action = "pause"
+	ActionContinue Action = "continue"
+	ActionRetryNow Action = "retry-now"
+	ActionRelease  Action = "release"
+	ActionDelete   Action = "delete"
+	ActionLimits   Action = "limits"
+)
+
+// StartRequest asks for a new run.
+type StartRequest struct {
+	Plan        string // id or key
+	Version     int    // 0: newest
+	Hash        string // instead of Version
+	Input       RawJSON
+	Priority    int
+	Labels      map[string]string
+	Limits      Limits
+	Key         string
+	StartAt     time.Time
+	Concurrency *Concurrency
+	Session     string
+	Origin      string
+}
+
+// VerbRequest asks for an act on a run. Which fields matter depends on the
+// action; the others are refused with CodeInvalid when they are set.
+type VerbRequest struct {
+	Run    string
+	Action Action
+	Reason string
+	// Rev, if not 0, is the run's LastSeq that the caller saw; CodeStale if
+	// the run has moved on.
+	Rev int64
+	// Digest is the preview's; CodeStale if what would happen has changed.
+	Digest string
+
+	// Fork: At is the journal position to keep (0: keep nothing).
+	At int64
+	// Edits replace outputs of kept visits: "node" or "node#visit" → value.
+	Edits map[string]RawJSON
+	// Input, if not nil, replaces the run's input (fork, rerun).
+	Input RawJSON
+	// Version to follow: 0 the same, -1 the newest (fork, rerun).
+	Version int
+	// Limits for ActionLimits: replaces non-zero fields.
+	Limits Limits
+	Labels map[string]string
+}
+
+// Preview says what a verb would do, computed by the engine itself.
+type Preview struct {
+	Run    string `json:"run"`
+	Action Action `json:"action"`
+	// Allowed is false with Refusal set when the verb is not possible now.
+	Allowed    bool   `json:"allowed"`
+	Refusal    string `json:"refusal,omitempty"`
+	Suggestion string `json:"suggestion,omitempty"`
+	Rev        int64  `json:"rev"`
+	// Digest names exactly this preview; acts may demand it.
+	Digest string `json:"digest"`
+	// At is the fork point; Points lists all that can be chosen.
+	At     int64       `json:"at,omitempty"`
+	Points []ForkPoint `json:"points,omitempty"`
+
+	Keep    []PreviewStep `json:"keep"`    // not repeated
+	Again   []PreviewStep `json:"again"`   // ran before, run again
+	New     []PreviewStep `json:"new"`     // never started, may run now
+	InDoubt []PreviewStep `json:"inDoubt"` // must be resolved first
+	Dropped []PreviewStep `json:"dropped"` // kept by nothing, with the reason
+	// Effects are the steps of Again and New that touch the world outside.
+	Effects []PreviewStep `json:"effects"`
+
+	Hash    string `json:"hash"`    // version that will run
+	Version int    `json:"version"` // its number
+}
+
+// PreviewStep is one visit in a preview.
+type PreviewStep struct {
+	Node   string     `json:"node"`
+	Visit  int        `json:"visit,omitempty"`
+	Type   string     `json:"type"`
+	Effect string     `json:"effect"`
+	Status NodeStatus `json:"status,omitempty"` // what is recorded of it
+	Items  []int      `json:"items,omitempty"`
+	Reason string     `json:"reason,omitempty"`
+}
+
+// ForkPoint is a checkpoint that a fork can start from.
+type ForkPoint struct {
+	Seq    int64  `json:"seq"`
+	Node   string `json:"node,omitempty"`
+	Visit  int    `json:"visit,omitempty"`
+	Label  string `json:"label"` // "input", "after fetch"
+	Closed bool   `json:"closed"`
+}
+
+// ResolveRequest settles an in-doubt attempt (ruling 30).
+type ResolveRequest struct {
+	Run     string  `json:"-"`
+	Node    string  `json:"-"`
+	Visit   int     `json:"visit"`
+	Item    int     `json:"item"` // -1: none
+	Attempt int     `json:"attempt"`
+	Action  string  `json:"action"` // happened, retry, skip, fail
+	Output  RawJSON `json:"output,omitempty"`
+	Reason  string  `json:"reason"`
+	Rev     int64   `json:"rev,omitempty"`
+}
+
+// DecideRequest answers an approval.
+type DecideRequest struct {
+	Approval string  `json:"-"`
+	Approve  bool    `json:"approve"`
+	Comment  string  `json:"comment"`
+	Values   RawJSON `json:"values,omitempty"`
+	Digest   string  `json:"digest,omitempty"`
+}
+
+// RunDetail is a run with everything that its page shows.
+type RunDetail struct {
+	Run     Run
+	Waits   []Wait
+	Journal []Entry
+}

@@ -1,0 +1,80 @@
+package planner
+
+// Graph is an explicit plan: nodes, and the edges that lead from one to the
+// next. The zero value of every optional field means "not given".
+type Graph struct {
+	ID          string
+	Name        string
+	Description string
+	// Start is the id of the first node. If empty, the only node without
+	// incoming edges is the start.
+	Start string
+	Nodes map[string]Node
+	Edges []Edge
+
+	// InputSchema is the JSON Schema of the run's input (document key `input`).
+	InputSchema any
+	Defaults    Defaults
+	Limits      Limits
+	// OnFailure says what an unhandled failure does to branches that do not
+	// depend on the failed node: "stop" (default) or "continue_branches".
+	OnFailure string
+	// Strict makes a node with edges, none of which matches, a failure.
+	Strict   bool
+	Metadata map[string]any
+
+	// order holds node ids as they stand in the file; ids that are missing
+	// from it (graphs built in Go) follow in lexical order.
+	order []string
+}
+
+// Node is one unit of work. ID defaults to its key in [Graph.Nodes].
+type Node struct {
+	ID   string
+	Type string
+	// Tool names the tool of a node of type "tool".
+	Tool string
+	// Agent names the agent of a node of type "agent" or "llm".
+	Agent string
+	// Plan names the plan, as key or key@version, of a node of type "plan".
+	Plan string
+	// Input is any JSON value; strings may hold ${…} references. Nil means
+	// "not given": the node then gets the last output.
+	Input    any
+	Metadata map[string]string
+
+	Retry       *Retry
+	Timeout     Duration
+	OnError     string
+	Effect      Effect
+	Needs       []string
+	When        string
+	Foreach     string
+	MaxParallel int
+	MaxVisits   int
+	// OutputSchema asks an agent or model for structured output.
+	OutputSchema any
+}
+
+// Edge leads from one node to another when its condition holds. See
+// [Condition] for the language of conditions; an empty one is a fallback.
+type Edge struct {
+	From      string
+	To        string
+	Condition string
+}
+
+// Defaults apply to every node that does not say otherwise.
+type Defaults struct {
+	Retry   *Retry
+	Timeout Duration
+	OnError string
+}
+
+// Limits bound a run. Zero means "no limit set by the plan".
+type Limits struct {
+	MaxSteps    int
+	MaxDuration Duration
+	MaxTokens   int64
+	MaxCost     float64
+}

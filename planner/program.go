@@ -1,0 +1,142 @@
+package planner
+
+import "time"
+
+// Semantics numbers the meaning of a compiled program. Plan versions and
+// journals carry it, so that a journal is never folded by rules other than
+// those it was written under (ruling 9).
+const Semantics = 1
+
+// Kind tells the two document shapes apart.
+type Kind string
+
+const (
+	KindGraph Kind = "graph"
+	KindSteps Kind = "steps"
+)
+
+// Program is what both document shapes compile to: nodes in file order, each
+// with its activation rule. A Program is immutable and safe for concurrent use.
+type Program struct {
+	ID, Name, Description string
+	Kind                  Kind
+	// Hash is the version hash: lower-case hex SHA-256 of the canonical form.
+	Hash        string
+	Nodes       []ProgramNode
+	Index       map[string]int // node id → position in Nodes
+	Roots       []int          // nodes that start by themselves, in file order
+	InputSchema any
+	Limits      Limits
+	// ContinueBranches is on_failure: continue_branches.
+	ContinueBranches bool
+	Strict           bool
+	// UsesNeeds says that some node is activated by needs.
+	UsesNeeds bool
+	// Sequential marks a step plan without dependencies: steps run one after
+	// the other in order (ruling 5).
+	Sequential bool
+}
+
+// ProgramNode is one compiled node.
+type ProgramNode struct {
+	ID    string
+	Index int
+	// Type is the type after aliases are resolved ("init" is "noop"); a node
+	// whose document type is a tool's name has Type "tool" and Tool set when
+	// compiled against a catalog that knows the tool.
+	Type     string
+	TypeName string // the type as written
+	Tool     string
+	Agent    string
+	Plan     string
+	Metadata map[string]string
+
+	// Input is the compiled input; nil when the node has none and gets `last`.
+	Input        *Template
+	OutputSchema any
+
+	// Incoming counts edges that lead here; a node has edges in, or needs.
+	Incoming int
+	Out      []ProgramEdge // in file order
+	Needs    []int
+	// Dependents are the nodes that need this one, in file order.
+	Dependents []int
+	// When decides whether a node with needs runs: WhenSuccess, WhenFailure,
+	// WhenAlways, or WhenCondition (then WhenCond is set).
+	When     When
+	WhenCond *Condition
+
+	Foreach     *Reference
+	MaxParallel int // of a foreach; default 8
+	MaxVisits   int // default 1
+	OnCycle     bool
+
+	MaxAttempts int // ≥ 1
+	Backoff     Backoff
+	Timeout     time.Duration // 0: none
+	OnError     OnError
+	// Effect is what the document says; empty: the type's or tool's own.
+	Effect Effect
+
+	// Step-plan facts, for context messages and events.
+	Task           string
+	ExpectedOutput string
+	Order          int
+}
+
+// ProgramEdge is one compiled edge.
+type ProgramEdge struct {
+	To       int
+	Position int // index in the document's edge list
+	Text     string
+	Cond     *Condition
+}
+
+// When says under which outcome of its needs a node runs.
+type When string
+
+const (
+	WhenSuccess   When = "success"
+	WhenFailure   When = "failure"
+	WhenAlways    When = "always"
+	WhenCondition When = "condition"
+)
+
+// OnError says what an unhandled failure of a node does.
+type OnError string
+
+const (
+	OnErrorFail     OnError = "fail"
+	OnErrorSkip     OnError = "skip"
+	OnErrorContinue OnError = "continue"
+	OnErrorReplan   OnError = "replan"
+)
+
+// Effect is what running a node may do to the world outside (SPEC 4.1).
+type Effect string
+
+const (
+	EffectPure       Effect = "pure"       // no effect, same result
+	EffectRead       Effect = "read"       // no effect, result may differ
+	EffectIdempotent Effect = "idempotent" // repeating with the same key is harmless
+	EffectUnsafe     Effect = "unsafe"     // never repeated without a person
+	EffectControl    Effect = "control"    // wait, approval, plan: a durable row
+)
+
+// Stricter reports whether e demands at least as much care as f:
+// pure < read < idempotent < unsafe.
+func (e Effect) Stricter(f Effect) bool { return effectRank(e) >= effectRank(f) }
+
+func effectRank(e Effect) int {
+	switch e {
+	case EffectPure:
+		return 1
+	case EffectRead:
+		return 2
+	case EffectIdempotent, EffectControl:
+		return 3
+	case EffectUnsafe:
+		return 4
+	}
+	return 0
+}

@@ -1,0 +1,184 @@
+package planner
+
+// Everything in this file is a signature that waits for its implementation in
+// the file that its comment names; this file goes when the last one has moved.
+
+type walkState struct{}
+
+func asFailure(err error) *Failure { panic("stub") } // errors.go
+
+// ---- value.go
+
+// Normalize turns any Go value into a JSON value made of nil, bool, string,
+// json.Number, []any and map[string]any, exactly as storing and reading it
+// back would. It fails for what JSON cannot hold (channels, NaN, cycles).
+func Normalize(v any) (any, error) { panic("stub") }
+
+// EncodeValue returns the canonical compact JSON of a JSON value: keys sorted,
+// numbers with their exact text, no HTML escaping.
+func EncodeValue(v any) ([]byte, error) { panic("stub") }
+
+// DecodeValue is the inverse of [EncodeValue]; it accepts any JSON text.
+func DecodeValue(b []byte) (any, error) { panic("stub") }
+
+// Text is a value's text form (SPEC 3): strings as they are, numbers in
+// shortest plain decimal form, lists and objects as canonical JSON.
+func Text(v any) string { panic("stub") }
+
+// ---- walk.go
+
+// NewWalk starts a walk at the program's roots.
+func NewWalk(p *Program, f Facts) *Walk { panic("stub") }
+
+// Ready returns, in file order, the visits that became ready since the last
+// call.
+func (w *Walk) Ready() []VisitKey { panic("stub") }
+
+// Open returns all visits that are ready and not settled, in the order in
+// which they became ready.
+func (w *Walk) Open() []VisitKey { panic("stub") }
+
+// Last is the value that conditions, references and a missing input see as
+// `last` in the visit.
+func (w *Walk) Last(v VisitKey) any { panic("stub") }
+
+// Input resolves the visit's input; item is -1 without foreach. References to
+// secrets stay as they are written.
+func (w *Walk) Input(v VisitKey, item int) (any, *Failure) { panic("stub") }
+
+// DispatchInput is Input with secrets resolved. A value that merely looks like
+// a reference to a secret, because data held that text, stays text.
+func (w *Walk) DispatchInput(v VisitKey, item int, secret func(name string) (string, bool)) (any, *Failure) {
+	panic("stub")
+}
+
+// Items resolves the list of a foreach visit and returns its length. A visit
+// with an empty list is settled by the driver: Completed, output [].
+func (w *Walk) Items(v VisitKey) (int, *Failure) { panic("stub") }
+
+// NextItem returns the lowest item that was neither started nor settled, and
+// marks it started; -1 when none may start (all did, or one failed).
+func (w *Walk) NextItem(v VisitKey) int { panic("stub") }
+
+// Settle applies a final outcome, evaluating conditions, and returns what was
+// decided. Its error is a misuse: the visit or item is not open.
+func (w *Walk) Settle(s Settlement) (Decision, error) { panic("stub") }
+
+// Replay applies a recorded outcome with its recorded decision.
+func (w *Walk) Replay(s Settlement, d Decision) error { panic("stub") }
+
+// Stop makes the walk accept no new visit: open ones are settled by the
+// driver, what becomes of them leads nowhere, and the walk ends Cancelled.
+func (w *Walk) Stop() { panic("stub") }
+
+// Stopping reports whether an unhandled failure or Stop closed the walk to new
+// visits (but those of `when: failure|always`).
+func (w *Walk) Stopping() bool { panic("stub") }
+
+// Outcome tells whether the walk is done, and how it ended.
+func (w *Walk) Outcome() Outcome { panic("stub") }
+
+// Output returns the output of a node's latest settled visit.
+func (w *Walk) Output(node string) (any, bool) { panic("stub") }
+
+// Reset opens a failed or cancelled walk again. It fails with code
+// "not_resumable" when the failure was decided by kept nodes alone.
+func (w *Walk) Reset() (Reset, *Failure) { panic("stub") }
+
+// ReplayReset applies a recorded reset.
+func (w *Walk) ReplayReset(r Reset) error { panic("stub") }
+
+// Reads returns which node outputs a node's input, foreach, `when` and outgoing
+// conditions may read (through explicit references; `last` is not included).
+func (p *Program) Reads(node int) []int { panic("stub") }
+
+// Fingerprint is the hash of a node's compiled definition, its edges included:
+// equal fingerprints in two versions mean that a recorded visit may be kept.
+func (p *Program) Fingerprint(node int) string { panic("stub") }
+
+// ---- parse.go, validate.go, canonical.go, encode.go
+
+// Format of a document.
+type Format string
+
+const (
+	FormatAuto Format = ""
+	FormatYAML Format = "yaml"
+	FormatJSON Format = "json"
+)
+
+// Document is a parsed plan document; exactly one of Graph and Steps is set.
+type Document struct {
+	Graph *Graph
+	Steps *StepPlan
+	// ID is the document's id, or "anon-" and 12 hex digits of its hash.
+	ID     string
+	Format Format
+	Source []byte
+	Hash   string // version hash
+}
+
+// Parse reads a document and reports everything that is wrong with it. The
+// document is nil when any problem is an error.
+func Parse(src []byte, f Format) (*Document, Problems) { panic("stub") }
+
+// FormatOf picks a format by file name, else by content.
+func FormatOf(name string, src []byte) Format { panic("stub") }
+
+// Check validates a document against an installation's catalog.
+func (d *Document) Check(c *Catalog) Problems { panic("stub") }
+
+// Program compiles a valid document. With a catalog, node types that are tool
+// names become tool nodes. Compiling a document that Check finds errors in
+// returns those as *InvalidError.
+func (d *Document) Program(c *Catalog) (*Program, error) { panic("stub") }
+
+// Canonical returns the canonical JSON form that the version hash covers.
+func (d *Document) Canonical() []byte { panic("stub") }
+
+// ParseYAML parses and validates a YAML graph.
+func ParseYAML(src []byte) (*Graph, error) { panic("stub") }
+
+// ParseJSON parses and validates a JSON graph.
+func ParseJSON(src []byte) (*Graph, error) { panic("stub") }
+
+// LoadGraph reads a graph from a file, YAML or JSON.
+func LoadGraph(path string) (*Graph, error) { panic("stub") }
+
+// MarshalYAML writes a graph as YAML.
+func MarshalYAML(g *Graph) ([]byte, error) { panic("stub") }
+
+// MarshalJSON writes a graph as JSON, indented if pretty.
+func MarshalJSON(g *Graph, pretty bool) ([]byte, error) { panic("stub") }
+
+// Validate reports everything that is wrong with a graph built in Go.
+func (g *Graph) Validate() error { panic("stub") }
+
+// Compile compiles a graph built in Go; see [Document.Program].
+func (g *Graph) Compile(c *Catalog) (*Program, error) { panic("stub") }
+
+// ---- condition.go, reference.go
+
+// ParseCondition compiles a condition. The error is a *SyntaxError with the
+// column inside the text, from 1.
+func ParseCondition(text string) (*Condition, error) { panic("stub") }
+
+// ParseExpression compiles the expression of `expr:` or of a custom step
+// condition.
+func ParseExpression(text string) (*Condition, error) { panic("stub") }
+
+// ParseReference compiles what stands between ${ and }.
+func ParseReference(text string) (*Reference, error) { panic("stub") }
+
+// ParseTemplate compiles an input. stepIDs, not nil in step plans, are the ids
+// for which the bare form `id.result.path` is a reference.
+func ParseTemplate(v any, stepIDs func(string) bool) (*Template, error) { panic("stub") }
+
+// SyntaxError is a malformed condition or reference.
+type SyntaxError struct {
+	Message    string
+	Suggestion string
+	Column     int
+}
+
+func (e *SyntaxError) Error() string { return e.Message }

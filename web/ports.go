@@ -1,0 +1,84 @@
+// Package web is the operators' dashboard and, below web/api, the JSON API.
+package web
+
+import (
+	"context"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// Reader is what pages read. The store implements it; every list is by key.
+type Reader interface {
+	// FindRun finds a run by id, or by any unambiguous tail or prefix of at
+	// least 4 characters; CodeNotFound, CodeConflict when ambiguous.
+	FindRun(ctx context.Context, id string) (kairos.Run, error)
+	Runs(ctx context.Context, f kairos.RunFilter) (kairos.List[kairos.Run], error)
+	// RunsCount counts matches up to the cap.
+	RunsCount(ctx context.Context, f kairos.RunFilter, cap int) (int, error)
+	RunCounts(ctx context.Context) (kairos.RunCounts, error)
+	// Journal gives rows with Seq > after in order, at most limit (0: all).
+	JournalPage(ctx context.Context, run string, after int64, limit int) ([]kairos.Entry, error)
+	Handoffs(ctx context.Context, run string) ([]kairos.Handoff, error)
+	// Children, forks and reruns of a run, and what it came from.
+	Lineage(ctx context.Context, run string) ([]kairos.Run, error)
+
+	Plans(ctx context.Context, f kairos.PlanFilter) (kairos.List[kairos.Plan], error)
+	Plan(ctx context.Context, idOrKey string) (kairos.Plan, error)
+	Versions(ctx context.Context, planID string) ([]kairos.Version, error) // newest first, without source
+	VersionByNumber(ctx context.Context, planID string, number int) (kairos.Version, error)
+	VersionByHash(ctx context.Context, hash string) (kairos.Version, error)
+
+	Approvals(ctx context.Context, f kairos.ApprovalFilter) (kairos.List[kairos.Approval], error)
+	Approval(ctx context.Context, id string) (kairos.Approval, error)
+	AuditEvents(ctx context.Context, f kairos.AuditFilter) (kairos.List[kairos.AuditEvent], error)
+	// EventsAfter gives audit events with Seq > after in order with their
+	// journal rows, at most limit; run restricts to one run.
+	EventsAfter(ctx context.Context, after int64, run string, limit int) ([]kairos.AuditEvent, error)
+	// LastEvent is the newest audit sequence number.
+	LastEvent(ctx context.Context) (int64, error)
+}
+
+// Engine is what pages and the API do.
+type Engine interface {
+	Start(ctx context.Context, actor kairos.Actor, r kairos.StartRequest) (kairos.Run, error)
+	Preview(ctx context.Context, actor kairos.Actor, r kairos.VerbRequest) (kairos.Preview, error)
+	// Act does what a VerbRequest asks and returns the run it is about: the
+	// same run, or the new one of a rerun or fork.
+	Act(ctx context.Context, actor kairos.Actor, r kairos.VerbRequest) (kairos.Run, error)
+	Resolve(ctx context.Context, actor kairos.Actor, r kairos.ResolveRequest) (kairos.Run, error)
+	Decide(ctx context.Context, actor kairos.Actor, r kairos.DecideRequest) (kairos.Approval, error)
+	// Detail folds a run: its waits, where it stands.
+	Detail(ctx context.Context, run string) (kairos.RunDetail, error)
+	// Program compiles a stored version (cached).
+	Program(ctx context.Context, hash string) (*planner.Program, error)
+	// SavePlan parses, validates and stores a document. Problems are returned
+	// also when it is stored (warnings); with errors the error is CodeInvalid.
+	SavePlan(ctx context.Context, actor kairos.Actor, src []byte, f planner.Format, origin, reason string) (kairos.Plan, kairos.Version, bool, planner.Problems, error)
+	// CheckPlan validates without storing.
+	CheckPlan(src []byte, f planner.Format) (*planner.Document, planner.Problems)
+	ArchivePlan(ctx context.Context, actor kairos.Actor, plan string, archived bool, reason string) error
+	// Catalog is what this installation offers to plans.
+	Catalog() *planner.Catalog
+	// Subscribe delivers events until the context ends. A listener that does
+	// not keep up gets its channel closed after a "reset" event.
+	Subscribe(ctx context.Context, after int64, run string) (<-chan kairos.Event, error)
+	// Incarnation names this life of the database; event ids begin with it.
+	Incarnation() string
+}
+
+// Auth is who may come in.
+type Auth interface {
+	// Login checks a name and password and opens a session; it is throttled
+	// per account and address (CodeTooMany) and never tells which was wrong.
+	Login(ctx context.Context, name, password, address, userAgent string) (secret string, u kairos.User, err error)
+	// Session finds the user of a session secret; CodeUnauthorized.
+	Session(ctx context.Context, secret string) (kairos.User, error)
+	Logout(ctx context.Context, secret string) error
+	// Token finds the principal of an API token; CodeUnauthorized.
+	Token(ctx context.Context, token string) (kairos.Actor, error)
+	// NeedsSetup reports whether there is no user yet.
+	NeedsSetup(ctx context.Context) (bool, error)
+	// Setup consumes the one-time setup secret and creates the first admin.
+	Setup(ctx context.Context, setup, name, password string) (kairos.User, error)
+}
