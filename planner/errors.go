@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"context"
 	"errors"
 	"time"
 )
@@ -71,4 +72,18 @@ func (f *Failure) WithCause(err error) *Failure {
 
 // AsFailure turns any error into a Failure: itself if it wraps one, code
 // "timeout" or "cancelled" for context errors, else "failed".
-func AsFailure(err error) *Failure { return asFailure(err) }
+func AsFailure(err error) *Failure {
+	if err == nil {
+		return nil
+	}
+	if f, ok := errors.AsType[*Failure](err); ok {
+		return f
+	}
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return (&Failure{Code: CodeTimeout, Message: "timed out"}).WithCause(err)
+	case errors.Is(err, context.Canceled):
+		return (&Failure{Code: CodeCancelled, Message: "cancelled"}).WithCause(err)
+	}
+	return (&Failure{Code: CodeFailed, Message: err.Error()}).WithCause(err)
+}

@@ -5,26 +5,6 @@ package planner
 
 type walkState struct{}
 
-func asFailure(err error) *Failure { panic("stub") } // errors.go
-
-// ---- value.go
-
-// Normalize turns any Go value into a JSON value made of nil, bool, string,
-// json.Number, []any and map[string]any, exactly as storing and reading it
-// back would. It fails for what JSON cannot hold (channels, NaN, cycles).
-func Normalize(v any) (any, error) { panic("stub") }
-
-// EncodeValue returns the canonical compact JSON of a JSON value: keys sorted,
-// numbers with their exact text, no HTML escaping.
-func EncodeValue(v any) ([]byte, error) { panic("stub") }
-
-// DecodeValue is the inverse of [EncodeValue]; it accepts any JSON text.
-func DecodeValue(b []byte) (any, error) { panic("stub") }
-
-// Text is a value's text form (SPEC 3): strings as they are, numbers in
-// shortest plain decimal form, lists and objects as canonical JSON.
-func Text(v any) string { panic("stub") }
-
 // ---- walk.go
 
 // NewWalk starts a walk at the program's roots.
@@ -156,23 +136,6 @@ func (g *Graph) Validate() error { panic("stub") }
 
 // Compile compiles a graph built in Go; see [Document.Program].
 func (g *Graph) Compile(c *Catalog) (*Program, error) { panic("stub") }
-
-// ---- condition.go, reference.go
-
-// ParseCondition compiles a condition. The error is a *SyntaxError with the
-// column inside the text, from 1.
-func ParseCondition(text string) (*Condition, error) { panic("stub") }
-
-// ParseExpression compiles the expression of `expr:` or of a custom step
-// condition.
-func ParseExpression(text string) (*Condition, error) { panic("stub") }
-
-// ParseReference compiles what stands between ${ and }.
-func ParseReference(text string) (*Reference, error) { panic("stub") }
-
-// ParseTemplate compiles an input. stepIDs, not nil in step plans, are the ids
-// for which the bare form `id.result.path` is a reference.
-func ParseTemplate(v any, stepIDs func(string) bool) (*Template, error) { panic("stub") }
 
 // SyntaxError is a malformed condition or reference.
 type SyntaxError struct {

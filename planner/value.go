@@ -1,0 +1,314 @@
+package planner
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxValueDepth bounds the nesting of values: deeper ones are refused before
+// they can exhaust a stack.
+const maxValueDepth = 1000
+
+var errTooDeep = fmt.Errorf("nested deeper than %d levels", maxValueDepth)
+
+// Normalize turns any Go value into a JSON value made of nil, bool, string,
+// json.Number, []any and map[string]any, exactly as storing and reading it
+// back would. It fails for what JSON cannot hold (channels, NaN, cycles).
+// Values that are JSON values already are returned as they are, not copied.
+func Normalize(v any) (any, error) {
+	switch v := v.(type) {
+	case nil, bool:
+		return v, nil
+	case string:
+		return validString(v), nil
+	case json.Number:
+		if !validNumber(string(v)) {
+			return nil, fmt.Errorf("%q is not a JSON number", string(v))
+		}
+		return v, nil
+	case int:
+		return json.Number(strconv.Itoa(v)), nil
+	case int64:
+		return json.Number(strconv.FormatInt(v, 10)), nil
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil, fmt.Errorf("%v is not a JSON number", v)
+		}
+		return json.Number(formatFloat(v)), nil
+	case []any, map[string]any:
+		if isJSON(v, 0) {
+			return v, nil
+		}
+	}
+	// Anything else goes the way that storing it would take.
+	b, err := marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return DecodeValue(b)
+}
+
+// marshal is json.Marshal without HTML escaping, with cycles refused.
+func marshal(v any) (b []byte, err error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		if e, ok := errors.AsType[*json.UnsupportedTypeError](err); ok {
+			return nil, fmt.Errorf("a value of Go type %s has no JSON form", e.Type)
+		}
+		if e, ok := errors.AsType[*json.UnsupportedValueError](err); ok {
+			return nil, fmt.Errorf("the value %s has no JSON form", e.Str)
+		}
+		return nil, err
+	}
+	return bytes.TrimRight(buf.Bytes(), "\n"), nil
+}
+
+// isJSON reports whether v consists of JSON values only, so that it need not be
+// converted. A cycle counts as "no" once the depth is exhausted.
+func isJSON(v any, depth int) bool {
+	if depth > maxValueDepth {
+		return false
+	}
+	switch v := v.(type) {
+	case nil, bool:
+		return true
+	case string:
+		return utf8.ValidString(v)
+	case json.Number:
+		return validNumber(string(v))
+	case []any:
+		if v == nil {
+			return false
+		}
+		for _, e := range v {
+			if !isJSON(e, depth+1) {
+				return false
+			}
+		}
+		return true
+	case map[string]any:
+		if v == nil {
+			return false
+		}
+		for k, e := range v {
+			if !utf8.ValidString(k) || !isJSON(e, depth+1) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+func validString(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}
+
+// formatFloat writes a float in the shortest form that reads back equal, never
+// with an exponent where plain digits are reasonable.
+func formatFloat(f float64) string {
+	if abs := math.Abs(f); abs != 0 && (abs < 1e-9 || abs >= 1e21) {
+		return strconv.FormatFloat(f, 'e', -1, 64)
+	}
+	return strconv.FormatFloat(f, 'f', -1, 64)
+}
+
+// EncodeValue returns the canonical compact JSON of a JSON value: keys sorted,
+// numbers with their exact text, no HTML escaping.
+func EncodeValue(v any) ([]byte, error) {
+	return appendValue(nil, v, 0)
+}
+
+func appendValue(b []byte, v any, depth int) ([]byte, error) {
+	if depth > maxValueDepth {
+		return nil, errTooDeep
+	}
+	var err error
+	switch v := v.(type) {
+	case nil:
+		return append(b, "null"...), nil
+	case bool:
+		return strconv.AppendBool(b, v), nil
+	case string:
+		return appendString(b, v), nil
+	case json.Number:
+		if !validNumber(string(v)) {
+			return nil, fmt.Errorf("%q is not a JSON number", string(v))
+		}
+		return append(b, v...), nil
+	case []any:
+		b = append(b, '[')
+		for i, e := range v {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			if b, err = appendValue(b, e, depth+1); err != nil {
+				return nil, err
+			}
+		}
+		return append(b, ']'), nil
+	case map[string]any:
+		b = append(b, '{')
+		for i, k := range slices.Sorted(maps.Keys(v)) {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(appendString(b, k), ':')
+			if b, err = appendValue(b, v[k], depth+1); err != nil {
+				return nil, err
+			}
+		}
+		return append(b, '}'), nil
+	}
+	n, err := Normalize(v)
+	if err != nil {
+		return nil, err
+	}
+	switch n.(type) {
+	case nil, bool, string, json.Number, []any, map[string]any:
+		return appendValue(b, n, depth+1)
+	}
+	return nil, fmt.Errorf("a value of Go type %s has no JSON form", reflect.TypeOf(v))
+}
+
+const hexDigits = "0123456789abcdef"
+
+// appendString writes a JSON string, escaping only what RFC 8259 demands, and
+// U+2028/9, which break JavaScript.
+func appendString(b []byte, s string) []byte {
+	b = append(b, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c < utf8.RuneSelf {
+			if c >= 0x20 && c != '"' && c != '\\' {
+				i++
+				continue
+			}
+			b = append(b, s[start:i]...)
+			switch c {
+			case '"', '\\':
+				b = append(b, '\\', c)
+			case '\n':
+				b = append(b, '\\', 'n')
+			case '\r':
+				b = append(b, '\\', 'r')
+			case '\t':
+				b = append(b, '\\', 't')
+			default:
+				b = append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+			}
+			i++
+			start = i
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if r == utf8.RuneError && n == 1 {
+			b = append(b, s[start:i]...)
+			b = append(b, "\uFFFD"...)
+			i++
+			start = i
+			continue
+		}
+		if r == '\u2028' || r == '\u2029' {
+			b = append(b, s[start:i]...)
+			b = append(b, '\\', 'u', '2', '0', '2', hexDigits[r&15])
+			i += n
+			start = i
+			continue
+		}
+		i += n
+	}
+	b = append(b, s[start:]...)
+	return append(b, '"')
+}
+
+// DecodeValue reads one JSON text; numbers keep their exact text.
+func DecodeValue(b []byte) (any, error) {
+	if d := jsonDepth(b); d > maxValueDepth {
+		return nil, errTooDeep
+	}
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil, errors.New("empty JSON text")
+		}
+		return nil, err
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("data after the JSON value")
+	}
+	return v, nil
+}
+
+// jsonDepth is the deepest nesting of a JSON text, counted without parsing.
+func jsonDepth(b []byte) int {
+	depth, deepest, quoted := 0, 0, false
+	for i := 0; i < len(b); i++ {
+		switch c := b[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '[' || c == '{':
+			depth++
+			deepest = max(deepest, depth)
+		case c == ']' || c == '}':
+			depth--
+		}
+	}
+	return deepest
+}
+
+// Text is a value's text form (SPEC 3): strings as they are, true, false and
+// null, numbers in shortest plain decimal form, lists and objects as canonical
+// JSON.
+func Text(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case string:
+		return v
+	case bool:
+		return strconv.FormatBool(v)
+	case json.Number:
+		return plainNumber(string(v))
+	}
+	b, err := EncodeValue(v)
+	if err != nil {
+		return ""
+	}
+	return string(b)
+}
+
+// equalText is the equality of conditions: the same text form, or both sides
+// are numbers of equal value.
+func equalText(a, b string) bool {
+	if a == b {
+		return true
+	}
+	x, ok := parseDecimal(a)
+	if !ok {
+		return false
+	}
+	y, ok := parseDecimal(b)
+	return ok && x == y
+}
