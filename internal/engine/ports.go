@@ -45,7 +45,26 @@ type Store interface {
 	Approval(ctx context.Context, id string) (kairos.Approval, error)
 	// Audit adds a record that belongs to no checkpoint (a refused verb).
 	Audit(ctx context.Context, r kairos.AuditRecord) error
+
+	// ArchivePlan hides a plan from lists, or shows it again, with its audit
+	// record ("plan.archive", "plan.unarchive"). Runs are not touched.
+	ArchivePlan(ctx context.Context, planID string, archived bool, actor kairos.Actor, reason string) error
+	// EventsAfter gives audit events with Seq > after in order, with their
+	// journal rows, at most limit; run restricts to one run.
+	EventsAfter(ctx context.Context, after int64, run string, limit int) ([]kairos.AuditEvent, error)
+	// LastEvent is the newest audit sequence number.
+	LastEvent(ctx context.Context) (int64, error)
+	// Incarnation names this life of the database (new after a restore).
+	Incarnation() string
+	// InstanceKey is the secret that idempotency keys are derived with; it
+	// stays the same over restores (ruling 25).
+	InstanceKey() []byte
 }
+
+// Stepped is implemented by handlers that do everything with an effect through
+// [Call.Substep]. Of such an attempt only the sub-step in flight can be in
+// doubt, not the whole attempt (ruling 21).
+type Stepped interface{ Stepped() bool }
 
 // Handler runs nodes of one type.
 type Handler interface {

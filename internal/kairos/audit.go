@@ -23,9 +23,15 @@ type AuditEvent struct {
 	RunSeq int64 // journal position it speaks of, 0: none
 	At     time.Time
 	AuditRecord
-	// Entry is the journal row a checkpoint event points at; filled on request.
-	Entry *Entry
-	Mac   string // link of the chain, hex
+	// FirstSeq is the first journal row of a "checkpoint" event; RunSeq is its
+	// last. One record stands for all rows of the checkpoint (ruling 18).
+	FirstSeq int64
+	// Entry is the journal row a checkpoint event points at (its last);
+	// Entries are all rows of the checkpoint. Both are filled on request, and
+	// for the events that the store hands out after a commit.
+	Entry   *Entry
+	Entries []Entry
+	Mac     string // link of the chain, hex
 }
 
 // Event is what listeners get: derived from an audit event, one or more each.
