@@ -76,67 +76,6 @@ func (p *Program) Reads(node int) []int { panic("stub") }
 // equal fingerprints in two versions mean that a recorded visit may be kept.
 func (p *Program) Fingerprint(node int) string { panic("stub") }
 
-// ---- parse.go, validate.go, canonical.go, encode.go
-
-// Format of a document.
-type Format string
-
-const (
-	FormatAuto Format = ""
-	FormatYAML Format = "yaml"
-	FormatJSON Format = "json"
-)
-
-// Document is a parsed plan document; exactly one of Graph and Steps is set.
-type Document struct {
-	Graph *Graph
-	Steps *StepPlan
-	// ID is the document's id, or "anon-" and 12 hex digits of its hash.
-	ID     string
-	Format Format
-	Source []byte
-	Hash   string // version hash
-}
-
-// Parse reads a document and reports everything that is wrong with it. The
-// document is nil when any problem is an error.
-func Parse(src []byte, f Format) (*Document, Problems) { panic("stub") }
-
-// FormatOf picks a format by file name, else by content.
-func FormatOf(name string, src []byte) Format { panic("stub") }
-
-// Check validates a document against an installation's catalog.
-func (d *Document) Check(c *Catalog) Problems { panic("stub") }
-
-// Program compiles a valid document. With a catalog, node types that are tool
-// names become tool nodes. Compiling a document that Check finds errors in
-// returns those as *InvalidError.
-func (d *Document) Program(c *Catalog) (*Program, error) { panic("stub") }
-
-// Canonical returns the canonical JSON form that the version hash covers.
-func (d *Document) Canonical() []byte { panic("stub") }
-
-// ParseYAML parses and validates a YAML graph.
-func ParseYAML(src []byte) (*Graph, error) { panic("stub") }
-
-// ParseJSON parses and validates a JSON graph.
-func ParseJSON(src []byte) (*Graph, error) { panic("stub") }
-
-// LoadGraph reads a graph from a file, YAML or JSON.
-func LoadGraph(path string) (*Graph, error) { panic("stub") }
-
-// MarshalYAML writes a graph as YAML.
-func MarshalYAML(g *Graph) ([]byte, error) { panic("stub") }
-
-// MarshalJSON writes a graph as JSON, indented if pretty.
-func MarshalJSON(g *Graph, pretty bool) ([]byte, error) { panic("stub") }
-
-// Validate reports everything that is wrong with a graph built in Go.
-func (g *Graph) Validate() error { panic("stub") }
-
-// Compile compiles a graph built in Go; see [Document.Program].
-func (g *Graph) Compile(c *Catalog) (*Program, error) { panic("stub") }
-
 // SyntaxError is a malformed condition or reference.
 type SyntaxError struct {
 	Message    string

@@ -1,0 +1,104 @@
+package planner
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+)
+
+// seal computes the canonical form, the hash, and the id of a document without
+// one.
+func (d *Document) seal() {
+	canonical, err := EncodeValue(canonicalPlan(d.tree))
+	if err != nil { // MaxDepth is far below what EncodeValue accepts
+		panic("planner: canonical form: " + err.Error())
+	}
+	d.canonical = canonical
+	sum := sha256.Sum256(canonical)
+	d.Hash = hex.EncodeToString(sum[:])
+	if d.ID == "" {
+		d.ID = "anon-" + d.Hash[:12]
+		if d.Graph != nil {
+			d.Graph.ID = d.ID
+		} else {
+			d.Steps.ID = d.ID
+		}
+	}
+}
+
+// canonicalPlan drops `x-` keys where they are ignored, and only there: inside
+// inputs, parameters and metadata they are data.
+func canonicalPlan(t *tree) any {
+	return canonicalObject(t, func(key string, v *tree) any {
+		switch key {
+		case "nodes":
+			if v.kind == treeMap {
+				m := make(map[string]any, len(v.keys))
+				for i, k := range v.keys {
+					node := canonicalNode(v.items[i])
+					if o, ok := node.(map[string]any); ok && o["id"] == k.text {
+						delete(o, "id") // the default, written out
+					}
+					m[k.text] = node
+				}
+				return m
+			}
+		case "edges", "steps":
+			if v.kind == treeList {
+				list := make([]any, len(v.items))
+				for i, e := range v.items {
+					list[i] = canonicalNode(e)
+				}
+				return list
+			}
+		case "defaults", "limits":
+			return canonicalNode(v)
+		}
+		return canonicalValue(v)
+	})
+}
+
+func canonicalNode(t *tree) any {
+	return canonicalObject(t, func(key string, v *tree) any {
+		switch key {
+		case "retry", "condition", "backoff":
+			return canonicalNode(v)
+		}
+		return canonicalValue(v)
+	})
+}
+
+// canonicalObject maps a map's fields; null fields mean "not given" and are
+// left out.
+func canonicalObject(t *tree, field func(string, *tree) any) any {
+	if t.kind != treeMap {
+		return canonicalValue(t)
+	}
+	m := make(map[string]any, len(t.keys))
+	for i, k := range t.keys {
+		if v := t.items[i]; !isExtension(k.text) && v.kind != treeNull {
+			m[k.text] = field(k.text, v)
+		}
+	}
+	return m
+}
+
+func canonicalValue(t *tree) any {
+	switch t.kind {
+	case treeNumber:
+		return json.Number(plainNumber(t.text))
+	case treeList:
+		list := make([]any, len(t.items))
+		for i, e := range t.items {
+			list[i] = canonicalValue(e)
+		}
+		return list
+	case treeMap:
+		m := make(map[string]any, len(t.keys))
+		for i, k := range t.keys {
+			m[k.text] = canonicalValue(t.items[i])
+		}
+		return m
+	}
+	return t.value()
+}

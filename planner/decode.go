@@ -1,0 +1,361 @@
+package planner
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// object reads the fields of one map of a document and knows which it met.
+type object struct {
+	t    *tree
+	r    *reporter
+	node string // the node or step that problems belong to
+	what string // for messages: "node", "edge", …
+	read map[string]bool
+}
+
+func newObject(t *tree, r *reporter, what, node string) *object {
+	o := &object{t: t, r: r, what: what, node: node, read: map[string]bool{}}
+	if t.kind != treeMap {
+		r.error(t, node, "field.type", "", "%s must be an object, not %s", what, t.kind)
+		o.t = &tree{kind: treeMap, line: t.line, column: t.column}
+	}
+	return o
+}
+
+// field returns a key's value; nil when it is absent or null.
+func (o *object) field(key string) *tree {
+	o.read[key] = true
+	v := o.t.get(key)
+	if v == nil || v.kind == treeNull {
+		return nil
+	}
+	return v
+}
+
+func (o *object) wrong(v *tree, key, want string) {
+	o.r.error(v, o.node, "field.type", "", "%s of %s must be %s, not %s", key, article(o.what), want, v.kind)
+}
+
+func article(what string) string {
+	switch what {
+	case "edge":
+		return "an edge"
+	case "limits", "defaults":
+		return what
+	}
+	return "a " + what
+}
+
+func (o *object) text(key string) string {
+	v := o.field(key)
+	if v == nil {
+		return ""
+	}
+	if v.kind != treeString {
+		o.wrong(v, key, "text")
+		if v.kind == treeNumber || v.kind == treeBool {
+			o.r.problems[len(o.r.problems)-1].Suggestion = fmt.Sprintf("quote it: %q", v.text)
+		}
+		return ""
+	}
+	return v.text
+}
+
+func (o *object) boolean(key string) bool {
+	v := o.field(key)
+	if v == nil {
+		return false
+	}
+	if v.kind != treeBool {
+		o.wrong(v, key, "true or false")
+	}
+	return v.text == "true"
+}
+
+func (o *object) integer(key string, least, most int64) int64 {
+	v := o.field(key)
+	if v == nil {
+		return 0
+	}
+	if v.kind != treeNumber {
+		o.wrong(v, key, "a whole number")
+		return 0
+	}
+	n, err := strconv.ParseInt(plainNumber(v.text), 10, 64)
+	if err != nil || n < least || n > most {
+		o.r.error(v, o.node, "field.range", "", "%s must be a whole number from %d to %d", key, least, most)
+		return 0
+	}
+	return n
+}
+
+func (o *object) number(key string, least float64) float64 {
+	v := o.field(key)
+	if v == nil {
+		return 0
+	}
+	if v.kind != treeNumber {
+		o.wrong(v, key, "a number")
+		return 0
+	}
+	f, err := strconv.ParseFloat(v.text, 64)
+	if err != nil || f < least || math.IsInf(f, 0) {
+		o.r.error(v, o.node, "field.range", "", "%s must be a number of at least %v", key, least)
+		return 0
+	}
+	return f
+}
+
+// maxDuration bounds every duration of a document: ten years.
+const maxDuration = 10 * 365 * 24 * time.Hour
+
+func (o *object) duration(key string) Duration {
+	v := o.field(key)
+	if v == nil {
+		return 0
+	}
+	return Duration(o.parseDuration(v, key, false))
+}
+
+func (o *object) parseDuration(v *tree, key string, zero bool) time.Duration {
+	const advice = "write it like 250ms, 30s or 1h30m"
+	if v.kind != treeString {
+		if v.kind == treeNumber && v.text == "0" && zero {
+			return 0
+		}
+		o.r.error(v, o.node, "duration.invalid", advice, "%s must be a duration, not %s", key, v.kind)
+		return 0
+	}
+	d, err := time.ParseDuration(v.text)
+	if err != nil {
+		o.r.error(v, o.node, "duration.invalid", advice, "%s %s is not a duration", key, clip(v.text))
+		return 0
+	}
+	if d < 0 || d == 0 && !zero || d > maxDuration {
+		o.r.error(v, o.node, "duration.range", "", "%s must be more than 0 and at most 87600h", key)
+		return 0
+	}
+	return d
+}
+
+// list returns the elements of a list field.
+func (o *object) list(key string) []*tree {
+	v := o.field(key)
+	if v == nil {
+		return nil
+	}
+	if v.kind != treeList {
+		o.wrong(v, key, "a list")
+		return nil
+	}
+	return v.items
+}
+
+func (o *object) texts(key string) []string {
+	var out []string
+	for _, e := range o.list(key) {
+		if e.kind != treeString {
+			o.r.error(e, o.node, "field.type", "", "%s must hold text only", key)
+			continue
+		}
+		out = append(out, e.text)
+	}
+	return out
+}
+
+// strings reads a map of texts; scalars are turned to text (SPEC 2.1).
+func (o *object) strings(key string) map[string]string {
+	v := o.field(key)
+	if v == nil {
+		return nil
+	}
+	if v.kind != treeMap {
+		o.wrong(v, key, "an object")
+		return nil
+	}
+	m := make(map[string]string, len(v.keys))
+	for i, k := range v.keys {
+		switch e := v.items[i]; e.kind {
+		case treeList, treeMap:
+			o.r.error(e, o.node, "field.type", "", "%s of %s must be text", k.text, key)
+		default:
+			m[k.text] = Text(e.value())
+		}
+	}
+	return m
+}
+
+func (o *object) value(key string) any {
+	if v := o.field(key); v != nil {
+		return v.value()
+	}
+	return nil
+}
+
+func (o *object) object(key, what string) *object {
+	v := o.field(key)
+	if v == nil {
+		return nil
+	}
+	return newObject(v, o.r, what, o.node)
+}
+
+// finish reports keys that nobody read, with the nearest known one.
+func (o *object) finish() {
+	known := slices.Sorted(maps.Keys(o.read))
+	for _, k := range o.t.keys {
+		if o.read[k.text] || isExtension(k.text) {
+			continue
+		}
+		suggestion := "keys of your own begin with x-"
+		if near := nearest(k.text, known); near != "" {
+			suggestion = fmt.Sprintf("did you mean %s?", near)
+		} else if len(known) <= 12 {
+			suggestion = "known keys: " + strings.Join(known, ", ")
+		}
+		o.r.error(k, o.node, "field.unknown", suggestion, "unknown key %s in %s", clip(k.text), article(o.what))
+	}
+}
+
+// decodeDocument fills in Graph or Steps.
+func decodeDocument(d *Document, r *reporter) {
+	t := d.tree
+	if t.get("activities") != nil {
+		r.error(t.get("activities"), "", "plan.foreign", "write steps with id, agentId or tool, params and dependencies (see step plans in the documentation)",
+			"this is an activity plan of another system; it has no nodes and no steps")
+		return
+	}
+	o := newObject(t, r, "plan", "")
+	hasNodes, hasSteps := t.get("nodes") != nil, t.get("steps") != nil
+	switch {
+	case hasNodes && hasSteps:
+		r.error(t.get("steps"), "", "plan.shape", "keep nodes and edges, or steps", "a plan has nodes or steps, not both")
+		return
+	case !hasNodes && !hasSteps:
+		at, suggestion := t, "a graph has nodes and edges; a step plan has steps"
+		if e := t.get("edges"); e != nil {
+			at, suggestion = e, "add nodes: with an entry for every node that the edges name"
+		}
+		r.error(at, "", "plan.no_nodes", suggestion, "the plan has neither nodes nor steps")
+		return
+	}
+	d.ID, d.Name, d.Description = o.text("id"), o.text("name"), o.text("description")
+	checkPlanName(o, "id", d.ID, 128)
+	checkPlanName(o, "name", d.Name, 200)
+	schema, strict, onFailure := o.value("input"), o.boolean("strict"), o.text("on_failure")
+	if v := t.get("on_failure"); v != nil && onFailure != "" && onFailure != "stop" && onFailure != "continue_branches" {
+		r.error(v, "", "field.value", "write stop or continue_branches", "unknown on_failure %s", clip(onFailure))
+	}
+	defaults, limits := decodeDefaults(o), decodeLimits(o)
+	if hasNodes {
+		g := &Graph{ID: d.ID, Name: d.Name, Description: d.Description, InputSchema: schema, Strict: strict, OnFailure: onFailure,
+			Defaults: defaults, Limits: limits, Start: o.text("start"), Nodes: map[string]Node{}}
+		if m, ok := o.value("metadata").(map[string]any); ok {
+			g.Metadata = m
+		} else if v := t.get("metadata"); v != nil && v.kind != treeNull {
+			o.wrong(v, "metadata", "an object")
+		}
+		decodeNodes(g, o)
+		decodeEdges(g, o)
+		d.Graph = g
+	} else {
+		s := &StepPlan{ID: d.ID, Name: d.Name, Description: d.Description, InputSchema: schema, Strict: strict, OnFailure: onFailure,
+			Defaults: defaults, Limits: limits,
+			EstimatedDurationMs: o.integer("estimatedDuration", 0, math.MaxInt64), EstimatedCost: o.number("estimatedCost", 0)}
+		decodeStepMetadata(s, o)
+		decodeSteps(s, o)
+		d.Steps = s
+	}
+	o.finish()
+}
+
+// checkPlanName refuses ids and names that could mislead (P43).
+func checkPlanName(o *object, key, s string, most int) {
+	v := o.t.get(key)
+	if v == nil || v.kind != treeString {
+		return
+	}
+	if strings.TrimSpace(s) == "" {
+		o.r.error(v, "", "plan.name", "", "%s is blank", key)
+	}
+	if len([]rune(s)) > most {
+		o.r.error(v, "", "plan.name", "", "%s has more than %d characters", key, most)
+	}
+	if bidi(s) {
+		o.r.error(v, "", "plan.name", "", "%s holds characters that turn the direction of text", key)
+	}
+	if key == "id" && (strings.ContainsAny(s, "/\\<>\"'`@?#%&\n\t ") || strings.Contains(s, "..")) {
+		o.r.error(v, "", "plan.id", "use letters, digits, dot, dash and underscore", "the id %s has characters that an id cannot have", clip(s))
+	}
+}
+
+func decodeDefaults(o *object) (d Defaults) {
+	if f := o.object("defaults", "defaults"); f != nil {
+		d = Defaults{Retry: decodeRetry(f), Timeout: f.duration("timeout"), OnError: f.text("on_error")}
+		checkOnError(f, d.OnError)
+		f.finish()
+	}
+	return d
+}
+
+func decodeLimits(o *object) (l Limits) {
+	if f := o.object("limits", "limits"); f != nil {
+		l = Limits{MaxSteps: int(f.integer("max_steps", 1, math.MaxInt32)), MaxDuration: f.duration("max_duration"),
+			MaxTokens: f.integer("max_tokens", 1, math.MaxInt64), MaxCost: f.number("max_cost", 0)}
+		f.finish()
+	}
+	return l
+}
+
+func decodeRetry(o *object) *Retry {
+	f := o.object("retry", "retry")
+	if f == nil {
+		return nil
+	}
+	retry := &Retry{MaxAttempts: max(1, int(f.integer("max_attempts", 1, 1000)))}
+	if f.t.get("max_attempts") == nil {
+		f.r.error(f.t, f.node, "retry.max_attempts", "say how many attempts there are, the first included", "retry without max_attempts")
+	}
+	if b := f.field("backoff"); b != nil {
+		switch b.kind {
+		case treeList:
+			for _, e := range b.items {
+				retry.Backoff.List = append(retry.Backoff.List, f.parseDuration(e, "backoff", true))
+			}
+		case treeString:
+			retry.Backoff.List = []time.Duration{f.parseDuration(b, "backoff", true)}
+		default:
+			g := newObject(b, f.r, "backoff", f.node)
+			retry.Backoff = Backoff{Initial: time.Duration(g.duration("initial")), Factor: g.number("factor", 1),
+				Max: time.Duration(g.duration("max")), Jitter: g.number("jitter", 0)}
+			if retry.Backoff.Jitter > 1 {
+				g.r.error(b.get("jitter"), f.node, "field.range", "", "jitter must be from 0 to 1")
+			}
+			g.finish()
+		}
+	}
+	f.finish()
+	return retry
+}
+
+func checkOnError(o *object, s string) {
+	switch OnError(s) {
+	case "", OnErrorFail, OnErrorSkip, OnErrorContinue, OnErrorReplan:
+	default:
+		o.r.error(o.t.get("on_error"), o.node, "field.value", "write fail, skip, continue or replan", "unknown on_error %s", clip(s))
+	}
+}
+
+func checkEffect(o *object, s string) {
+	switch Effect(s) {
+	case "", EffectPure, EffectRead, EffectIdempotent, EffectUnsafe:
+	default:
+		o.r.error(o.t.get("effect"), o.node, "field.value", "write pure, read, idempotent or unsafe", "unknown effect %s", clip(s))
+	}
+}

@@ -1,0 +1,80 @@
+package planner
+
+import (
+	"fmt"
+	"strings"
+)
+
+func decodeNodes(g *Graph, o *object) {
+	nodes := o.field("nodes")
+	if nodes == nil {
+		o.r.error(o.t.get("nodes"), "", "plan.no_nodes", "add a node", "the plan has no nodes")
+		return
+	}
+	if nodes.kind != treeMap {
+		o.r.error(nodes, "", "field.type", "write nodes as a map from id to node", "nodes must be an object, not %s", nodes.kind)
+		return
+	}
+	if len(nodes.keys) == 0 {
+		o.r.error(nodes, "", "plan.no_nodes", "add a node", "the plan has no nodes")
+	}
+	if len(nodes.keys) > MaxNodes {
+		o.r.error(nodes, "", "plan.too_many_nodes", "split the plan into sub-plans", "%d nodes; at most %d are allowed", len(nodes.keys), MaxNodes)
+		return
+	}
+	for i, k := range nodes.keys {
+		g.Nodes[k.text] = decodeNode(k, nodes.items[i], o.r)
+		g.order = append(g.order, k.text)
+	}
+}
+
+func decodeNode(key, t *tree, r *reporter) Node {
+	id := key.text
+	o := newObject(t, r, "node", id)
+	n := Node{ID: o.text("id"), Type: o.text("type"), Tool: o.text("tool"), Agent: o.text("agent"), Plan: o.text("plan"),
+		Input: o.value("input"), Metadata: o.strings("metadata"), Retry: decodeRetry(o), Timeout: o.duration("timeout"),
+		OnError: o.text("on_error"), Effect: Effect(o.text("effect")), Needs: o.texts("needs"), When: o.text("when"),
+		Foreach: o.text("foreach"), MaxParallel: int(o.integer("max_parallel", 1, 10_000)), MaxVisits: int(o.integer("max_visits", 1, 1_000_000)),
+		OutputSchema: o.value("output_schema")}
+	if n.ID == "" {
+		n.ID = id
+	}
+	if n.Type == "" && (t.get("type") == nil || t.get("type").kind == treeNull) {
+		suggestion := "say what the node does, e.g. type: tool"
+		for _, k := range t.keys {
+			if near := nearest(k.text, []string{"type"}); near != "" {
+				suggestion = fmt.Sprintf("did you mean type instead of %s?", k.text)
+			}
+		}
+		r.error(t, id, "node.type_missing", suggestion, "node %s has no type", clip(id))
+	}
+	checkOnError(o, n.OnError)
+	checkEffect(o, string(n.Effect))
+	o.finish()
+	return n
+}
+
+func decodeEdges(g *Graph, o *object) {
+	edges := o.list("edges")
+	if len(edges) > MaxEdges {
+		o.r.error(o.t.get("edges"), "", "plan.too_many_edges", "", "%d edges; at most %d are allowed", len(edges), MaxEdges)
+		return
+	}
+	for _, t := range edges {
+		f := newObject(t, o.r, "edge", "")
+		e := Edge{From: f.text("from"), To: f.text("to")}
+		// A bare `condition: true` is a frequent slip for a fallback.
+		if c := f.field("condition"); c != nil && c.kind == treeBool {
+			o.r.error(c, e.From, "edge.condition", "a condition that always holds is written default", "a condition is text, not %s", c.text)
+		} else {
+			e.Condition = f.text("condition")
+		}
+		for _, end := range []struct{ key, id string }{{"from", e.From}, {"to", e.To}} {
+			if v := t.get(end.key); t.kind == treeMap && (v == nil || v.kind == treeNull || v.kind == treeString && strings.TrimSpace(end.id) == "") {
+				o.r.error(t, "", "edge.end_missing", "", "an edge has no %s", end.key)
+			}
+		}
+		f.finish()
+		g.Edges = append(g.Edges, e)
+	}
+}

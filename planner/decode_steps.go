@@ -1,0 +1,92 @@
+package planner
+
+import (
+	"maps"
+	"math"
+	"slices"
+)
+
+func decodeSteps(s *StepPlan, o *object) {
+	steps := o.list("steps")
+	if len(steps) == 0 {
+		o.r.error(o.t.get("steps"), "", "plan.no_nodes", "add a step", "the plan has no steps")
+	}
+	if len(steps) > MaxNodes {
+		o.r.error(o.t.get("steps"), "", "plan.too_many_nodes", "split the plan into sub-plans", "%d steps; at most %d are allowed", len(steps), MaxNodes)
+		return
+	}
+	for _, t := range steps {
+		s.Steps = append(s.Steps, decodeStep(t, o.r))
+	}
+}
+
+func decodeStep(t *tree, r *reporter) Step {
+	id := ""
+	if v := t.get("id"); v != nil && v.kind == treeString {
+		id = v.text
+	}
+	o := newObject(t, r, "step", id)
+	s := Step{ID: o.text("id"), Order: int(o.integer("order", 0, math.MaxInt32)), SkillID: o.text("skillId"), AgentID: o.text("agentId"),
+		Tool: o.text("tool"), Task: o.text("task"), Dependencies: o.texts("dependencies"), ExpectedOutput: o.text("expectedOutput"),
+		Timeout: o.duration("timeout"), OnError: o.text("on_error")}
+	if t.kind == treeMap && t.get("id") == nil {
+		r.error(t, "", "step.id_missing", "", "a step has no id")
+	}
+	if p := o.field("params"); p != nil {
+		if m, ok := p.value().(map[string]any); ok {
+			s.Params = m
+		} else {
+			o.wrong(p, "params", "an object")
+		}
+	}
+	if c := o.object("condition", "condition"); c != nil {
+		s.Condition = &StepCondition{Type: c.text("type"), Expr: c.text("expr")}
+		switch s.Condition.Type {
+		case "success", "failure", "always":
+			if v := c.t.get("expr"); v != nil && v.kind != treeNull {
+				r.error(v, id, "condition.expr", "write type: custom", "expr belongs to a condition of type custom")
+			}
+		case "custom":
+			if s.Condition.Expr == "" {
+				r.error(c.t, id, "condition.expr", "add expr: with an expression", "a custom condition without expr")
+			}
+		default:
+			r.error(c.t, id, "field.value", "write success, failure, always or custom", "unknown condition type %s", clip(s.Condition.Type))
+		}
+		c.finish()
+	}
+	if f := o.object("retry", "retry"); f != nil {
+		s.Retry = &StepRetry{MaxAttempts: max(1, int(f.integer("maxAttempts", 1, 1000)))}
+		for _, e := range f.list("backoffMs") {
+			g := &object{t: &tree{kind: treeMap, keys: []*tree{{kind: treeString, text: "backoffMs"}}, items: []*tree{e}}, r: r, node: id, what: "retry", read: map[string]bool{}}
+			s.Retry.BackoffMs = append(s.Retry.BackoffMs, g.integer("backoffMs", 0, maxDuration.Milliseconds()))
+		}
+		f.finish()
+	}
+	checkOnError(o, s.OnError)
+	o.finish()
+	return s
+}
+
+func decodeStepMetadata(s *StepPlan, o *object) {
+	f := o.object("metadata", "metadata")
+	if f == nil {
+		return
+	}
+	s.Plan = PlanMetadata{CreatedBy: f.text("createdBy"), CreatedAt: f.text("createdAt"), Confidence: f.number("confidence", 0)}
+	if s.Plan.Confidence > 1 {
+		f.r.error(f.t.get("confidence"), "", "field.range", "", "confidence must be from 0 to 1")
+	}
+	for _, e := range f.list("alternatives") {
+		s.Plan.Alternatives = append(s.Plan.Alternatives, e.value())
+	}
+	m, _ := f.t.value().(map[string]any)
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		if !f.read[k] {
+			if s.Plan.Extra == nil {
+				s.Plan.Extra = map[string]any{}
+			}
+			s.Plan.Extra[k] = m[k]
+		}
+	}
+}

@@ -1,0 +1,196 @@
+package planner
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Limits of a document (SPEC 2.5).
+const (
+	MaxDocument = 1 << 20 // bytes
+	MaxNodes    = 5_000
+	MaxEdges    = 20_000
+	MaxDepth    = 64
+	maxAliases  = 10_000 // nodes that aliases may expand to
+	maxProblems = 50     // errors that are listed one by one
+)
+
+// treeKind is the JSON kind of a tree node.
+type treeKind int
+
+const (
+	treeNull treeKind = iota
+	treeBool
+	treeNumber
+	treeString
+	treeList
+	treeMap
+)
+
+func (k treeKind) String() string {
+	return [...]string{"null", "true or false", "a number", "text", "a list", "an object"}[k]
+}
+
+// tree is a document's value with positions: what YAML and JSON have in common.
+type tree struct {
+	kind         treeKind
+	text         string // scalars: the text; numbers: as JSON writes them
+	items        []*tree
+	keys         []*tree // of a map, strings, beside items
+	line, column int
+}
+
+// get returns the value of a key, or nil.
+func (t *tree) get(key string) *tree {
+	if t == nil {
+		return nil
+	}
+	for i, k := range t.keys {
+		if k.text == key {
+			return t.items[i]
+		}
+	}
+	return nil
+}
+
+// value drops the positions.
+func (t *tree) value() any {
+	switch t.kind {
+	case treeNull:
+		return nil
+	case treeBool:
+		return t.text == "true"
+	case treeNumber:
+		return json.Number(t.text)
+	case treeString:
+		return t.text
+	case treeList:
+		list := make([]any, len(t.items))
+		for i, e := range t.items {
+			list[i] = e.value()
+		}
+		return list
+	}
+	m := make(map[string]any, len(t.keys))
+	for i, k := range t.keys {
+		m[k.text] = t.items[i].value()
+	}
+	return m
+}
+
+// at follows keys and indexes as far as they lead, for positions.
+func (t *tree) at(steps []string) *tree {
+	for _, s := range steps {
+		if t == nil {
+			return nil
+		}
+		var next *tree
+		switch t.kind {
+		case treeMap:
+			next = t.get(s)
+		case treeList:
+			i := 0
+			if _, err := fmt.Sscanf(s, "%d", &i); err == nil && i < len(t.items) {
+				next = t.items[i]
+			}
+		}
+		if next == nil {
+			return t
+		}
+		t = next
+	}
+	return t
+}
+
+// reporter collects problems.
+type reporter struct {
+	problems Problems
+	errors   int
+}
+
+func (r *reporter) add(sev Severity, at *tree, node, code, suggestion, format string, args ...any) {
+	if sev == SeverityError {
+		if r.errors++; r.errors > maxProblems {
+			return
+		}
+	} else if len(r.problems) > 4*maxProblems {
+		return
+	}
+	p := Problem{Severity: sev, Code: code, Message: fmt.Sprintf(format, args...), Suggestion: suggestion, Node: node}
+	if at != nil {
+		p.Line, p.Column = at.line, at.column
+	}
+	r.problems = append(r.problems, p)
+}
+
+func (r *reporter) error(at *tree, node, code, suggestion, format string, args ...any) {
+	r.add(SeverityError, at, node, code, suggestion, format, args...)
+}
+
+func (r *reporter) warn(at *tree, node, code, suggestion, format string, args ...any) {
+	r.add(SeverityWarning, at, node, code, suggestion, format, args...)
+}
+
+// done returns all problems in the order of the document.
+func (r *reporter) done() Problems {
+	if r.errors > maxProblems {
+		r.problems = append(r.problems, Problem{Severity: SeverityError, Code: "too_many_problems",
+			Message: fmt.Sprintf("and %d more errors", r.errors-maxProblems), Line: math.MaxInt})
+	}
+	slices.SortStableFunc(r.problems, func(a, b Problem) int {
+		if a.Line != b.Line {
+			return a.Line - b.Line
+		}
+		return a.Column - b.Column
+	})
+	for i := range r.problems {
+		if r.problems[i].Line == math.MaxInt {
+			r.problems[i].Line = 0
+		}
+	}
+	return r.problems
+}
+
+// checkText refuses what no document may contain (P28–P31) and returns the text
+// without a UTF-8 byte order mark.
+func checkText(src []byte, r *reporter) ([]byte, bool) {
+	if len(src) > MaxDocument {
+		r.error(nil, "", "document.too_large", "split the plan, or move data into its input",
+			"the document has %d bytes; at most %d are allowed", len(src), MaxDocument)
+		return nil, false
+	}
+	if len(src) >= 2 && (src[0] == 0xFE && src[1] == 0xFF || src[0] == 0xFF && src[1] == 0xFE) {
+		r.error(nil, "", "document.encoding", "save it as UTF-8", "the document is UTF-16")
+		return nil, false
+	}
+	src = []byte(strings.TrimPrefix(string(src), "\uFEFF"))
+	line, start := 1, 0
+	for i := 0; i < len(src); {
+		c, n := utf8.DecodeRune(src[i:])
+		switch {
+		case c == utf8.RuneError && n == 1:
+			r.error(&tree{line: line, column: i - start + 1}, "", "document.encoding", "save it as UTF-8", "invalid UTF-8")
+			return nil, false
+		case c == '\n':
+			line, start = line+1, i+1
+		case c < 0x20 && c != '\t' && c != '\r' || c == 0x7F || 0x80 <= c && c < 0xA0 && c != 0x85:
+			r.error(&tree{line: line, column: i - start + 1}, "", "document.control_character", "remove it, or write it as an escape in double quotes",
+				"control character U+%04X", c)
+			return nil, false
+		}
+		i += n
+	}
+	return src, true
+}
+
+// bidi reports characters that turn the direction of text: they can make a
+// name look like another.
+func bidi(s string) bool {
+	return strings.ContainsFunc(s, func(c rune) bool {
+		return 0x202A <= c && c <= 0x202E || 0x2066 <= c && c <= 0x2069 || c == 0x200E || c == 0x200F || c == 0x061C
+	})
+}

@@ -1,0 +1,107 @@
+package planner
+
+import (
+	"maps"
+	"slices"
+)
+
+// Built-in node types (SPEC 5).
+const (
+	TypeTool      = "tool"
+	TypeAgent     = "agent"
+	TypeLLM       = "llm"
+	TypeDecision  = "decision"
+	TypeNoop      = "noop"
+	TypeLog       = "log"
+	TypeRouter    = "router"
+	TypeTools     = "tools"
+	TypeGenerator = "generator"
+	TypeSet       = "set"
+	TypeWait      = "wait"
+	TypeApproval  = "approval"
+	TypePlan      = "plan"
+)
+
+// builtins holds each type's default effect (SPEC 5, ruling 17); that of tool
+// and tools is their tools' own.
+var builtins = map[string]Effect{
+	TypeTool: EffectUnsafe, TypeAgent: EffectIdempotent, TypeLLM: EffectIdempotent, TypeDecision: EffectPure,
+	TypeNoop: EffectPure, TypeLog: EffectPure, TypeRouter: EffectIdempotent, TypeTools: EffectUnsafe,
+	TypeGenerator: EffectIdempotent, TypeSet: EffectPure, TypeWait: EffectControl, TypeApproval: EffectControl,
+	TypePlan: EffectControl,
+}
+
+// aliases are the types of older documents [000].
+var aliases = map[string]string{
+	"init": TypeNoop, "format_output": TypeNoop, "error_handler": TypeNoop, "terminal": TypeNoop,
+	"validation": TypeDecision, "llm_call": TypeLLM,
+}
+
+// BuiltinType reports whether a name is a node type of the language or an alias
+// of one: no tool may take it.
+func BuiltinType(name string) bool {
+	_, alias := aliases[name]
+	_, builtin := builtins[name]
+	return alias || builtin
+}
+
+// resolveType follows aliases.
+func resolveType(name string) string {
+	if t, ok := aliases[name]; ok {
+		return t
+	}
+	return name
+}
+
+// typeNames lists everything that a node's type may be, for suggestions.
+func typeNames(c *Catalog) []string {
+	names := append(slices.Collect(maps.Keys(builtins)), slices.Collect(maps.Keys(aliases))...)
+	if c != nil {
+		names = append(names, slices.Collect(maps.Keys(c.Tools))...)
+		names = append(names, slices.Collect(maps.Keys(c.Types))...)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// EffectOf is the effect of a node as far as it is known before it runs: what
+// the document says, else its tool's, agent's or type's.
+func (c *Catalog) EffectOf(n *ProgramNode) Effect {
+	if n.Effect != "" {
+		return n.Effect
+	}
+	return c.DefaultEffect(n)
+}
+
+// DefaultEffect is EffectOf without what the document says.
+func (c *Catalog) DefaultEffect(n *ProgramNode) Effect {
+	switch n.Type {
+	case TypeTool:
+		if c == nil {
+			return EffectUnsafe
+		}
+		info, ok := c.Tools[n.Tool]
+		if !ok {
+			return EffectUnsafe
+		}
+		if info.EffectOf != nil && n.Input != nil {
+			return info.EffectOf(n.Input.Source)
+		}
+		return info.Effect
+	case TypeAgent:
+		if c != nil {
+			if a, ok := c.Agents[n.Agent]; ok && a.Effect != "" {
+				return a.Effect
+			}
+		}
+	}
+	if e, ok := builtins[n.Type]; ok {
+		return e
+	}
+	if c != nil {
+		if e, ok := c.Types[n.Type]; ok {
+			return e
+		}
+	}
+	return EffectUnsafe
+}
