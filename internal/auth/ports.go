@@ -1,0 +1,53 @@
+package auth
+
+import (
+	"context"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// Store keeps users, sessions and tokens. What is not there is CodeNotFound.
+// Names are matched exactly; this package folds them to lower case first.
+type Store interface {
+	// CreateUser stores a new user; a taken name is CodeConflict.
+	CreateUser(ctx context.Context, u kairos.User) error
+	// CreateFirstUser stores u only if there is no user at all, in one
+	// transaction; else CodeConflict. Of many concurrent calls one succeeds.
+	CreateFirstUser(ctx context.Context, u kairos.User) error
+	// User finds a user by id or name, disabled ones included.
+	User(ctx context.Context, idOrName string) (kairos.User, error)
+	// Users lists all users by name.
+	Users(ctx context.Context) ([]kairos.User, error)
+	// UpdateUser replaces everything but ID, Name and CreatedAt.
+	UpdateUser(ctx context.Context, u kairos.User) error
+	CountUsers(ctx context.Context) (int, error)
+
+	CreateSession(ctx context.Context, s kairos.Session) error
+	SessionByHash(ctx context.Context, hash string) (kairos.Session, error)
+	// Sessions lists the sessions of one user, newest first.
+	Sessions(ctx context.Context, userID string) ([]kairos.Session, error)
+	// TouchSession sets SeenAt; it never moves it back.
+	TouchSession(ctx context.Context, hash string, seen time.Time) error
+	// DeleteSession removes one session; a missing one is no error.
+	DeleteSession(ctx context.Context, hash string) error
+	// DeleteSessions removes all sessions of a user but the one with the hash
+	// keep (empty: none is kept).
+	DeleteSessions(ctx context.Context, userID, keep string) error
+	// DeleteExpiredSessions removes sessions whose ExpiresAt is at or before
+	// now or whose SeenAt is at or before idle.
+	DeleteExpiredSessions(ctx context.Context, now, idle time.Time) error
+
+	CreateToken(ctx context.Context, t kairos.Token) error
+	TokenByHash(ctx context.Context, hash string) (kairos.Token, error)
+	// Tokens lists all tokens, newest first, revoked ones included.
+	Tokens(ctx context.Context) ([]kairos.Token, error)
+	// RevokeToken sets RevokedAt, once: a revoked token keeps its time.
+	RevokeToken(ctx context.Context, id string, at time.Time) error
+	TouchToken(ctx context.Context, id string, used time.Time) error
+}
+
+// Audit is where outcomes are recorded: every login, refusal and change.
+type Audit interface {
+	Audit(ctx context.Context, r kairos.AuditRecord) error
+}

@@ -1,0 +1,81 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// Reader is what the API reads of the store; see web.Reader for the promises.
+type Reader interface {
+	FindRun(ctx context.Context, id string) (kairos.Run, error)
+	Runs(ctx context.Context, f kairos.RunFilter) (kairos.List[kairos.Run], error)
+	JournalPage(ctx context.Context, run string, after int64, limit int) ([]kairos.Entry, error)
+	Lineage(ctx context.Context, run string) ([]kairos.Run, error)
+
+	Plans(ctx context.Context, f kairos.PlanFilter) (kairos.List[kairos.Plan], error)
+	Plan(ctx context.Context, idOrKey string) (kairos.Plan, error)
+	Versions(ctx context.Context, planID string) ([]kairos.Version, error)
+	VersionByNumber(ctx context.Context, planID string, number int) (kairos.Version, error)
+
+	Approvals(ctx context.Context, f kairos.ApprovalFilter) (kairos.List[kairos.Approval], error)
+	Approval(ctx context.Context, id string) (kairos.Approval, error)
+	AuditEvents(ctx context.Context, f kairos.AuditFilter) (kairos.List[kairos.AuditEvent], error)
+	EventsAfter(ctx context.Context, after int64, run string, limit int) ([]kairos.AuditEvent, error)
+	LastEvent(ctx context.Context) (int64, error)
+}
+
+// Engine is what the API does; see web.Engine for the promises.
+type Engine interface {
+	Start(ctx context.Context, actor kairos.Actor, r kairos.StartRequest) (kairos.Run, error)
+	Preview(ctx context.Context, actor kairos.Actor, r kairos.VerbRequest) (kairos.Preview, error)
+	Act(ctx context.Context, actor kairos.Actor, r kairos.VerbRequest) (kairos.Run, error)
+	Resolve(ctx context.Context, actor kairos.Actor, r kairos.ResolveRequest) (kairos.Run, error)
+	Decide(ctx context.Context, actor kairos.Actor, r kairos.DecideRequest) (kairos.Approval, error)
+	Detail(ctx context.Context, run string) (kairos.RunDetail, error)
+	SavePlan(ctx context.Context, actor kairos.Actor, src []byte, f planner.Format, origin, reason string) (kairos.Plan, kairos.Version, bool, planner.Problems, error)
+	CheckPlan(src []byte, f planner.Format) (*planner.Document, planner.Problems)
+	ArchivePlan(ctx context.Context, actor kairos.Actor, plan string, archived bool, reason string) error
+	Subscribe(ctx context.Context, after int64, run string) (<-chan kairos.Event, error)
+	Incarnation() string
+}
+
+// Principals finds who sends a request.
+type Principals interface {
+	// Token finds the principal of an API token; CodeUnauthorized.
+	Token(ctx context.Context, token string) (kairos.Actor, error)
+	// Session finds the user of a browser's session secret; CodeUnauthorized.
+	Session(ctx context.Context, secret string) (kairos.User, error)
+}
+
+// Accounts manages users and tokens. The actor is recorded with every change.
+type Accounts interface {
+	Users(ctx context.Context) ([]kairos.User, error)
+	CreateUser(ctx context.Context, actor kairos.Actor, name, password string, role kairos.Role) (kairos.User, error)
+	// UpdateUser changes what is not nil; it ends the user's sessions when role,
+	// password or access changes.
+	UpdateUser(ctx context.Context, actor kairos.Actor, idOrName string, role *kairos.Role, password *string, disabled *bool) (kairos.User, error)
+	Tokens(ctx context.Context) ([]kairos.Token, error)
+	// CreateToken returns the token's text, which is shown only here. A zero
+	// lifetime means the default of 90 days.
+	CreateToken(ctx context.Context, actor kairos.Actor, name string, role kairos.Role, scopes []string, lifetime time.Duration) (text string, t kairos.Token, err error)
+	RevokeToken(ctx context.Context, actor kairos.Actor, id string) error
+}
+
+// IdempotencyStore keeps the answers of requests that carry an Idempotency-Key,
+// by principal, route and key (ruling 42).
+type IdempotencyStore interface {
+	// ReserveResponse claims r's principal, route and key for one request. If they
+	// are claimed already, the stored record is returned with claimed false: with
+	// Status 0 while the first request is still being answered. A claim without an
+	// answer that is older than staleAfter is claimed anew.
+	ReserveResponse(ctx context.Context, r kairos.StoredResponse, staleAfter time.Duration) (stored kairos.StoredResponse, claimed bool, err error)
+	// CompleteResponse stores the answer of a claimed request.
+	CompleteResponse(ctx context.Context, r kairos.StoredResponse) error
+	// ReleaseResponse gives a claim up, so that the request may be tried again.
+	ReleaseResponse(ctx context.Context, principal, route, key string) error
+	// DeleteResponses removes records created before a time.
+	DeleteResponses(ctx context.Context, before time.Time) error
+}
