@@ -38,6 +38,8 @@ func (k *compiler) analyse() {
 	}
 	components := k.components()
 	owner := k.tokens()
+	k.p.owner = owner
+	k.p.keep = k.kept()
 	k.cycles(components)
 	if k.r.errors > 0 {
 		return
@@ -405,4 +407,45 @@ func (k *compiler) certain() []bitset {
 		}
 	}
 	return sets
+}
+
+// kept finds the nodes whose outputs somebody may still ask for after their own
+// settlement; a walk forgets all others.
+func (k *compiler) kept() []bool {
+	keep := make([]bool, len(k.p.Nodes))
+	mark := func(name string) {
+		if j, ok := k.p.Index[name]; ok {
+			keep[j] = true
+		}
+	}
+	condition := func(c *Condition) {
+		nodes, all := c.Nodes()
+		for _, name := range nodes {
+			mark(name)
+		}
+		if all {
+			for j := range keep {
+				keep[j] = true
+			}
+		}
+	}
+	for i := range k.p.Nodes {
+		n := &k.p.Nodes[i]
+		if n.Input != nil {
+			for _, ref := range n.Input.References() {
+				mark(ref.Node())
+			}
+		}
+		if n.Foreach != nil {
+			mark(n.Foreach.Node())
+		}
+		condition(n.WhenCond)
+		for _, e := range n.Out {
+			condition(e.Cond)
+		}
+		if len(n.Dependents) > 0 || k.p.UsesNeeds && len(n.Out) == 0 {
+			keep[i] = true
+		}
+	}
+	return keep
 }

@@ -208,3 +208,12 @@ func seen(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
+
+// SyntaxError is a malformed condition or reference.
+type SyntaxError struct {
+	Message    string
+	Suggestion string
+	Column     int
+}
+
+func (e *SyntaxError) Error() string { return e.Message }

@@ -35,6 +35,9 @@ type Program struct {
 	// Sequential marks a step plan without dependencies: steps run one after
 	// the other in order (ruling 5).
 	Sequential bool
+
+	owner []int  // token source that reaches a node over edges, -1: none
+	keep  []bool // outputs that may be read after their node's settlement
 }
 
 // ProgramNode is one compiled node.

@@ -1,5 +1,11 @@
 package planner
 
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
 // Walk is where a run stands in its program: which visits are open, what they
 // get as input, and what their outcomes lead to. It is pure and incremental
 // (O(degree) per settlement), and not safe for concurrent use.
@@ -8,7 +14,55 @@ package planner
 // to [Walk.Settle], which says what was decided. After a crash the same walk
 // is rebuilt by [Walk.Replay] from recorded settlements and decisions.
 type Walk struct {
-	walkState
+	p       *Program
+	facts   Facts
+	nodes   []nodeState
+	tokens  map[int]*token // by source; only in plans with needs
+	open    []*visit       // in the order in which they became ready
+	fresh   []VisitKey     // ready and not yet handed out
+	settled int            // visits settled so far, skipped ones that ran included
+	last    any            // output of the visit that settled last
+	failure *Failure       // first unhandled failure
+	// decided says that some unhandled failure was a decision, not a node's.
+	decided   bool
+	failed    bool
+	stopped   bool // by Stop
+	stamps    []int
+	stampNext int
+}
+
+// nodeState is what a walk knows of a node.
+type nodeState struct {
+	visits    int    // begun
+	status    Status // of the latest settlement; "" if none
+	output    any    // of the latest completed visit
+	hasOutput bool
+	failure   *Failure
+	unhandled bool   // failed, and nothing took care of it
+	unvisited bool   // settled as skipped without having run
+	open      *visit // at most one: a node's visits follow one another
+	// parked is a visit that was decided while the walk was stopping.
+	parked *visit
+	// left counts needs that have not settled; meaningful for nodes with needs.
+	left     int
+	decided  bool   // a node with needs: ready, skipped or parked
+	previous *visit // the settled visit that a reset may open again
+}
+
+// visit is one passage through a node.
+type visit struct {
+	VisitKey
+	last  any
+	items *items // of a foreach, once its list is resolved
+}
+
+// token is where the token of a source stands.
+type token struct {
+	source  int
+	at      int // node; meaningful once started
+	started bool
+	ended   bool
+	watched []int // nodes of its region that others need
 }
 
 // VisitKey names one passage through a node. Visits count from 1.
@@ -105,6 +159,8 @@ type Reset struct {
 	Reopened []ResetVisit `json:"reopened"`
 	// Forgotten are visits that were skipped or decided because of them.
 	Forgotten []ResetVisit `json:"forgotten,omitempty"`
+	// Decided are nodes that the reset itself made ready or skipped.
+	Decided []Consequence `json:"decided,omitempty"`
 }
 
 // ResetVisit names one visit in a [Reset].
@@ -113,3 +169,159 @@ type ResetVisit struct {
 	Visit int    `json:"visit"`
 	Items []int  `json:"items,omitempty"`
 }
+
+// NewWalk starts a walk at the program's roots.
+func NewWalk(p *Program, f Facts) *Walk {
+	w := &Walk{p: p, facts: f, nodes: make([]nodeState, len(p.Nodes))}
+	if p.UsesNeeds {
+		w.tokens = map[int]*token{}
+		for i, source := range p.owner {
+			if source < 0 {
+				continue
+			}
+			t := w.tokens[source]
+			if t == nil {
+				t = &token{source: source}
+				w.tokens[source] = t
+			}
+			if i != source && len(p.Nodes[i].Dependents) > 0 {
+				t.watched = append(t.watched, i)
+			}
+		}
+		for i := range p.Nodes {
+			w.nodes[i].left = len(p.Nodes[i].Needs)
+		}
+	}
+	for _, r := range p.Roots {
+		w.begin(r, f.Input)
+	}
+	return w
+}
+
+// begin makes the next visit of a node ready.
+func (w *Walk) begin(node int, last any) {
+	n := &w.nodes[node]
+	n.visits++
+	w.start(&visit{VisitKey: VisitKey{node, n.visits}, last: last})
+}
+
+func (w *Walk) start(v *visit) {
+	w.nodes[v.Node].open = v
+	w.open = append(w.open, v)
+	w.fresh = append(w.fresh, v.VisitKey)
+	if t := w.tokenOf(v.Node); t != nil {
+		t.started, t.at = true, v.Node
+	}
+}
+
+func (w *Walk) tokenOf(node int) *token {
+	if w.tokens == nil || w.p.owner[node] < 0 {
+		return nil
+	}
+	return w.tokens[w.p.owner[node]]
+}
+
+// Ready returns, in file order, the visits that became ready since the last
+// call.
+func (w *Walk) Ready() []VisitKey {
+	if len(w.fresh) == 0 {
+		return nil
+	}
+	out := w.fresh
+	w.fresh = nil
+	slices.SortFunc(out, func(a, b VisitKey) int { return a.Node - b.Node })
+	return out
+}
+
+// Open returns all visits that are ready and not settled, in the order in which
+// they became ready.
+func (w *Walk) Open() []VisitKey {
+	out := make([]VisitKey, len(w.open))
+	for i, v := range w.open {
+		out[i] = v.VisitKey
+	}
+	return out
+}
+
+// errNotOpen is a driver's mistake.
+func (w *Walk) errNotOpen(v VisitKey) error {
+	if v.Node < 0 || v.Node >= len(w.nodes) {
+		return fmt.Errorf("planner: no node %d", v.Node)
+	}
+	return fmt.Errorf("planner: visit %d of node %q is not open", v.Visit, w.p.Nodes[v.Node].ID)
+}
+
+func (w *Walk) visit(k VisitKey) *visit {
+	if k.Node < 0 || k.Node >= len(w.nodes) {
+		return nil
+	}
+	if v := w.nodes[k.Node].open; v != nil && v.Visit == k.Visit {
+		return v
+	}
+	return nil
+}
+
+// Stop makes the walk accept no new visit: open ones are settled by the
+// driver, what becomes of them leads nowhere, and the walk ends Cancelled.
+func (w *Walk) Stop() { w.stopped = true }
+
+// Stopping reports whether an unhandled failure or Stop closed the walk to new
+// visits (but those of `when: failure|always`).
+func (w *Walk) Stopping() bool { return w.stopped || w.failed && !w.p.ContinueBranches }
+
+// Outcome tells whether the walk is done, and how it ended.
+func (w *Walk) Outcome() Outcome {
+	if len(w.open) > 0 {
+		return Outcome{}
+	}
+	switch {
+	case w.stopped:
+		return Outcome{Done: true, Status: Cancelled, Failure: w.failure}
+	case w.failed:
+		return Outcome{Done: true, Status: Failed, Failure: w.failure}
+	}
+	return Outcome{Done: true, Status: Completed, Output: w.output()}
+}
+
+// output is the run's: the last settled node's in a plan of tokens; in a plan
+// with needs, the only sink's, or {sink: output} of the sinks that completed.
+func (w *Walk) output() any {
+	if !w.p.UsesNeeds {
+		return w.last
+	}
+	var sinks []int
+	for i := range w.p.Nodes {
+		if n := &w.p.Nodes[i]; len(n.Out) == 0 && len(n.Dependents) == 0 {
+			sinks = append(sinks, i)
+		}
+	}
+	if len(sinks) == 1 {
+		return w.nodes[sinks[0]].output
+	}
+	m := map[string]any{}
+	for _, i := range sinks {
+		if n := &w.nodes[i]; n.status == Completed {
+			m[w.p.Nodes[i].ID] = n.output
+		}
+	}
+	return m
+}
+
+// Output returns the output of a node's latest completed visit, as long as the
+// plan may still read it: a walk forgets outputs that nothing refers to.
+func (w *Walk) Output(node string) (any, bool) {
+	i, ok := w.p.Index[node]
+	if !ok || !w.nodes[i].hasOutput {
+		return nil, false
+	}
+	return w.nodes[i].output, true
+}
+
+// Status returns how a node's latest visit settled, and how many visits of it
+// began. A node that was skipped without a visit has status Skipped and 0.
+func (w *Walk) Status(node int) (Status, int) {
+	n := &w.nodes[node]
+	return n.status, n.visits
+}
+
+var errRecorded = errors.New("planner: the recorded decision does not fit the program")

@@ -1,0 +1,281 @@
+package planner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime/debug"
+	"time"
+)
+
+// Handler runs a node in memory. node.Input is the resolved input: what the
+// document says with its references filled in, or state.Last. A [*Failure] in
+// the error's chain says whether a retry can help.
+type Handler func(ctx context.Context, node Node, state *State) (any, error)
+
+// Executor walks a graph in memory with plain Go handlers; it stores nothing.
+// Nodes run one after the other in the order in which the walk makes them
+// ready. The durable engine drives the same [Walk] and takes the same
+// decisions.
+type Executor struct {
+	handlers map[string]Handler
+	// HandlersByID overrides the handler of single nodes: id wins over type.
+	HandlersByID map[string]Handler
+	// AuditHook is called as nodes start, complete and fail.
+	AuditHook func(ctx context.Context, event AuditEvent)
+	// AuditStore records the same events.
+	AuditStore AuditStore
+	// RunID is what ${run.id} gives and audit events carry.
+	RunID string
+}
+
+// NewExecutor makes an executor with handlers by node type. The types noop,
+// decision and set work without one; aliases resolve to their type.
+func NewExecutor(handlers map[string]Handler) *Executor {
+	return &Executor{handlers: handlers, HandlersByID: map[string]Handler{}}
+}
+
+// Execute walks the graph. A nil state begins an empty one. The returned state
+// is never nil; the error is an [*InvalidError] for an invalid graph, a
+// [*Failure] for a failed run, or the context's.
+func (e *Executor) Execute(ctx context.Context, graph *Graph, state *State) (*State, error) {
+	if state == nil {
+		state = NewState()
+	}
+	if state.Outputs == nil {
+		state.Outputs = map[string]any{}
+	}
+	if graph == nil {
+		return state, errors.New("no graph")
+	}
+	program, err := graph.Compile(nil)
+	if err != nil {
+		return state, err
+	}
+	for i := range program.Nodes {
+		if n := &program.Nodes[i]; e.handler(n) == nil {
+			return state, fmt.Errorf("node %q: no handler for type %q", n.ID, n.TypeName)
+		}
+	}
+	input, err := Normalize(state.input())
+	if err != nil {
+		return state, fmt.Errorf("input: %w", err)
+	}
+	memory, err := Normalize(state.Outputs["memory"])
+	if err != nil {
+		return state, fmt.Errorf("memory: %w", err)
+	}
+	state.Outputs["input"], state.Last = input, input
+	x := &execution{e: e, graph: graph, program: program, state: state,
+		walk: NewWalk(program, Facts{RunID: e.RunID, Input: input, Memory: memory})}
+	return state, x.run(ctx)
+}
+
+// execution is one walk of an [Executor].
+type execution struct {
+	e       *Executor
+	graph   *Graph
+	program *Program
+	state   *State
+	walk    *Walk
+}
+
+func (x *execution) run(ctx context.Context) error {
+	for {
+		ready := x.walk.Ready()
+		if len(ready) == 0 {
+			break
+		}
+		for _, v := range ready {
+			if err := x.visit(ctx, v); err != nil {
+				return err
+			}
+		}
+	}
+	out := x.walk.Outcome()
+	x.state.Last = out.Output
+	if out.Failure != nil {
+		return out.Failure
+	}
+	return nil
+}
+
+// visit runs one visit, item by item if it has a foreach, and settles it.
+func (x *execution) visit(ctx context.Context, v VisitKey) error {
+	n := &x.program.Nodes[v.Node]
+	if n.Foreach == nil {
+		return x.settle(ctx, v, -1)
+	}
+	count, failure := x.walk.Items(v)
+	switch {
+	case failure != nil:
+		_, err := x.walk.Settle(Settlement{VisitKey: v, Item: -1, Status: Failed, Failure: failure})
+		return err
+	case count == 0:
+		x.state.Outputs[n.ID] = []any{}
+		_, err := x.walk.Settle(Settlement{VisitKey: v, Item: -1, Status: Completed, Output: []any{}})
+		return err
+	}
+	outputs := make([]any, count)
+	for {
+		i := x.walk.NextItem(v)
+		if i < 0 {
+			break
+		}
+		if err := x.settle(ctx, v, i); err != nil {
+			return err
+		}
+		outputs[i] = x.state.Last
+	}
+	if status, _ := x.walk.Status(v.Node); status == Completed {
+		x.state.Outputs[n.ID] = outputs
+	}
+	return nil
+}
+
+func (x *execution) settle(ctx context.Context, v VisitKey, item int) error {
+	n := &x.program.Nodes[v.Node]
+	output, failure, err := x.attempts(ctx, n, v, item)
+	if err != nil {
+		return err
+	}
+	s := Settlement{VisitKey: v, Item: item, Status: Completed, Output: output}
+	if failure != nil {
+		s.Status, s.Output, s.Failure = Failed, nil, failure
+	}
+	if _, err = x.walk.Settle(s); err != nil {
+		return err
+	}
+	if failure == nil {
+		x.state.Last = output
+		if item < 0 {
+			x.state.Outputs[n.ID] = output
+		}
+	} else {
+		x.state.Last = nil
+		delete(x.state.Outputs, n.ID)
+	}
+	return nil
+}
+
+// attempts runs a node until it succeeds, cannot heal, or its attempts are used
+// up. The error is the context's.
+func (x *execution) attempts(ctx context.Context, n *ProgramNode, v VisitKey, item int) (any, *Failure, error) {
+	for attempt := 1; ; attempt++ {
+		if err := context.Cause(ctx); err != nil {
+			return nil, nil, err
+		}
+		output, failure := x.attempt(ctx, n, v, item)
+		if failure == nil {
+			return output, nil, nil
+		}
+		if err := context.Cause(ctx); err != nil {
+			return nil, nil, err
+		}
+		if failure.Permanent || attempt >= n.MaxAttempts {
+			return nil, failure, nil
+		}
+		timer := time.NewTimer(max(n.Backoff.Delay(attempt, rand.Float64()), failure.RetryAfter))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, nil, context.Cause(ctx)
+		case <-timer.C:
+		}
+	}
+}
+
+func (x *execution) attempt(ctx context.Context, n *ProgramNode, v VisitKey, item int) (any, *Failure) {
+	input, failure := x.walk.Input(v, item)
+	if failure != nil {
+		return nil, failure
+	}
+	node := x.node(n)
+	node.Input = input
+	x.state.Last = x.walk.Last(v)
+	event := AuditEvent{GraphID: x.program.ID, RunID: x.e.RunID, NodeID: n.ID, NodeType: n.TypeName, Status: AuditStarted, StartedAt: time.Now()}
+	if err := x.audit(ctx, event); err != nil {
+		return nil, AsFailure(err)
+	}
+	var cancel context.CancelFunc = func() {}
+	attemptCtx := ctx
+	if n.Timeout > 0 {
+		attemptCtx, cancel = context.WithTimeout(ctx, n.Timeout)
+	}
+	output, err := guarded(attemptCtx, x.e.handler(n), node, x.state)
+	cancel()
+	if err == nil {
+		output, err = Normalize(output)
+		if err != nil {
+			err = &Failure{Code: CodeOutput, Message: fmt.Sprintf("output of node %q: %s", n.ID, err), Permanent: true}
+		}
+	}
+	event.FinishedAt, event.Status, event.Output = time.Now(), AuditCompleted, output
+	if err != nil {
+		event.Status, event.Error, event.Output = AuditFailed, err.Error(), nil
+	}
+	if auditErr := x.audit(ctx, event); auditErr != nil && err == nil {
+		err = auditErr
+	}
+	if err != nil {
+		return nil, AsFailure(err)
+	}
+	return output, nil
+}
+
+// node is the graph's node of a compiled one.
+func (x *execution) node(n *ProgramNode) Node {
+	for key, node := range x.graph.Nodes {
+		if node.ID == n.ID || node.ID == "" && key == n.ID {
+			node.ID = n.ID
+			return node
+		}
+	}
+	return Node{ID: n.ID, Type: n.TypeName}
+}
+
+func (x *execution) audit(ctx context.Context, event AuditEvent) error {
+	if x.e.AuditHook != nil {
+		x.e.AuditHook(ctx, event)
+	}
+	if x.e.AuditStore != nil {
+		if err := x.e.AuditStore.Record(ctx, event); err != nil {
+			return fmt.Errorf("record audit event: %w", err)
+		}
+	}
+	return nil
+}
+
+// guarded turns a panic of a handler into the node's failure.
+func guarded(ctx context.Context, h Handler, n Node, s *State) (out any, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &Failure{Code: CodePanic, Message: fmt.Sprintf("handler of node %q panicked: %v", n.ID, p), Detail: string(debug.Stack()), Permanent: true}
+		}
+	}()
+	return h(ctx, n, s)
+}
+
+// handler finds a node's handler: by id, by type as written, by type, by tool,
+// or built in.
+func (e *Executor) handler(n *ProgramNode) Handler {
+	if h := e.HandlersByID[n.ID]; h != nil {
+		return h
+	}
+	for _, name := range []string{n.TypeName, n.Type} {
+		if h := e.handlers[name]; h != nil {
+			return h
+		}
+	}
+	if n.Type == TypeTool {
+		return e.handlers[n.Tool]
+	}
+	switch n.Type {
+	case TypeNoop, TypeDecision:
+		return func(_ context.Context, _ Node, s *State) (any, error) { return s.Last, nil }
+	case TypeSet:
+		return func(_ context.Context, n Node, _ *State) (any, error) { return n.Input, nil }
+	}
+	return nil
+}

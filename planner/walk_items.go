@@ -1,0 +1,138 @@
+package planner
+
+import "fmt"
+
+// items is where a foreach visit stands.
+type items struct {
+	list    []any
+	status  []Status // "" while unsettled
+	outputs []any
+	started []bool
+	next    int // no item below it is unstarted
+	running int // started and unsettled
+	settled int
+	failed  bool // some item failed and on_error is not continue
+	stopped bool // some item was cancelled
+	failure *Failure
+	first   int // index of the item whose failure that is
+}
+
+// Items resolves the list of a foreach visit and returns its length. A visit
+// with an empty list is settled by the driver: Completed, output [].
+func (w *Walk) Items(k VisitKey) (int, *Failure) {
+	v := w.visit(k)
+	n := &w.p.Nodes[k.Node]
+	if v == nil || n.Foreach == nil {
+		return 0, &Failure{Code: CodeForeach, Message: fmt.Sprintf("node %q has no open foreach", n.ID), Permanent: true, NoEffect: true}
+	}
+	if v.items != nil {
+		return len(v.items.list), nil
+	}
+	s := w.scope(v.last)
+	value, err := n.Foreach.resolve(&s)
+	if err != nil {
+		err.Node = n.ID
+		return 0, err
+	}
+	list, ok := value.([]any)
+	if !ok {
+		return 0, &Failure{Code: CodeForeach, Node: n.ID, Permanent: true, NoEffect: true,
+			Message: fmt.Sprintf("foreach %s is not a list but %s", n.Foreach.Text, clip(Text(value)))}
+	}
+	if len(list) > MaxItems {
+		return 0, &Failure{Code: CodeForeachLimit, Node: n.ID, Permanent: true, NoEffect: true,
+			Message: fmt.Sprintf("foreach %s has %d items; at most %d are allowed", n.Foreach.Text, len(list), MaxItems)}
+	}
+	v.items = &items{list: list, status: make([]Status, len(list)), outputs: make([]any, len(list)), started: make([]bool, len(list)), first: -1}
+	return len(list), nil
+}
+
+// NextItem returns the lowest item that was neither started nor settled, and
+// marks it started; -1 when none may start (all did, or one failed: ruling 7).
+func (w *Walk) NextItem(k VisitKey) int {
+	v := w.visit(k)
+	if v == nil || v.items == nil || v.items.failed || v.items.stopped || w.stopped {
+		return -1
+	}
+	it := v.items
+	for ; it.next < len(it.list); it.next++ {
+		if !it.started[it.next] {
+			it.start(it.next)
+			return it.next
+		}
+	}
+	return -1
+}
+
+// StartItem marks an item started: one that a recorded attempt began.
+func (w *Walk) StartItem(k VisitKey, item int) {
+	if _, err := w.Items(k); err != nil {
+		return
+	}
+	if it := w.visit(k).items; item >= 0 && item < len(it.list) && !it.started[item] {
+		it.start(item)
+	}
+}
+
+func (it *items) start(i int) {
+	it.started[i] = true
+	it.running++
+}
+
+// settleItem records an item's outcome and reports how the visit ended, if it
+// did: Completed when all items have; Failed with the first item's error in
+// item order, once no item runs.
+func (w *Walk) settleItem(v *visit, s Settlement) (ended Status, output any, failure *Failure, err error) {
+	if _, f := w.Items(v.VisitKey); f != nil {
+		return "", nil, nil, f
+	}
+	it := v.items
+	if s.Item >= len(it.list) || it.status[s.Item] != "" {
+		return "", nil, nil, fmt.Errorf("planner: item %d of visit %d of node %q is not open", s.Item, v.Visit, w.p.Nodes[v.Node].ID)
+	}
+	if !it.started[s.Item] {
+		it.start(s.Item)
+	}
+	it.running--
+	it.settled++
+	it.status[s.Item] = s.Status
+	switch s.Status {
+	case Completed:
+		it.outputs[s.Item] = s.Output
+	case Failed:
+		if w.p.Nodes[v.Node].OnError == OnErrorContinue {
+			break // null takes its place
+		}
+		it.failed = true
+		if it.first < 0 || s.Item < it.first {
+			it.first, it.failure = s.Item, s.Failure
+		}
+	case Cancelled:
+		it.stopped = true
+	}
+	switch {
+	case it.running > 0:
+		return "", nil, nil, nil
+	case it.failed:
+		return Failed, nil, it.failure, nil
+	case it.stopped:
+		return Cancelled, nil, nil, nil
+	case it.settled == len(it.list):
+		return Completed, it.outputs, nil, nil
+	}
+	return "", nil, nil, nil
+}
+
+// reopen makes failed and cancelled items unstarted again and lists them.
+func (it *items) reopen() []int {
+	var again []int
+	for i, st := range it.status {
+		if st == Failed || st == Cancelled {
+			it.status[i], it.started[i] = "", false
+			it.settled--
+			again = append(again, i)
+		}
+	}
+	it.failed, it.stopped, it.failure, it.first, it.next = false, false, nil, -1, 0
+	return again
+}
