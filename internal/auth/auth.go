@@ -2,3 +2,165 @@
 // API tokens, the one-time setup of a new installation, and the throttling of
 // all of them. Secrets are handed out once and stored only as hashes.
 package auth
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// Defaults of RELIABILITY 4.2.
+const (
+	DefaultIdleTimeout     = 30 * time.Minute
+	DefaultSessionLifetime = 12 * time.Hour
+	DefaultTokenLifetime   = 90 * 24 * time.Hour
+	MaxTokenLifetime       = 366 * 24 * time.Hour
+	SetupLifetime          = time.Hour
+
+	// touchEvery bounds how often use is written down: a request costs no write.
+	touchEvery = time.Minute
+)
+
+// Config configures a [Service]. Store is required.
+type Config struct {
+	Store Store
+	Audit Audit // nil: nothing is recorded
+	Log   *slog.Logger
+	// Now is the clock; nil: time.Now.
+	Now func() time.Time
+	// SetupFile is where the one-time setup secret is written for the operator
+	// of the machine, mode 0600; empty: nowhere.
+	SetupFile       string
+	IdleTimeout     time.Duration // 0: DefaultIdleTimeout
+	SessionLifetime time.Duration // 0: DefaultSessionLifetime
+}
+
+// Service knows users, sessions and tokens. It is safe for concurrent use.
+type Service struct {
+	store    Store
+	audit    Audit
+	log      *slog.Logger
+	clock    func() time.Time
+	file     string
+	idle     time.Duration
+	lifetime time.Duration
+
+	hasher   *hasher
+	throttle *throttle
+
+	mu     sync.Mutex
+	latest time.Time // the clock never runs backwards here (A48)
+	setup  setupSecret
+
+	// change orders changes of users, so that the last admin stays one.
+	change sync.Mutex
+}
+
+// New returns a Service.
+func New(c Config) (*Service, error) {
+	if c.Store == nil {
+		return nil, errors.New("auth: no store given")
+	}
+	h, err := newHasher()
+	if err != nil {
+		return nil, err
+	}
+	s := &Service{
+		store: c.Store, audit: c.Audit, log: c.Log, clock: c.Now, file: c.SetupFile,
+		idle:     cmp.Or(c.IdleTimeout, DefaultIdleTimeout),
+		lifetime: cmp.Or(c.SessionLifetime, DefaultSessionLifetime),
+		hasher:   h, throttle: newThrottle(),
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.clock == nil {
+		s.clock = time.Now
+	}
+	return s, nil
+}
+
+// Sweep removes sessions that are over. What
+// was swept cannot come back when the clock is set back (A48).
+func (s *Service) Sweep(ctx context.Context) error {
+	now := s.now()
+	return s.store.DeleteExpiredSessions(ctx, now, now.Add(-s.idle))
+}
+
+// Run sweeps once a minute until the context ends.
+func (s *Service) Run(ctx context.Context) {
+	tick := time.NewTicker(time.Minute)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if err := s.Sweep(ctx); err != nil && ctx.Err() == nil {
+				s.log.Warn("sweep sessions", "err", err)
+			}
+		}
+	}
+}
+
+// now is the clock, but never before what it said or a session was seen at.
+func (s *Service) now() time.Time { return s.notBefore(time.Time{}) }
+
+func (s *Service) notBefore(seen time.Time) time.Time {
+	t := s.clock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if seen.After(s.latest) {
+		s.latest = seen
+	}
+	if t.After(s.latest) {
+		s.latest = t
+	}
+	return s.latest
+}
+
+// record writes an outcome down. An act that cannot be recorded is refused.
+func (s *Service) record(ctx context.Context, actor kairos.Actor, action, object, result, reason string) error {
+	if s.audit == nil {
+		return nil
+	}
+	return s.audit.Audit(ctx, kairos.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface,
+		Object: object, Result: result, Reason: reason})
+}
+
+// recordDenied writes a refusal down; the refusal stands even if that fails.
+func (s *Service) recordDenied(ctx context.Context, actor kairos.Actor, action, object, reason string) {
+	if err := s.record(ctx, actor, action, object, "denied", reason); err != nil {
+		s.log.Error("record a refusal", "action", action, "err", err)
+	}
+}
+
+// newSecret returns 256 random bits as 43 characters of base64url.
+func newSecret() string {
+	var b [32]byte
+	rand.Read(b[:]) // never fails: crypto/rand ends the program instead
+	return base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+// hashOf is what is stored of a secret. A fast hash will do: 256 random bits
+// cannot be guessed (ASVS 6.5.2).
+func hashOf(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(sum[:])
+}
+
+func requireAdmin(actor kairos.Actor) error {
+	if !actor.Role.Includes(kairos.RoleAdmin) {
+		return kairos.Errorf(kairos.CodeForbidden, "only an admin may do this").Suggest("ask an admin")
+	}
+	return nil
+}

@@ -30,6 +30,9 @@ type Actor struct {
 	Name    string // "marta", "token ci", "cli:root"
 	Role    Role
 	Surface string // ui, api, cli, engine
+	// Scopes narrow what an API token may do, separated by blanks; empty: all
+	// that Role allows.
+	Scopes string
 }
 
 // System is the daemon itself.

@@ -3,6 +3,7 @@ package kairos
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Code classifies an [Error] for programs.
@@ -33,7 +34,9 @@ type Error struct {
 	Suggestion string
 	// Reason refines the code for programs, e.g. "fork_point_open".
 	Reason string
-	Cause  error
+	// RetryAfter is how long to wait before trying again; 0: unknown.
+	RetryAfter time.Duration
+	Cause      error
 }
 
 func (e *Error) Error() string { return e.Message }

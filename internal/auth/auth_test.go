@@ -1,0 +1,487 @@
+package auth_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/auth"
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+const good = "four unrelated words"
+
+var root = kairos.Actor{Name: "cli:root", Role: kairos.RoleAdmin, Surface: "cli"}
+
+type house struct {
+	*auth.Service
+	store *memory
+	clock *atomic.Int64
+	file  string
+}
+
+func (h *house) pass(d time.Duration) { h.clock.Add(int64(d)) }
+
+func open(t *testing.T) *house {
+	t.Helper()
+	h := &house{store: newMemory(), clock: new(atomic.Int64), file: filepath.Join(t.TempDir(), "setup.token")}
+	h.clock.Store(time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC).UnixNano())
+	h.restart(t)
+	return h
+}
+
+func (h *house) restart(t *testing.T) {
+	t.Helper()
+	s, err := auth.New(auth.Config{Store: h.store, Audit: h.store, SetupFile: h.file,
+		Now: func() time.Time { return time.Unix(0, h.clock.Load()) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Service = s
+}
+
+func (h *house) user(t *testing.T, name string, role kairos.Role) kairos.User {
+	t.Helper()
+	u, err := h.CreateUser(t.Context(), root, name, good, role)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+func (h *house) login(t *testing.T, name string) string {
+	t.Helper()
+	secret, _, err := h.Login(t.Context(), name, good, "192.0.2.1", "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return secret
+}
+
+func wantCode(t *testing.T, err error, want kairos.Code) {
+	t.Helper()
+	if got := kairos.CodeOf(err); got != want {
+		t.Fatalf("code = %q (%v), want %q", got, err, want)
+	}
+}
+
+func TestLogin(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.user(t, "marta", kairos.RoleOperator)
+	secret, u, err := h.Login(t.Context(), " Marta ", good, "192.0.2.1:5000", "browser")
+	if err != nil || u.Role != kairos.RoleOperator {
+		t.Fatalf("Login = %v, %v", u, err)
+	}
+	if len(secret) != 43 {
+		t.Errorf("secret has %d characters, want 256 bits as 43", len(secret))
+	}
+	for hash := range h.store.sessions {
+		if strings.Contains(hash, secret) || hash == secret {
+			t.Error("the secret itself is stored")
+		}
+	}
+	if got, err := h.Session(t.Context(), secret); err != nil || got.Name != "marta" {
+		t.Errorf("Session = %v, %v", got, err)
+	}
+	_, _, wrong := h.Login(t.Context(), "marta", "not the password", "192.0.2.1", "")
+	_, _, unknown := h.Login(t.Context(), "nobody", good, "192.0.2.1", "")
+	_, _, byID := h.Login(t.Context(), u.ID, good, "192.0.2.1", "")
+	for name, err := range map[string]error{"wrong password": wrong, "unknown user": unknown, "an id as name": byID} {
+		wantCode(t, err, kairos.CodeUnauthorized)
+		if err.Error() != wrong.Error() {
+			t.Errorf("A23: %s answers %q, a wrong password %q", name, err, wrong)
+		}
+	}
+	if h.store.audited("login", "ok") != 1 || h.store.audited("login", "denied") != 3 {
+		t.Errorf("audit has %v", h.store.records)
+	}
+}
+
+func TestPasswordRules(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, password string
+		ok             bool
+	}{
+		{"7 bytes", "abcdefg", false},
+		{"11 bytes", "xkcdabzqwpl", false},
+		{"12 bytes", "xkcdabzqwplm", true},
+		{"64 bytes", strings.Repeat("correct ho", 6) + "rse!", true},
+		{"256 bytes", strings.Repeat("zebra-07", 31) + "abcdefgh", true},
+		{"257 bytes", strings.Repeat("zebra-07", 31) + "abcdefghi", false},
+		{"1,024 bytes", strings.Repeat("zebra-07xyz ", 86)[:1024], false},
+		{"a NUL inside", "abcdefgh\x00ijklm", true},
+		{"emoji", "🐎🔋📎🐎🐎", true},
+		{"a leading space", " leading space", true},
+		{"one repeated letter", "aaaaaaaaaaaaaa", false},
+		{"digits in order", "123456789012", false},
+		{"a famous one with digits", "Password12345!", false},
+		{"the own name with digits", "administratrix2026", false},
+	} {
+		err := auth.CheckPassword("administratrix", c.password)
+		if (err == nil) != c.ok {
+			t.Errorf("A24 %s: %v", c.name, err)
+		}
+	}
+}
+
+func TestPasswordsCountInEveryByte(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for _, password := range []string{" leading space", "abcdefgh\x00ijklm", "🐎🔋📎🐎🐎", strings.Repeat("zebra-07", 31) + "abcdefgh"} {
+		name := "u" + strings.ToLower(kairos.NewID())
+		if _, err := h.CreateUser(t.Context(), root, name, password, kairos.RoleViewer); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := h.Login(t.Context(), name, password, "192.0.2.1", ""); err != nil {
+			t.Errorf("A24: the exact bytes of %q are refused: %v", password, err)
+		}
+		for _, other := range []string{strings.TrimSpace(password) + "x", password[:len(password)-1], password + "x", strings.SplitN(password, "\x00", 2)[0] + "?"} {
+			if _, _, err := h.Login(t.Context(), name, other, "198.51.100."+name[5:8], ""); err == nil {
+				t.Errorf("A24: %q opens the account of %q", other, password)
+			}
+		}
+		h.pass(time.Hour)
+	}
+}
+
+func TestSessionsEnd(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.user(t, "admin2", kairos.RoleAdmin)
+	for name, end := range map[string]func(t *testing.T, u kairos.User, secret string){
+		"logout": func(t *testing.T, u kairos.User, secret string) {
+			if err := h.Logout(t.Context(), secret); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"disabled": func(t *testing.T, u kairos.User, _ string) {
+			if _, err := h.UpdateUser(t.Context(), root, u.Name, nil, nil, new(true)); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"role": func(t *testing.T, u kairos.User, _ string) {
+			if _, err := h.UpdateUser(t.Context(), root, u.ID, new(kairos.RoleViewer), nil, nil); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"password": func(t *testing.T, u kairos.User, _ string) {
+			if _, err := h.UpdateUser(t.Context(), root, u.ID, nil, new("another good one"), nil); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"own password": func(t *testing.T, u kairos.User, secret string) {
+			keep := h.login(t, u.Name)
+			if err := h.ChangePassword(t.Context(), u, good, "another good one", keep); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := h.Session(t.Context(), keep); err != nil {
+				t.Errorf("the session that changed the password ended: %v", err)
+			}
+		},
+		"revoked": func(t *testing.T, u kairos.User, _ string) {
+			all, err := h.Sessions(t.Context(), u.ID)
+			if err != nil || len(all) != 1 {
+				t.Fatalf("Sessions = %v, %v", all, err)
+			}
+			if err := h.EndSession(t.Context(), auth.ActorOf(u, "ui"), u.ID, all[0].IDHash); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"all revoked": func(t *testing.T, u kairos.User, _ string) {
+			if err := h.EndSessions(t.Context(), auth.ActorOf(u, "ui"), u.ID, ""); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		u := h.user(t, strings.ReplaceAll(name, " ", "-"), kairos.RoleAuthor)
+		secret := h.login(t, u.Name)
+		end(t, u, secret)
+		if _, err := h.Session(t.Context(), secret); kairos.CodeOf(err) != kairos.CodeUnauthorized {
+			t.Errorf("A19: after %q the session still answers: %v", name, err)
+		}
+	}
+}
+
+func TestSessionsExpire(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.user(t, "marta", kairos.RoleAdmin)
+	idle := h.login(t, "marta")
+	h.pass(29 * time.Minute)
+	if _, err := h.Session(t.Context(), idle); err != nil {
+		t.Fatalf("after 29 minutes: %v", err)
+	}
+	h.pass(29 * time.Minute)
+	if _, err := h.Session(t.Context(), idle); err != nil {
+		t.Fatalf("use does not renew the session: %v", err)
+	}
+	h.pass(31 * time.Minute)
+	_, err := h.Session(t.Context(), idle)
+	wantCode(t, err, kairos.CodeUnauthorized)
+
+	busy := h.login(t, "marta")
+	for range 24 * 2 {
+		h.pass(15 * time.Minute)
+		_, err = h.Session(t.Context(), busy)
+	}
+	wantCode(t, err, kairos.CodeUnauthorized) // 12 hours are absolute
+
+	old := h.login(t, "marta")
+	h.pass(25 * time.Minute)
+	fresh := h.login(t, "marta")
+	h.pass(6 * time.Minute)
+	if err := h.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h.pass(-48 * time.Hour)
+	for _, restart := range []bool{false, true} {
+		if restart {
+			h.restart(t)
+		}
+		if _, err := h.Session(t.Context(), old); kairos.CodeOf(err) != kairos.CodeUnauthorized {
+			t.Errorf("A48: a session came back when the clock was set back: %v", err)
+		}
+		if _, err := h.Session(t.Context(), fresh); err != nil {
+			t.Errorf("A48: an open session ended: %v", err)
+		}
+	}
+}
+
+func TestLoginThrottle(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.user(t, "marta", kairos.RoleOperator)
+	h.login(t, "marta") // from 192.0.2.1: a known device
+
+	address := func(i int) string { return "198.51.100." + string(rune('0'+i/10)) + string(rune('0'+i%10)) }
+	var tooMany *kairos.Error
+	for i := range 20 {
+		_, _, err := h.Login(t.Context(), "marta", "wrong password", "2001:db8:0:"+string(rune('a'+i%6))+string(rune('0'+i/6))+"::1", "")
+		if kairos.CodeOf(err) == kairos.CodeTooMany {
+			tooMany, _ = err.(*kairos.Error)
+		}
+	}
+	if tooMany == nil || tooMany.RetryAfter < time.Second {
+		t.Fatalf("A22: 20 failures from 20 addresses are not throttled: %v", tooMany)
+	}
+	_, _, err := h.Login(t.Context(), "marta", good, address(1), "")
+	wantCode(t, err, kairos.CodeTooMany)
+	if _, _, err := h.Login(t.Context(), "marta", good, "192.0.2.1", ""); err != nil {
+		t.Errorf("A22: the real user is locked out of a known device: %v", err)
+	}
+	if n := h.store.audited("login", "denied"); n > 10 {
+		t.Errorf("%d records for one storm", n)
+	}
+
+	h.pass(time.Hour)
+	for i := range 30 {
+		_, _, err = h.Login(t.Context(), "user"+address(i), "wrong password", "203.0.113.9", "")
+	}
+	wantCode(t, err, kairos.CodeTooMany) // one address, many accounts
+	h.pass(time.Minute)
+	if _, _, err = h.Login(t.Context(), "marta", good, "203.0.113.9", ""); err != nil {
+		t.Errorf("an address stays locked: %v", err)
+	}
+}
+
+func TestStormOfLoginsIsBounded(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.user(t, "marta", kairos.RoleOperator)
+	var wg sync.WaitGroup
+	var checked atomic.Int32
+	for i := range 1000 {
+		wg.Go(func() {
+			_, _, err := h.Login(t.Context(), "marta", "wrong password", "10.0."+string(rune('0'+i%10))+"."+string(rune('0'+i/10%10)), "")
+			if kairos.CodeOf(err) == kairos.CodeUnauthorized {
+				checked.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	if n := checked.Load(); n > 10 {
+		t.Errorf("A22: %d of 1,000 attempts at once were checked", n)
+	}
+}
+
+func TestSetup(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	if need, err := h.NeedsSetup(t.Context()); err != nil || !need {
+		t.Fatalf("NeedsSetup = %v, %v", need, err)
+	}
+	secret, err := h.BeginSetup(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(h.file)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Fatalf("setup file: %v, %v", info, err)
+	}
+	if text, _ := os.ReadFile(h.file); strings.TrimSpace(string(text)) != secret {
+		t.Error("the setup file does not hold the secret")
+	}
+	_, err = h.Setup(t.Context(), "wrong", "marta", good)
+	wantCode(t, err, kairos.CodeForbidden)
+	_, err = h.Setup(t.Context(), secret, "marta", "short")
+	wantCode(t, err, kairos.CodeInvalid)
+	_, err = h.Setup(t.Context(), secret, "no blanks", good)
+	wantCode(t, err, kairos.CodeInvalid)
+
+	var wg sync.WaitGroup
+	var won atomic.Int32
+	for i := range 50 {
+		wg.Go(func() {
+			if _, err := h.Setup(context.WithoutCancel(t.Context()), secret, "admin"+string(rune('a'+i%26)), good); err == nil {
+				won.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	users, _ := h.Users(t.Context())
+	if won.Load() != 1 || len(users) != 1 || users[0].Role != kairos.RoleAdmin {
+		t.Errorf("A25: %d of 50 won, users %v", won.Load(), users)
+	}
+	if _, err := os.Stat(h.file); !os.IsNotExist(err) {
+		t.Errorf("the setup file is still there: %v", err)
+	}
+	_, err = h.Setup(t.Context(), secret, "again", good)
+	wantCode(t, err, kairos.CodeForbidden)
+	if again, err := h.BeginSetup(t.Context()); err != nil || again != "" {
+		t.Errorf("BeginSetup with users = %q, %v", again, err)
+	}
+}
+
+func TestSetupExpires(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	first, _ := h.BeginSetup(t.Context())
+	second, _ := h.BeginSetup(t.Context())
+	_, err := h.Setup(t.Context(), first, "marta", good)
+	wantCode(t, err, kairos.CodeForbidden)
+	h.pass(61 * time.Minute)
+	_, err = h.Setup(t.Context(), second, "marta", good)
+	wantCode(t, err, kairos.CodeForbidden)
+}
+
+func TestTokens(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	text, tok, err := h.CreateToken(t.Context(), root, "ci", kairos.RoleOperator, []string{"runs:write", "runs:read"}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !auth.WellFormed(text) || !strings.HasPrefix(text, tok.Prefix+"_") || strings.Contains(tok.SecretHash, text) {
+		t.Errorf("token %q, stored as %+v", text, tok)
+	}
+	if got := tok.ExpiresAt.Sub(tok.CreatedAt); got != 90*24*time.Hour {
+		t.Errorf("a token lives %v by default, want 90 days", got)
+	}
+	a, err := h.Token(t.Context(), text)
+	if err != nil || a.Name != "token ci" || a.Role != kairos.RoleOperator || a.Scopes != "runs:read runs:write" || a.Surface != "api" {
+		t.Fatalf("Token = %+v, %v", a, err)
+	}
+	flip := []byte(text)
+	flip[20] ^= 1
+	for name, bad := range map[string]string{"empty": "", "truncated": text[:40], "checksum": text[:len(text)-1] + "x",
+		"one bit": string(flip), "unknown": "kro_abcdefgh_" + strings.Repeat("A", 43) + "_00000000", "longer": text + "a"} {
+		if _, err := h.Token(t.Context(), bad); kairos.CodeOf(err) != kairos.CodeUnauthorized {
+			t.Errorf("A21 %s: %v", name, err)
+		}
+	}
+	if err := h.RevokeToken(t.Context(), root, tok.ID); err != nil {
+		t.Fatal(err)
+	}
+	_, err = h.Token(t.Context(), text)
+	wantCode(t, err, kairos.CodeUnauthorized)
+
+	short, _, err := h.CreateToken(t.Context(), root, "short", kairos.RoleViewer, nil, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.pass(time.Hour)
+	_, err = h.Token(t.Context(), short)
+	wantCode(t, err, kairos.CodeUnauthorized)
+
+	for name, make := range map[string]func() error{
+		"scope": func() error {
+			_, _, err := h.CreateToken(t.Context(), root, "x", kairos.RoleViewer, []string{"everything"}, 0)
+			return err
+		},
+		"role": func() error { _, _, err := h.CreateToken(t.Context(), root, "x", "boss", nil, 0); return err },
+		"name": func() error {
+			_, _, err := h.CreateToken(t.Context(), root, "x\ny", kairos.RoleViewer, nil, 0)
+			return err
+		},
+		"forever": func() error {
+			_, _, err := h.CreateToken(t.Context(), root, "x", kairos.RoleViewer, nil, 1<<62)
+			return err
+		},
+	} {
+		if err := make(); kairos.CodeOf(err) != kairos.CodeInvalid {
+			t.Errorf("a bad %s is accepted: %v", name, err)
+		}
+	}
+}
+
+func TestTokenNeverMayMoreThanItsMaker(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.user(t, "other", kairos.RoleAdmin)
+	marta := h.user(t, "marta", kairos.RoleAdmin)
+	text, _, err := h.CreateToken(t.Context(), auth.ActorOf(marta, "ui"), "ci", kairos.RoleAuthor, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.UpdateUser(t.Context(), root, "marta", new(kairos.RoleViewer), nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if a, err := h.Token(t.Context(), text); err != nil || a.Role != kairos.RoleViewer {
+		t.Errorf("S33: the token of a viewer has the role %q (%v)", a.Role, err)
+	}
+	if _, err := h.UpdateUser(t.Context(), root, "marta", nil, nil, new(true)); err != nil {
+		t.Fatal(err)
+	}
+	_, err = h.Token(t.Context(), text)
+	wantCode(t, err, kairos.CodeUnauthorized)
+}
+
+func TestOnlyAdminsManage(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.user(t, "boss", kairos.RoleAdmin)
+	for _, role := range []kairos.Role{kairos.RoleViewer, kairos.RoleOperator, kairos.RoleAuthor, ""} {
+		a := kairos.Actor{Name: "x", Role: role}
+		_, err := h.CreateUser(t.Context(), a, "evil", good, kairos.RoleAdmin)
+		wantCode(t, err, kairos.CodeForbidden)
+		_, err = h.UpdateUser(t.Context(), a, "boss", nil, new(good), nil)
+		wantCode(t, err, kairos.CodeForbidden)
+		_, _, err = h.CreateToken(t.Context(), a, "evil", kairos.RoleViewer, nil, 0)
+		wantCode(t, err, kairos.CodeForbidden)
+		wantCode(t, h.RevokeToken(t.Context(), a, "x"), kairos.CodeForbidden)
+		wantCode(t, h.EndSessions(t.Context(), a, "boss", ""), kairos.CodeForbidden)
+	}
+	_, err := h.UpdateUser(t.Context(), root, "boss", new(kairos.RoleViewer), nil, nil)
+	wantCode(t, err, kairos.CodeConflict) // the last admin stays
+	_, err = h.UpdateUser(t.Context(), root, "boss", nil, nil, new(true))
+	wantCode(t, err, kairos.CodeConflict)
+	_, err = h.CreateUser(t.Context(), root, "BOSS", good, kairos.RoleViewer)
+	wantCode(t, err, kairos.CodeConflict)
+}
+
+func FuzzWellFormed(f *testing.F) {
+	f.Add("kro_abcdefgh_" + strings.Repeat("A", 43) + "_00000000")
+	f.Add("kro_")
+	f.Fuzz(func(t *testing.T, s string) {
+		if auth.WellFormed(s) && len(s) != 65 {
+			t.Errorf("%q is well formed", s)
+		}
+	})
+}

@@ -1,0 +1,141 @@
+package auth
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+
+	"github.com/alexedwards/argon2id"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// Passwords are 12 to 256 bytes, taken exactly as they are (A24).
+const (
+	MinPassword = 12
+	MaxPassword = 256
+)
+
+// hashParams follow OWASP's minimum for argon2id; a hash takes 19 MiB and
+// about 50 ms.
+var hashParams = argon2id.Params{Memory: 19 * 1024, Iterations: 2, Parallelism: 1, SaltLength: 16, KeyLength: 32}
+
+const (
+	// hashSlots bounds how many hashes are computed at once, so that a storm of
+	// logins cannot exhaust the memory (A22).
+	hashSlots = 2
+	// hashQueue bounds how many wait for a slot: about a second's worth.
+	hashQueue = 40
+)
+
+// CheckPassword says whether a password may be set for a user of that name.
+func CheckPassword(name, password string) error {
+	switch {
+	case len(password) < MinPassword:
+		return kairos.Errorf(kairos.CodeInvalid, "the password has %d bytes; at least %d are needed", len(password), MinPassword).
+			Suggest("use a few words, or a password manager")
+	case len(password) > MaxPassword:
+		return kairos.Errorf(kairos.CodeInvalid, "the password has %d bytes; at most %d are allowed", len(password), MaxPassword)
+	case tooEasy(name, password):
+		return kairos.Errorf(kairos.CodeInvalid, "this password is among the first that an attacker would try").
+			Suggest("use a few unrelated words, or a password manager")
+	}
+	return nil
+}
+
+// tooEasy knows long passwords that lists of breached ones begin with, and
+// those made of the name, of one repeated piece, or of a run of the keyboard.
+func tooEasy(name, password string) bool {
+	p := strings.ToLower(password)
+	for unit := 1; unit <= 4; unit++ {
+		if len(p)%unit == 0 && strings.Repeat(p[:unit], len(p)/unit) == p {
+			return true
+		}
+	}
+	for _, row := range []string{"01234567890123456789", "98765432109876543210", "abcdefghijklmnopqrstuvwxyz",
+		"qwertyuiopasdfghjklzxcvbnm", "1q2w3e4r5t6y7u8i9o0p", "1qaz2wsx3edc4rfv5tgb"} {
+		if strings.Contains(row, p) {
+			return true
+		}
+	}
+	rest := strings.TrimRight(p, "0123456789!.?*#$@-_ ")
+	if name != "" && rest == strings.ToLower(name) {
+		return true
+	}
+	for _, word := range []string{"password", "passwort", "contraseña", "passw0rd", "p@ssw0rd", "passwordpassword",
+		"administrator", "admin", "adminadmin", "letmein", "letmeinplease", "changeme", "changemenow", "iloveyou",
+		"welcome", "qwerty", "qwertyuiop", "kairos", "kairosd", "kairosadmin", "secret", "secretpassword", "mypassword",
+		"correcthorsebatterystaple", "correct horse battery staple", "trustno", "sunshine", "princess", "football", "basketball", "superman"} {
+		if rest == word {
+			return true
+		}
+	}
+	return false
+}
+
+// hasher computes password hashes, few at a time.
+type hasher struct {
+	slots   chan struct{}
+	waiting atomic.Int32
+	// dummy is a hash that is compared when there is no user, so that an
+	// unknown name takes as long as a wrong password (A23).
+	dummy string
+}
+
+func newHasher() (*hasher, error) {
+	dummy, err := argon2id.CreateHash(newSecret(), &hashParams)
+	if err != nil {
+		return nil, fmt.Errorf("hash a password: %w", err)
+	}
+	return &hasher{slots: make(chan struct{}, hashSlots), dummy: dummy}, nil
+}
+
+func (h *hasher) enter(ctx context.Context) (leave func(), err error) {
+	if h.waiting.Add(1) > hashSlots+hashQueue {
+		h.waiting.Add(-1)
+		return nil, tooMany(retrySoon)
+	}
+	select {
+	case h.slots <- struct{}{}:
+		return func() { <-h.slots; h.waiting.Add(-1) }, nil
+	case <-ctx.Done():
+		h.waiting.Add(-1)
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (h *hasher) hash(ctx context.Context, password string) (string, error) {
+	leave, err := h.enter(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer leave()
+	phc, err := argon2id.CreateHash(password, &hashParams)
+	if err != nil {
+		return "", fmt.Errorf("hash a password: %w", err)
+	}
+	return phc, nil
+}
+
+// check compares; old reports that the hash was made with other parameters. An
+// empty phc stands for no user: it costs the same and never matches.
+func (h *hasher) check(ctx context.Context, password, phc string) (match, old bool, err error) {
+	leave, err := h.enter(ctx)
+	if err != nil {
+		return false, false, err
+	}
+	defer leave()
+	if len(password) > MaxPassword {
+		password = "" // cannot be anyone's; the work stays the same
+	}
+	known := phc != ""
+	if !known {
+		phc = h.dummy
+	}
+	match, params, err := argon2id.CheckHash(password, phc)
+	if err != nil {
+		return false, false, fmt.Errorf("check a password: %w", err)
+	}
+	return match && known, *params != hashParams, nil
+}

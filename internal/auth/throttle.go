@@ -1,0 +1,178 @@
+package auth
+
+import (
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+const (
+	// An address may fail this often at once, and once more per refill.
+	addressBurst  = 10
+	addressRefill = 6 * time.Second
+	// An account may fail this often before it has to wait; the wait doubles
+	// with every further failure up to accountWait.
+	accountFree = 5
+	accountWait = 5 * time.Minute
+	// accountForget clears an account's failures after so much quiet.
+	accountForget = 30 * time.Minute
+
+	retrySoon = 2 * time.Second
+	// throttleSize bounds the memory that an attacker can make us use.
+	throttleSize = 20_000
+)
+
+// throttle slows guessing down: per address, and per account over all
+// addresses. Who logged in before from an address is not slowed by what others
+// try on the same account (A22).
+type throttle struct {
+	mu        sync.Mutex
+	addresses map[string]*bucket
+	accounts  map[string]*failures
+	known     map[device]time.Time
+}
+
+type bucket struct {
+	left    float64
+	at      time.Time
+	blocked bool // whether the present wait was reported
+}
+
+type failures struct {
+	count   int
+	at      time.Time
+	blocked bool // whether the present wait was reported
+}
+
+type device struct{ account, address string }
+
+func newThrottle() *throttle {
+	return &throttle{addresses: map[string]*bucket{}, accounts: map[string]*failures{}, known: map[device]time.Time{}}
+}
+
+// allow says how long this attempt has to wait: 0 lets it through. first is
+// true for the first refusal of a wait, which is worth recording. What is let
+// through counts as a failure at once, so that many at the same time do not
+// slip in together; succeeded takes it back.
+func (t *throttle) allow(now time.Time, account, address string) (wait time.Duration, first bool) {
+	address = network(address)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	b := t.addresses[address]
+	if b == nil {
+		makeRoom(t.addresses, func(b *bucket) time.Time { return b.at })
+		b = &bucket{left: addressBurst, at: now}
+		t.addresses[address] = b
+	}
+	b.left = min(addressBurst, b.left+now.Sub(b.at).Seconds()/addressRefill.Seconds())
+	b.at = now
+	if b.left < 1 {
+		first, b.blocked = !b.blocked, true
+		return time.Duration((1 - b.left) * float64(addressRefill)), first
+	}
+	f := t.accounts[account]
+	if f == nil {
+		makeRoom(t.accounts, func(f *failures) time.Time { return f.at })
+		f = &failures{}
+		t.accounts[account] = f
+	}
+	if now.Sub(f.at) > accountForget {
+		f.count = 0
+	}
+	if f.count >= accountFree {
+		if _, known := t.known[device{account, address}]; !known {
+			until := f.at.Add(accountDelay(f.count))
+			if now.Before(until) {
+				first, f.blocked = !f.blocked, true
+				return until.Sub(now), first
+			}
+		}
+	}
+	b.left, b.blocked = b.left-1, false
+	f.count, f.at, f.blocked = f.count+1, now, false
+	return 0, false
+}
+
+// succeeded gives the attempt back and remembers the device.
+func (t *throttle) succeeded(now time.Time, account, address string) {
+	address = network(address)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if b := t.addresses[address]; b != nil {
+		b.left = min(addressBurst, b.left+1)
+	}
+	delete(t.accounts, account)
+	makeRoom(t.known, func(at time.Time) time.Time { return at })
+	t.known[device{account, address}] = now
+}
+
+// forget makes all of an account's devices unknown again.
+func (t *throttle) forget(account string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for d := range t.known {
+		if d.account == account {
+			delete(t.known, d)
+		}
+	}
+}
+
+func accountDelay(count int) time.Duration {
+	d := time.Second
+	for range count - accountFree {
+		if d *= 2; d >= accountWait {
+			return accountWait
+		}
+	}
+	return d
+}
+
+// makeRoom drops the older half of a map that is full.
+func makeRoom[K comparable, V any](m map[K]V, at func(V) time.Time) {
+	if len(m) < throttleSize {
+		return
+	}
+	var oldest, newest time.Time
+	for _, v := range m {
+		if a := at(v); oldest.IsZero() || a.Before(oldest) {
+			oldest = a
+		}
+		if a := at(v); a.After(newest) {
+			newest = a
+		}
+	}
+	middle := oldest.Add(newest.Sub(oldest) / 2)
+	for k, v := range m {
+		if !at(v).After(middle) {
+			delete(m, k)
+		}
+	}
+}
+
+// network is what counts as one address: an IPv4 address, or the /64 that one
+// customer of an IPv6 network usually has.
+func network(address string) string {
+	a, err := netip.ParseAddr(address)
+	if err != nil {
+		if ap, err := netip.ParseAddrPort(address); err == nil {
+			a = ap.Addr()
+		} else {
+			return address
+		}
+	}
+	a = a.Unmap().WithZone("")
+	if a.Is6() {
+		if p, err := a.Prefix(64); err == nil {
+			return p.String()
+		}
+	}
+	return a.String()
+}
+
+func tooMany(wait time.Duration) *kairos.Error {
+	e := kairos.Errorf(kairos.CodeTooMany, "too many attempts").Suggest("wait a moment, then try again")
+	e.RetryAfter = max(wait.Round(time.Second), time.Second)
+	return e
+}
