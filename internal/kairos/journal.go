@@ -28,43 +28,43 @@ const (
 // Entry is one row of a run's journal. Rows are only ever appended; Seq counts
 // from 1 without gaps.
 type Entry struct {
-	Seq     int64
-	Kind    EntryKind
-	Node    string
-	Visit   int // from 1; 0 for rows about the run
-	Item    int // index in a foreach; -1: none
-	Attempt int // from 1
-	Substep int // from 1 inside an attempt; 0: none
+	Seq     int64     `json:"seq"`
+	Kind    EntryKind `json:"kind"`
+	Node    string    `json:"node,omitempty"`
+	Visit   int       `json:"visit,omitempty"`   // from 1; 0 for rows about the run
+	Item    int       `json:"item"`              // index in a foreach; -1: none
+	Attempt int       `json:"attempt,omitempty"` // from 1
+	Substep int       `json:"substep,omitempty"` // from 1 inside an attempt; 0: none
 
-	Status NodeStatus
+	Status NodeStatus `json:"status,omitempty"`
 	// Final marks the row that settled its item or visit; only these move the walk.
-	Final  bool
-	Effect string
+	Final  bool   `json:"final,omitempty"`
+	Effect string `json:"effect,omitempty"`
 	// IdempotencyKey is the same for all attempts of one visit and item.
-	IdempotencyKey string
+	IdempotencyKey string `json:"idempotencyKey,omitempty"`
 
-	Input  RawJSON
-	Output RawJSON
+	Input  RawJSON `json:"input,omitempty"`
+	Output RawJSON `json:"output,omitempty"`
 	// Decision is the walk's decision ([planner.Decision] as JSON) of a final
 	// row, or the payload of a reset, replan, resolve, wait or verb row.
-	Decision RawJSON
-	Failure  *Failure
-	Usage    Usage
-	Agent    string
+	Decision RawJSON  `json:"decision,omitempty"`
+	Failure  *Failure `json:"failure,omitempty"`
+	Usage    Usage    `json:"usage,omitzero"`
+	Agent    string   `json:"agent,omitempty"`
 	// DueAt is when a wait ends by itself.
-	DueAt time.Time
+	DueAt time.Time `json:"dueAt,omitzero"`
 	// Ref names the approval or child run of a wait.
-	Ref    string
-	Actor  string
-	Reason string
+	Ref    string `json:"ref,omitempty"`
+	Actor  string `json:"actor,omitempty"`
+	Reason string `json:"reason,omitempty"`
 	// Log holds what the handler logged, capped.
-	Log RawJSON
+	Log RawJSON `json:"log,omitempty"`
 
-	StartedAt time.Time // when the attempt began
-	At        time.Time // when the row was made
+	StartedAt time.Time `json:"startedAt,omitzero"` // when the attempt began
+	At        time.Time `json:"at"`                 // when the row was made
 	// Hash is the row's checksum: SHA-256 over its fields, hex. The store fills
 	// and verifies it.
-	Hash string
+	Hash string `json:"hash,omitempty"`
 }
 
 // Failure is a failure as the journal keeps it.

@@ -1,0 +1,156 @@
+package kairos
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/kairosd/kairosd/planner"
+)
+
+// RunFacts is what lists and single runs say of a run besides its result, in
+// the shape that the API and `--json` share.
+type RunFacts struct {
+	PlanID   string `json:"planId"`
+	Plan     string `json:"plan"` // the plan's own key
+	Version  int    `json:"version"`
+	Hash     string `json:"hash"`
+	Headline string `json:"headline"`
+	Node     string `json:"node,omitempty"` // that the headline speaks of
+	// Shape has one letter per settled visit, see [Run.Path].
+	Shape string `json:"shape,omitempty"`
+
+	Parent      *ParentRef        `json:"parent,omitempty"`
+	ForkedFrom  string            `json:"forkedFrom,omitempty"`
+	ForkSeq     int64             `json:"forkSeq,omitempty"`
+	RerunOf     string            `json:"rerunOf,omitempty"`
+	Actor       string            `json:"actor"`
+	Origin      string            `json:"origin,omitempty"`
+	Session     string            `json:"session,omitempty"`
+	Priority    int               `json:"priority"`
+	Labels      map[string]string `json:"labels,omitempty"`
+	Limits      LimitsView        `json:"limits,omitzero"`
+	Key         string            `json:"key,omitempty"`
+	Concurrency *Concurrency      `json:"concurrency,omitempty"`
+
+	// Rev is the revision that acts may be checked against.
+	Rev       int64     `json:"rev"`
+	Steps     int64     `json:"steps"`
+	Crashes   int       `json:"crashes,omitempty"`
+	Paused    bool      `json:"paused,omitempty"`
+	CreatedAt time.Time `json:"createdAt"`
+	StartAt   time.Time `json:"startAt,omitzero"`
+	StartedAt time.Time `json:"startedAt,omitzero"`
+	EndedAt   time.Time `json:"endedAt,omitzero"`
+	DueAt     time.Time `json:"dueAt,omitzero"`
+	DeletedAt time.Time `json:"deletedAt,omitzero"`
+	RunningMs int64     `json:"runningMs"` // waits not counted
+}
+
+// RunView is a run in a list.
+type RunView struct {
+	ID         string     `json:"id"`
+	Status     RunStatus  `json:"status"`
+	WaitReason WaitReason `json:"waitReason"` // empty unless the run waits
+	Error      *RunError  `json:"error"`
+	Usage      Usage      `json:"usage"`
+	RunFacts
+}
+
+// RunDetailView is a single run: its result and everything else about it.
+type RunDetailView struct {
+	Result
+	RunFacts
+	Input RawJSON `json:"input"`
+	// Related are its children, forks and reruns, and what it came from.
+	Related []RunView `json:"related,omitempty"`
+}
+
+// LimitsView is [Limits] on the wire: the duration is text like "1h30m".
+type LimitsView struct {
+	MaxSteps    int64   `json:"maxSteps,omitempty"`
+	MaxDuration string  `json:"maxDuration,omitempty"`
+	MaxTokens   int64   `json:"maxTokens,omitempty"`
+	MaxCost     float64 `json:"maxCost,omitempty"`
+}
+
+// ViewLimits gives limits as they are on the wire.
+func ViewLimits(l Limits) LimitsView {
+	v := LimitsView{MaxSteps: l.MaxSteps, MaxTokens: l.MaxTokens, MaxCost: l.MaxCost}
+	if l.MaxDuration != 0 {
+		v.MaxDuration = l.MaxDuration.String()
+	}
+	return v
+}
+
+// Limits reads limits from the wire; CodeInvalid when they are no limits.
+func (v LimitsView) Limits() (Limits, error) {
+	l := Limits{MaxSteps: v.MaxSteps, MaxTokens: v.MaxTokens, MaxCost: v.MaxCost}
+	if v.MaxDuration != "" {
+		d, err := time.ParseDuration(v.MaxDuration)
+		if err != nil {
+			return Limits{}, Errorf(CodeInvalid, "limits: maxDuration %q is no duration", v.MaxDuration).
+				Suggest(`write a number and a unit, like "90s", "10m" or "1h30m"`)
+		}
+		l.MaxDuration = d
+	}
+	if l.MaxSteps < 0 || l.MaxTokens < 0 || l.MaxCost < 0 || l.MaxDuration < 0 {
+		return Limits{}, Errorf(CodeInvalid, "limits must not be negative").Suggest("leave a limit out for none")
+	}
+	return l, nil
+}
+
+// ViewRun gives a run as it is in lists.
+func ViewRun(r Run) RunView {
+	v := RunView{ID: r.ID, Status: r.Status, Error: r.Error, Usage: r.Usage, RunFacts: factsOf(r)}
+	if r.Status == RunWaiting {
+		v.WaitReason = r.WaitReason
+	}
+	return v
+}
+
+// ViewDetail gives a single run with its result.
+func ViewDetail(d RunDetail, related []Run) RunDetailView {
+	v := RunDetailView{Result: ResultOf(d), RunFacts: factsOf(d.Run), Input: orNull(d.Run.Input)}
+	for _, r := range related {
+		v.Related = append(v.Related, ViewRun(r))
+	}
+	return v
+}
+
+func factsOf(r Run) RunFacts {
+	return RunFacts{
+		PlanID: r.PlanID, Plan: r.PlanKey, Version: r.Version, Hash: r.Hash, Headline: r.Headline, Node: r.Node, Shape: r.Path,
+		Parent: r.Parent, ForkedFrom: r.ForkedFrom, ForkSeq: r.ForkSeq, RerunOf: r.RerunOf, Actor: r.Actor, Origin: r.Origin,
+		Session: r.Session, Priority: r.Priority, Labels: r.Labels, Limits: ViewLimits(r.Limits), Key: r.Key, Concurrency: r.Concurrency,
+		Rev: r.LastSeq, Steps: r.Steps, Crashes: r.Crashes, Paused: r.Paused,
+		CreatedAt: r.CreatedAt, StartAt: r.StartAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt, DueAt: r.DueAt, DeletedAt: r.DeletedAt,
+		RunningMs: r.RunningTime.Milliseconds(),
+	}
+}
+
+// DecisionView is one decision of a run and where it was taken.
+type DecisionView struct {
+	Seq   int64     `json:"seq"`
+	Node  string    `json:"node"`
+	Visit int       `json:"visit"`
+	Item  int       `json:"item"` // -1: none
+	At    time.Time `json:"at"`
+	planner.Decision
+}
+
+// DecisionsOf lists the decisions that a journal records, in order. Rows that
+// had nothing to decide are left out.
+func DecisionsOf(journal []Entry) []DecisionView {
+	out := []DecisionView{}
+	for i := range journal {
+		e := &journal[i]
+		if !e.Final || len(e.Decision) == 0 {
+			continue
+		}
+		v := DecisionView{Seq: e.Seq, Node: e.Node, Visit: e.Visit, Item: e.Item, At: e.At}
+		if json.Unmarshal(e.Decision, &v.Decision) == nil {
+			out = append(out, v)
+		}
+	}
+	return out
+}
