@@ -93,3 +93,20 @@ func CanMove(from, to RunStatus) bool {
 	}
 	return false
 }
+
+// PathLetter is the letter of a settled visit in [Run.Path].
+func PathLetter(s NodeStatus) byte {
+	switch s {
+	case NodeCompleted:
+		return 'c'
+	case NodeFailed:
+		return 'f'
+	case NodeSkipped:
+		return 's'
+	case NodeCancelled:
+		return 'x'
+	case NodeInDoubt:
+		return 'd'
+	}
+	return '?'
+}

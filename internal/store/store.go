@@ -1,1 +1,364 @@
+// Package store keeps everything kairosd knows in one SQLite file: plans, runs,
+// journals, payloads, the audit log, users. It is the only package that knows
+// SQL. One goroutine writes, committing all waiting work together; readers use
+// their own pool and never block it.
 package store
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"modernc.org/sqlite"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
+)
+
+// applicationID marks a file as ours ("krs1" in ASCII).
+const applicationID = 0x6b727331
+
+// Options of Open; the zero value is a writable store that logs nothing.
+type Options struct {
+	// Logger hears of storage faults and slow commits; nil discards.
+	Logger *slog.Logger
+	// ReadOnly opens without the lock, for looking at a store that another
+	// process writes. Everything that writes fails with CodeUnavailable.
+	ReadOnly bool
+	// Migrate may be set to false to refuse an older schema instead of bringing
+	// it up to date; nil means true.
+	Migrate *bool
+	// Now tells the time; nil means time.Now.
+	Now func() time.Time
+}
+
+// Store is an open database. It is safe for concurrent use.
+type Store struct {
+	path    string
+	log     *slog.Logger
+	now     func() time.Time
+	lock    *os.File
+	dir     string // temporary directory to remove at Close
+	write   *sql.DB
+	read    *sql.DB
+	q       *dbsqlc.Queries // prepared on the read pool
+	writer  *writer
+	anchor  *anchor
+	epoch   int64
+	secrets instanceSecrets
+
+	rolledBack bool
+	rowIDs     sync.Map // public run id → row id
+	closeOnce  sync.Once
+	closeErr   error
+}
+
+// instanceSecrets are what the installation derives keys from.
+type instanceSecrets struct {
+	incarnation string
+	instanceKey []byte
+	auditKey    []byte
+}
+
+var driverSetup = sync.OnceValue(func() error {
+	// POSIX locks would be dropped by any close of the file in this process.
+	if _, err := sqlite.OFDLocking(true); err != nil {
+		return fmt.Errorf("lock by open file description: %w", err)
+	}
+	return nil
+})
+
+// Open opens the database at path, creating it with its directory if it is not
+// there. A second opener gets CodeLocked with the holder's process id; a
+// database of a newer kairosd, or of another program, CodeInvalid.
+func Open(ctx context.Context, path string, o Options) (*Store, error) {
+	s := &Store{path: path, log: o.Logger, now: o.Now}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	if err := driverSetup(); err != nil {
+		return nil, err
+	}
+	if err := s.open(ctx, o); err != nil {
+		return nil, errors.Join(err, s.closeFiles())
+	}
+	return s, nil
+}
+
+// OpenMemory opens a store that is gone at Close: a file in a private temporary
+// directory.
+func OpenMemory(ctx context.Context, o Options) (*Store, error) {
+	dir, err := os.MkdirTemp("", "kairos-")
+	if err != nil {
+		return nil, err
+	}
+	s, err := Open(ctx, filepath.Join(dir, "kairos.db"), o)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	s.dir = dir
+	return s, nil
+}
+
+func (s *Store) open(ctx context.Context, o Options) error {
+	if !o.ReadOnly {
+		if err := s.prepareFiles(); err != nil {
+			return err
+		}
+	}
+	var err error
+	if s.read, err = sql.Open("sqlite", s.dsn(true)); err != nil {
+		return fmt.Errorf("open %s: %w", s.path, err)
+	}
+	s.read.SetMaxOpenConns(8)
+	s.read.SetMaxIdleConns(8)
+	if !o.ReadOnly {
+		if s.write, err = sql.Open("sqlite", s.dsn(false)); err != nil {
+			return fmt.Errorf("open %s: %w", s.path, err)
+		}
+		s.write.SetMaxOpenConns(1)
+		if err := s.migrate(ctx, o.Migrate == nil || *o.Migrate); err != nil {
+			return err
+		}
+	} else if err := s.checkSchema(ctx, s.read); err != nil {
+		return err
+	}
+	if s.q, err = dbsqlc.Prepare(ctx, s.read); err != nil {
+		return translate(err, "prepare queries")
+	}
+	if o.ReadOnly {
+		return s.loadSecrets(ctx)
+	}
+	if err := s.startWriter(ctx); err != nil {
+		return err
+	}
+	return nil
+}
+
+// dsn is the connection string; every pragma stands in it, because an Exec
+// would reach one pooled connection only.
+func (s *Store) dsn(reader bool) string {
+	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: s.path}).EscapedPath()}
+	q := "_defensive=1&_dqs=0&_error_rc=1&_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)&_pragma=trusted_schema(0)" +
+		"&_pragma=cell_size_check(1)&_pragma=temp_store(2)&_pragma=cache_size(-16000)"
+	if reader {
+		q += "&mode=ro&_query_only=1"
+	} else {
+		q += "&mode=rwc&_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=journal_size_limit(67108864)"
+	}
+	return u.String() + "?" + q
+}
+
+// prepareFiles makes the directory, takes the lock, and refuses a half-removed
+// database (O07).
+func (s *Store) prepareFiles() error {
+	dir := filepath.Dir(s.path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return kairos.Errorf(kairos.CodeUnavailable, "cannot create the data directory: %w", err)
+	}
+	lock, err := takeLock(s.path + ".lock")
+	if err != nil {
+		return err
+	}
+	s.lock = lock
+	_, err = os.Stat(s.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(s.path + "-wal"); err == nil {
+			return kairos.Errorf(kairos.CodeCorrupt, "%s is missing, but its write-ahead log is there", s.path).
+				Suggest("put the database back, or move %s-wal away", s.path)
+		}
+		// SQLite creates its other files with the mode of this one.
+		f, err := os.OpenFile(s.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		if err != nil {
+			return kairos.Errorf(kairos.CodeUnavailable, "cannot create the database: %w", err)
+		}
+		return f.Close()
+	}
+	return err
+}
+
+func (s *Store) startWriter(ctx context.Context) error {
+	conn, err := s.write.Conn(ctx)
+	if err != nil {
+		return translate(err, "open the writer's connection")
+	}
+	q := dbsqlc.New(conn)
+	if err := s.begin(ctx, conn, q); err != nil {
+		return errors.Join(err, conn.Close())
+	}
+	prepared, err := dbsqlc.Prepare(ctx, conn)
+	if err != nil {
+		return errors.Join(translate(err, "prepare statements"), conn.Close())
+	}
+	last, err := q.AuditLast(ctx)
+	if err != nil {
+		return errors.Join(translate(err, "read the audit log"), conn.Close())
+	}
+	mac, err := q.AuditLastMac(ctx)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return errors.Join(translate(err, "read the audit chain"), conn.Close())
+	}
+	s.anchor, err = openAnchor(filepath.Join(filepath.Dir(s.path), filepath.Base(s.path)+".anchor"))
+	if err != nil {
+		return errors.Join(err, conn.Close())
+	}
+	s.rolledBack = s.anchor.seq > last
+	s.writer, err = newWriter(s, conn, prepared, last, mac.Mac)
+	if err != nil {
+		return errors.Join(err, conn.Close())
+	}
+	go s.writer.run()
+	return nil
+}
+
+// begin starts a new epoch and makes sure that the installation has its
+// secrets; all in one transaction.
+func (s *Store) begin(ctx context.Context, conn *sql.Conn, q *dbsqlc.Queries) error {
+	var err error
+	if s.secrets.auditKey, err = loadKey(s.path + ".key"); err != nil {
+		return err
+	}
+	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+		return translate(err, "begin")
+	}
+	err = func() error {
+		setting := func(key, initial string) (string, error) {
+			v, err := q.SettingGet(ctx, key)
+			if errors.Is(err, sql.ErrNoRows) {
+				v, err = initial, q.SettingPut(ctx, key, initial)
+			}
+			return v, err
+		}
+		if s.secrets.incarnation, err = setting("incarnation", kairos.NewID()); err != nil {
+			return err
+		}
+		key, err := setting("instance_key", hex.EncodeToString(randomBytes(32)))
+		if err != nil {
+			return err
+		}
+		if s.secrets.instanceKey, err = hex.DecodeString(key); err != nil {
+			return fmt.Errorf("instance key: %w", err)
+		}
+		epoch, err := setting("epoch", "0")
+		if err != nil {
+			return err
+		}
+		if s.epoch, err = strconv.ParseInt(epoch, 10, 64); err != nil {
+			return fmt.Errorf("epoch: %w", err)
+		}
+		s.epoch++
+		return q.SettingPut(ctx, "epoch", strconv.FormatInt(s.epoch, 10))
+	}()
+	if err != nil {
+		_, rollback := conn.ExecContext(ctx, "ROLLBACK")
+		return errors.Join(translate(err, "start an epoch"), rollback)
+	}
+	if _, err := conn.ExecContext(ctx, "COMMIT"); err != nil {
+		return translate(err, "start an epoch")
+	}
+	return nil
+}
+
+func (s *Store) loadSecrets(ctx context.Context) error {
+	var err error
+	if s.secrets.incarnation, err = s.q.SettingGet(ctx, "incarnation"); err != nil {
+		return translate(err, "read the incarnation")
+	}
+	if key, err := os.ReadFile(s.path + ".key"); err == nil {
+		s.secrets.auditKey, _ = hex.DecodeString(string(key[:min(64, len(key))]))
+	}
+	return nil
+}
+
+func randomBytes(n int) []byte {
+	b := make([]byte, n)
+	rand.Read(b) // never fails (crypto/rand)
+	return b
+}
+
+// loadKey reads a 32-byte key from a 0600 file, which it makes if missing.
+func loadKey(path string) ([]byte, error) {
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		key := randomBytes(32)
+		if err := os.WriteFile(path, []byte(hex.EncodeToString(key)+"\n"), 0o600); err != nil {
+			return nil, kairos.Errorf(kairos.CodeUnavailable, "cannot write the audit key: %w", err)
+		}
+		return key, nil
+	}
+	if err != nil {
+		return nil, kairos.Errorf(kairos.CodeUnavailable, "cannot read the audit key: %w", err)
+	}
+	key, err := hex.DecodeString(string(b[:min(64, len(b))]))
+	if err != nil || len(key) != 32 {
+		return nil, kairos.Errorf(kairos.CodeCorrupt, "the audit key in %s is not a key", path).Suggest("put the key back from a backup")
+	}
+	return key, nil
+}
+
+// Incarnation names this life of the database; a restore begins a new one.
+func (s *Store) Incarnation() string { return s.secrets.incarnation }
+
+// InstanceKey is the secret that idempotency keys are derived with (ruling 25).
+func (s *Store) InstanceKey() []byte { return s.secrets.instanceKey }
+
+// Path is the database file.
+func (s *Store) Path() string { return s.path }
+
+// RolledBack reports that the audit anchor beside the database is ahead of it:
+// events that were durable are missing.
+func (s *Store) RolledBack() bool { return s.rolledBack }
+
+// OnCommit sets the function that hears of every committed audit event, in
+// order of their sequence and with their journal rows, from the writer's
+// goroutine. It must not block. Set it before the first write.
+func (s *Store) OnCommit(f func([]kairos.AuditEvent)) { s.writer.onCommit = f }
+
+// Failed is closed when storage misbehaved in a way that leaves the outcome of
+// a commit unknown: the process must stop and start again (G14).
+func (s *Store) Failed() <-chan struct{} { return s.writer.failed }
+
+// Close waits for all accepted writes and closes the files.
+func (s *Store) Close() error {
+	s.closeOnce.Do(func() { s.closeErr = s.closeFiles() })
+	return s.closeErr
+}
+
+func (s *Store) closeFiles() error {
+	var errs []error
+	if s.writer != nil {
+		errs = append(errs, s.writer.close())
+	}
+	if s.anchor != nil {
+		errs = append(errs, s.anchor.close())
+	}
+	if s.q != nil {
+		errs = append(errs, s.q.Close())
+	}
+	for _, db := range []*sql.DB{s.read, s.write} {
+		if db != nil {
+			errs = append(errs, db.Close())
+		}
+	}
+	if s.lock != nil {
+		errs = append(errs, s.lock.Close())
+	}
+	if s.dir != "" {
+		errs = append(errs, os.RemoveAll(s.dir))
+	}
+	return errors.Join(errs...)
+}

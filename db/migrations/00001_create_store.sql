@@ -1,0 +1,363 @@
+-- +goose Up
+
+-- Facts about the installation: instance, incarnation, epoch.
+CREATE TABLE settings (
+    key   TEXT NOT NULL PRIMARY KEY,
+    value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE plans (
+    id          INTEGER PRIMARY KEY,
+    public_id   TEXT    NOT NULL UNIQUE,
+    key         TEXT    NOT NULL UNIQUE,
+    name        TEXT    NOT NULL,
+    description TEXT    NOT NULL,
+    latest      INTEGER NOT NULL,
+    latest_hash TEXT    NOT NULL,
+    archived_at INTEGER NOT NULL DEFAULT 0,
+    created_at  INTEGER NOT NULL,
+    updated_at  INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX plans_by_update ON plans (archived_at, updated_at, id);
+
+-- Immutable: a version is never changed and never deleted while a run names it.
+CREATE TABLE plan_versions (
+    id          INTEGER PRIMARY KEY,
+    plan_id     INTEGER NOT NULL REFERENCES plans (id) ON DELETE RESTRICT,
+    number      INTEGER NOT NULL CHECK (number > 0),
+    hash        TEXT    NOT NULL UNIQUE,
+    semantics   INTEGER NOT NULL,
+    kind        TEXT    NOT NULL CHECK (kind IN ('graph', 'steps')),
+    format      TEXT    NOT NULL CHECK (format IN ('yaml', 'json')),
+    source      BLOB    NOT NULL,
+    canonical   BLOB    NOT NULL,
+    origin      TEXT    NOT NULL,
+    by_person   INTEGER NOT NULL CHECK (by_person IN (0, 1)),
+    parent_hash TEXT    NOT NULL,
+    reason      TEXT    NOT NULL,
+    author      TEXT    NOT NULL,
+    created_at  INTEGER NOT NULL,
+    CONSTRAINT version_number_is_unique UNIQUE (plan_id, number)
+) STRICT;
+
+-- +goose StatementBegin
+CREATE TRIGGER plan_versions_are_immutable BEFORE UPDATE ON plan_versions
+BEGIN
+    SELECT raise(ABORT, 'plan versions are immutable');
+END;
+-- +goose StatementEnd
+
+-- Narrow and hot: touched once per checkpoint. What is read rarely, or may be
+-- large, is in run_details.
+CREATE TABLE runs (
+    id            INTEGER PRIMARY KEY,
+    public_id     TEXT    NOT NULL UNIQUE,
+    tail          TEXT    NOT NULL, -- public_id reversed, to find runs by their last characters
+    plan_id       INTEGER NOT NULL REFERENCES plans (id) ON DELETE RESTRICT,
+    version_id    INTEGER NOT NULL REFERENCES plan_versions (id) ON DELETE RESTRICT,
+    status        TEXT    NOT NULL CHECK (status IN ('queued', 'running', 'waiting', 'completed', 'failed', 'cancelled')),
+    wait_reason   TEXT    NOT NULL DEFAULT '' CHECK (wait_reason IN ('', 'approval', 'timer', 'retry', 'in_doubt', 'paused', 'budget', 'held', 'quarantined', 'replan', 'child')),
+    attention     INTEGER NOT NULL DEFAULT 0 CHECK (attention IN (0, 1)),
+    last_seq      INTEGER NOT NULL DEFAULT 0,
+    steps         INTEGER NOT NULL DEFAULT 0,
+    path          TEXT    NOT NULL DEFAULT '',
+    headline      TEXT    NOT NULL DEFAULT '',
+    node          TEXT    NOT NULL DEFAULT '',
+    error_code    TEXT    NOT NULL DEFAULT '',
+    actor         TEXT    NOT NULL,
+    origin        TEXT    NOT NULL,
+    priority      INTEGER NOT NULL DEFAULT 0,
+    run_key       TEXT    UNIQUE,
+    conc_key      TEXT    NOT NULL DEFAULT '',
+    parent_run    TEXT    NOT NULL DEFAULT '',
+    forked_from   TEXT    NOT NULL DEFAULT '',
+    fork_seq      INTEGER NOT NULL DEFAULT 0,
+    rerun_of      TEXT    NOT NULL DEFAULT '',
+    start_at      INTEGER NOT NULL DEFAULT 0,
+    due_at        INTEGER NOT NULL DEFAULT 0,
+    input_tokens  INTEGER NOT NULL DEFAULT 0,
+    output_tokens INTEGER NOT NULL DEFAULT 0,
+    cost          REAL    NOT NULL DEFAULT 0,
+    crashes       INTEGER NOT NULL DEFAULT 0,
+    paused        INTEGER NOT NULL DEFAULT 0 CHECK (paused IN (0, 1)),
+    created_at    INTEGER NOT NULL,
+    started_at    INTEGER NOT NULL DEFAULT 0,
+    ended_at      INTEGER NOT NULL DEFAULT 0,
+    running_us    INTEGER NOT NULL DEFAULT 0,
+    deleted_at    INTEGER NOT NULL DEFAULT 0,
+    purged_at     INTEGER NOT NULL DEFAULT 0,
+    CONSTRAINT wait_reason_belongs_to_waiting CHECK ((status = 'waiting') = (wait_reason <> '')),
+    CONSTRAINT ended_exactly_when_final CHECK ((status IN ('completed', 'failed', 'cancelled')) = (ended_at <> 0))
+) STRICT;
+
+CREATE INDEX runs_by_age ON runs (deleted_at, id);
+CREATE INDEX runs_by_status ON runs (deleted_at, status, id);
+CREATE INDEX runs_by_plan ON runs (deleted_at, plan_id, id);
+CREATE INDEX runs_by_plan_status ON runs (deleted_at, plan_id, status, id);
+CREATE INDEX runs_by_tail ON runs (tail);
+CREATE INDEX runs_that_need_attention ON runs (deleted_at, id) WHERE attention = 1;
+CREATE INDEX runs_unfinished ON runs (priority DESC, id) WHERE status IN ('queued', 'running', 'waiting');
+CREATE INDEX runs_by_concurrency ON runs (conc_key, id) WHERE conc_key <> '' AND status IN ('queued', 'running', 'waiting');
+CREATE INDEX runs_by_parent ON runs (parent_run, id) WHERE parent_run <> '';
+CREATE INDEX runs_by_fork ON runs (forked_from, id) WHERE forked_from <> '';
+CREATE INDEX runs_by_rerun ON runs (rerun_of, id) WHERE rerun_of <> '';
+
+-- The table of legal moves; kairos.CanMove is the same table in Go.
+-- +goose StatementBegin
+CREATE TRIGGER runs_move_legally BEFORE UPDATE OF status ON runs
+WHEN new.status <> old.status AND NOT (
+    (old.status = 'queued'    AND new.status IN ('running', 'waiting', 'cancelled', 'failed', 'completed')) OR
+    (old.status = 'running'   AND new.status IN ('queued', 'waiting', 'completed', 'failed', 'cancelled')) OR
+    (old.status = 'waiting'   AND new.status IN ('queued', 'running', 'completed', 'failed', 'cancelled')) OR
+    (old.status = 'failed'    AND new.status IN ('queued', 'running', 'waiting')) OR
+    (old.status = 'cancelled' AND new.status IN ('queued', 'running', 'waiting')))
+BEGIN
+    SELECT raise(ABORT, 'illegal move of a run');
+END;
+-- +goose StatementEnd
+
+CREATE TABLE run_details (
+    run_id        INTEGER NOT NULL PRIMARY KEY REFERENCES runs (id) ON DELETE CASCADE,
+    input         TEXT,
+    output        TEXT,
+    error_message TEXT    NOT NULL DEFAULT '',
+    error_node    TEXT    NOT NULL DEFAULT '',
+    session       TEXT    NOT NULL DEFAULT '',
+    limits        TEXT    NOT NULL DEFAULT '{}' CHECK (json_valid(limits)),
+    labels        TEXT    NOT NULL DEFAULT '{}' CHECK (json_valid(labels)),
+    parent        TEXT    CHECK (parent IS NULL OR json_valid(parent)),
+    concurrency   TEXT    CHECK (concurrency IS NULL OR json_valid(concurrency))
+) STRICT;
+
+CREATE TABLE run_labels (
+    key    TEXT    NOT NULL,
+    value  TEXT    NOT NULL,
+    run_id INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+    PRIMARY KEY (key, value, run_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX run_labels_by_run ON run_labels (run_id);
+
+-- Maintained with every status change: counting a million rows takes longer
+-- than a page may.
+CREATE TABLE run_counts (
+    status      TEXT    NOT NULL,
+    wait_reason TEXT    NOT NULL,
+    n           INTEGER NOT NULL,
+    PRIMARY KEY (status, wait_reason)
+) STRICT, WITHOUT ROWID;
+
+-- The journal. Append-only: a rowid table with one unique index; clustering it
+-- by run would rewrite a page per row.
+CREATE TABLE step_results (
+    id            INTEGER PRIMARY KEY,
+    run_id        INTEGER NOT NULL REFERENCES runs (id) ON DELETE RESTRICT,
+    seq           INTEGER NOT NULL,
+    kind          TEXT    NOT NULL,
+    node          TEXT    NOT NULL,
+    visit         INTEGER NOT NULL,
+    item          INTEGER NOT NULL,
+    attempt       INTEGER NOT NULL,
+    substep       INTEGER NOT NULL,
+    status        TEXT    NOT NULL,
+    final         INTEGER NOT NULL,
+    effect        TEXT    NOT NULL,
+    idem_key      TEXT,
+    input         TEXT, -- JSON, or @ and the hash of a payload
+    output        TEXT,
+    decision      TEXT,
+    failure       TEXT,
+    input_tokens  INTEGER NOT NULL,
+    output_tokens INTEGER NOT NULL,
+    cost          REAL    NOT NULL,
+    agent         TEXT,
+    due_at        INTEGER NOT NULL,
+    ref           TEXT,
+    actor         TEXT,
+    reason        TEXT,
+    log           TEXT,
+    started_at    INTEGER NOT NULL,
+    at            INTEGER NOT NULL,
+    hash          BLOB    NOT NULL,
+    CONSTRAINT seq_is_unique UNIQUE (run_id, seq)
+) STRICT;
+
+-- +goose StatementBegin
+CREATE TRIGGER step_results_are_immutable BEFORE UPDATE ON step_results
+BEGIN
+    SELECT raise(ABORT, 'the journal is append-only');
+END;
+-- +goose StatementEnd
+
+-- Retention marks a run purged before it takes the journal away.
+-- +goose StatementBegin
+CREATE TRIGGER step_results_are_kept BEFORE DELETE ON step_results
+WHEN (SELECT purged_at FROM runs WHERE id = old.run_id) = 0
+BEGIN
+    SELECT raise(ABORT, 'the journal is append-only');
+END;
+-- +goose StatementEnd
+
+-- Values over 4 KiB, by the SHA-256 of their text; shared by every row that
+-- holds the same value.
+CREATE TABLE payloads (
+    id         INTEGER PRIMARY KEY,
+    hash       BLOB    NOT NULL UNIQUE CHECK (length(hash) = 32),
+    size       INTEGER NOT NULL,
+    encoding   TEXT    NOT NULL CHECK (encoding IN ('raw', 'zstd')),
+    data       BLOB    NOT NULL,
+    created_at INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE handoffs (
+    id         INTEGER PRIMARY KEY,
+    public_id  TEXT    NOT NULL UNIQUE,
+    run_id     INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+    seq        INTEGER NOT NULL,
+    from_agent TEXT    NOT NULL,
+    to_agent   TEXT    NOT NULL,
+    node       TEXT    NOT NULL,
+    reason     TEXT    NOT NULL,
+    context    TEXT    NOT NULL,
+    at         INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX handoffs_by_run ON handoffs (run_id, id);
+
+CREATE TABLE approvals (
+    id         INTEGER PRIMARY KEY,
+    public_id  TEXT    NOT NULL UNIQUE,
+    run_id     INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+    plan_key   TEXT    NOT NULL,
+    node       TEXT    NOT NULL,
+    visit      INTEGER NOT NULL,
+    item       INTEGER NOT NULL,
+    message    TEXT    NOT NULL,
+    form       TEXT    CHECK (form IS NULL OR json_valid(form)),
+    digest     TEXT    NOT NULL,
+    status     TEXT    NOT NULL CHECK (status IN ('open', 'approved', 'rejected', 'expired', 'cancelled')),
+    on_timeout TEXT    NOT NULL,
+    due_at     INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    started_by TEXT    NOT NULL,
+    decided_at INTEGER NOT NULL,
+    decided_by TEXT    NOT NULL,
+    comment    TEXT    NOT NULL,
+    entered    TEXT    CHECK (entered IS NULL OR json_valid(entered)),
+    rev        INTEGER NOT NULL,
+    CONSTRAINT decided_exactly_when_closed CHECK ((status = 'open') = (decided_at = 0))
+) STRICT;
+
+CREATE INDEX approvals_by_status ON approvals (status, id);
+CREATE INDEX approvals_by_run ON approvals (run_id, id);
+
+-- One row per checkpoint and per operator's act, in commit order. The chain is
+-- linked once per commit batch: mac covers all rows since the last one that
+-- has a mac.
+CREATE TABLE audit_events (
+    seq       INTEGER PRIMARY KEY,
+    at        INTEGER NOT NULL,
+    run_id    INTEGER,
+    first_seq INTEGER NOT NULL,
+    run_seq   INTEGER NOT NULL,
+    digest    BLOB,
+    action    TEXT    NOT NULL,
+    actor     TEXT    NOT NULL,
+    surface   TEXT    NOT NULL,
+    object    TEXT    NOT NULL,
+    result    TEXT    NOT NULL,
+    reason    TEXT    NOT NULL,
+    detail    TEXT,
+    mac       BLOB
+) STRICT;
+
+CREATE INDEX audit_events_by_run ON audit_events (run_id, seq) WHERE run_id IS NOT NULL;
+CREATE INDEX audit_events_of_people ON audit_events (seq) WHERE action <> 'checkpoint';
+CREATE INDEX audit_events_with_mac ON audit_events (seq) WHERE mac IS NOT NULL;
+
+-- +goose StatementBegin
+CREATE TRIGGER audit_events_are_immutable BEFORE UPDATE ON audit_events
+BEGIN
+    SELECT raise(ABORT, 'the audit log is append-only');
+END;
+-- +goose StatementEnd
+
+-- +goose StatementBegin
+CREATE TRIGGER audit_events_are_kept BEFORE DELETE ON audit_events
+BEGIN
+    SELECT raise(ABORT, 'the audit log is append-only');
+END;
+-- +goose StatementEnd
+
+CREATE TABLE users (
+    id            TEXT    NOT NULL PRIMARY KEY,
+    name          TEXT    NOT NULL UNIQUE,
+    role          TEXT    NOT NULL CHECK (role IN ('viewer', 'operator', 'author', 'admin')),
+    password_hash TEXT    NOT NULL,
+    disabled      INTEGER NOT NULL CHECK (disabled IN (0, 1)),
+    created_at    INTEGER NOT NULL,
+    last_seen_at  INTEGER NOT NULL,
+    settings      TEXT    NOT NULL CHECK (json_valid(settings))
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE sessions (
+    id_hash    TEXT    NOT NULL PRIMARY KEY,
+    user_id    TEXT    NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    created_at INTEGER NOT NULL,
+    seen_at    INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    address    TEXT    NOT NULL,
+    agent      TEXT    NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX sessions_by_user ON sessions (user_id, created_at);
+
+CREATE TABLE tokens (
+    id           TEXT    NOT NULL PRIMARY KEY,
+    name         TEXT    NOT NULL,
+    prefix       TEXT    NOT NULL,
+    secret_hash  TEXT    NOT NULL UNIQUE,
+    role         TEXT    NOT NULL CHECK (role IN ('viewer', 'operator', 'author', 'admin')),
+    scopes       TEXT    NOT NULL CHECK (json_valid(scopes)),
+    created_by   TEXT    NOT NULL,
+    created_at   INTEGER NOT NULL,
+    expires_at   INTEGER NOT NULL,
+    last_used_at INTEGER NOT NULL,
+    revoked_at   INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Answers to requests that carried an Idempotency-Key.
+CREATE TABLE responses (
+    principal  TEXT    NOT NULL,
+    route      TEXT    NOT NULL,
+    key        TEXT    NOT NULL,
+    body_hash  TEXT    NOT NULL,
+    status     INTEGER NOT NULL,
+    header     TEXT    NOT NULL CHECK (json_valid(header)),
+    body       BLOB    NOT NULL,
+    created_at INTEGER NOT NULL,
+    PRIMARY KEY (principal, route, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX responses_by_age ON responses (created_at);
+
+-- +goose Down
+DROP TABLE responses;
+DROP TABLE tokens;
+DROP TABLE sessions;
+DROP TABLE users;
+DROP TRIGGER audit_events_are_kept;
+DROP TABLE audit_events;
+DROP TABLE approvals;
+DROP TABLE handoffs;
+DROP TABLE payloads;
+DROP TRIGGER step_results_are_kept;
+DROP TABLE step_results;
+DROP TABLE run_counts;
+DROP TABLE run_labels;
+DROP TABLE run_details;
+DROP TABLE runs;
+DROP TABLE plan_versions;
+DROP TABLE plans;
+DROP TABLE settings;

@@ -1,0 +1,29 @@
+-- name: ApprovalPut :exec
+INSERT INTO approvals (public_id, run_id, plan_key, node, visit, item, message, form, digest, status, on_timeout, due_at, created_at, started_by,
+                       decided_at, decided_by, comment, entered, rev)
+VALUES (@public_id, @run_id, @plan_key, @node, @visit, @item, @message, @form, @digest, @status, @on_timeout, @due_at, @created_at, @started_by,
+        @decided_at, @decided_by, @comment, @entered, @rev)
+ON CONFLICT (public_id) DO UPDATE
+SET status = excluded.status, decided_at = excluded.decided_at, decided_by = excluded.decided_by, comment = excluded.comment, entered = excluded.entered;
+
+-- name: ApprovalGet :one
+SELECT sqlc.embed(approvals), runs.public_id AS run FROM approvals JOIN runs ON runs.id = approvals.run_id
+WHERE approvals.public_id = @public_id;
+
+-- name: ApprovalListOlder :many
+SELECT sqlc.embed(approvals), runs.public_id AS run FROM approvals JOIN runs ON runs.id = approvals.run_id
+WHERE approvals.status = @status AND approvals.id < @before
+ORDER BY approvals.id DESC LIMIT @max;
+
+-- name: ApprovalListNewer :many
+SELECT sqlc.embed(approvals), runs.public_id AS run FROM approvals JOIN runs ON runs.id = approvals.run_id
+WHERE approvals.status = @status AND approvals.id > @after
+ORDER BY approvals.id ASC LIMIT @max;
+
+-- name: ApprovalListByRun :many
+SELECT sqlc.embed(approvals), runs.public_id AS run FROM approvals JOIN runs ON runs.id = approvals.run_id
+WHERE approvals.run_id = (SELECT id FROM runs AS r WHERE r.public_id = @run)
+ORDER BY approvals.id DESC LIMIT 1000;
+
+-- name: ApprovalCountOpen :one
+SELECT count(*) FROM (SELECT 1 FROM approvals WHERE status = 'open' LIMIT 10000);

@@ -1,0 +1,57 @@
+-- name: PlanByKey :one
+SELECT * FROM plans WHERE key = @key;
+
+-- name: PlanByPublicID :one
+SELECT * FROM plans WHERE public_id = @public_id;
+
+-- name: PlanInsert :one
+INSERT INTO plans (public_id, key, name, description, latest, latest_hash, created_at, updated_at)
+VALUES (@public_id, @key, @name, @description, 1, @latest_hash, @created_at, @created_at)
+RETURNING *;
+
+-- name: PlanAdvance :exec
+UPDATE plans
+SET latest = @latest, latest_hash = @latest_hash, name = @name, description = @description, updated_at = @updated_at, archived_at = 0
+WHERE id = @id;
+
+-- name: PlanArchive :execrows
+UPDATE plans SET archived_at = @archived_at WHERE public_id = @public_id;
+
+-- Newest first, from a position on.
+-- name: PlanListOlder :many
+SELECT * FROM plans
+WHERE (archived_at <> 0) = @archived AND (instr(lower(name), lower(cast(@text AS text))) > 0 OR instr(lower(key), lower(cast(@text AS text))) > 0)
+  AND (updated_at < @updated_at OR (updated_at = @updated_at AND id < @id))
+ORDER BY updated_at DESC, id DESC
+LIMIT @max;
+
+-- name: PlanListNewer :many
+SELECT * FROM plans
+WHERE (archived_at <> 0) = @archived AND (instr(lower(name), lower(cast(@text AS text))) > 0 OR instr(lower(key), lower(cast(@text AS text))) > 0)
+  AND (updated_at > @updated_at OR (updated_at = @updated_at AND id > @id))
+ORDER BY updated_at ASC, id ASC
+LIMIT @max;
+
+-- name: VersionInsert :one
+INSERT INTO plan_versions (plan_id, number, hash, semantics, kind, format, source, canonical, origin, by_person, parent_hash, reason, author, created_at)
+VALUES (@plan_id, @number, @hash, @semantics, @kind, @format, @source, @canonical, @origin, @by_person, @parent_hash, @reason, @author, @created_at)
+RETURNING id;
+
+-- name: VersionByHash :one
+SELECT sqlc.embed(plan_versions), plans.public_id AS plan_public_id, plans.key AS plan_key
+FROM plan_versions JOIN plans ON plans.id = plan_versions.plan_id
+WHERE plan_versions.hash = @hash;
+
+-- name: VersionByNumber :one
+SELECT sqlc.embed(plan_versions), plans.public_id AS plan_public_id, plans.key AS plan_key
+FROM plan_versions JOIN plans ON plans.id = plan_versions.plan_id
+WHERE plans.public_id = @plan_public_id AND plan_versions.number = @number;
+
+-- Newest first, without the documents.
+-- name: VersionList :many
+SELECT plan_versions.id, plan_versions.number, plan_versions.hash, plan_versions.semantics, plan_versions.kind, plan_versions.format,
+       plan_versions.origin, plan_versions.by_person, plan_versions.parent_hash, plan_versions.reason, plan_versions.author,
+       plan_versions.created_at, plans.public_id AS plan_public_id, plans.key AS plan_key
+FROM plan_versions JOIN plans ON plans.id = plan_versions.plan_id
+WHERE plans.public_id = @plan_public_id
+ORDER BY plan_versions.number DESC;

@@ -1,0 +1,92 @@
+-- name: RunInsert :one
+INSERT INTO runs (public_id, tail, plan_id, version_id, status, wait_reason, attention, last_seq, steps, path, actor, origin, priority, run_key,
+                  conc_key, parent_run, forked_from, fork_seq, rerun_of, start_at, created_at)
+VALUES (@public_id, @tail, @plan_id, @version_id, @status, @wait_reason, @attention, @last_seq, @steps, @path, @actor, @origin, @priority, @run_key,
+        @conc_key, @parent_run, @forked_from, @fork_seq, @rerun_of, @start_at, @created_at)
+RETURNING id;
+
+-- name: RunDetailInsert :exec
+INSERT INTO run_details (run_id, input, session, limits, labels, parent, concurrency)
+VALUES (@run_id, @input, @session, @limits, @labels, @parent, @concurrency);
+
+-- name: RunLabelInsert :exec
+INSERT INTO run_labels (key, value, run_id) VALUES (@key, @value, @run_id);
+
+-- name: RunByPublicID :one
+SELECT sqlc.embed(runs), sqlc.embed(run_details), plans.public_id AS plan_public_id, plans.key AS plan_key,
+       plan_versions.number AS version, plan_versions.hash AS hash
+FROM runs
+JOIN run_details ON run_details.run_id = runs.id
+JOIN plans ON plans.id = runs.plan_id
+JOIN plan_versions ON plan_versions.id = runs.version_id
+WHERE runs.public_id = @public_id;
+
+-- name: RunByKey :one
+SELECT public_id FROM runs WHERE run_key = @run_key;
+
+-- name: RunRowID :one
+SELECT id, status, wait_reason, attention FROM runs WHERE public_id = @public_id;
+
+-- Runs whose id begins with a prefix.
+-- name: RunByPrefix :many
+SELECT public_id FROM runs WHERE public_id >= @low AND public_id < @high ORDER BY public_id LIMIT 3;
+
+-- Runs whose id ends with a tail; low and high are reversed.
+-- name: RunByTail :many
+SELECT public_id FROM runs WHERE tail >= @low AND tail < @high ORDER BY tail LIMIT 3;
+
+-- name: RunUnfinished :many
+SELECT sqlc.embed(runs), sqlc.embed(run_details), plans.public_id AS plan_public_id, plans.key AS plan_key,
+       plan_versions.number AS version, plan_versions.hash AS hash
+FROM runs
+JOIN run_details ON run_details.run_id = runs.id
+JOIN plans ON plans.id = runs.plan_id
+JOIN plan_versions ON plan_versions.id = runs.version_id
+WHERE runs.status IN ('queued', 'running', 'waiting')
+ORDER BY runs.priority DESC, runs.id;
+
+-- name: RunActiveByConcurrency :many
+SELECT public_id FROM runs
+WHERE conc_key = @conc_key AND conc_key <> '' AND status IN ('queued', 'running', 'waiting')
+ORDER BY id;
+
+-- A run's children, oldest first.
+-- name: RunChildren :many
+SELECT c.public_id FROM runs AS c WHERE c.parent_run = @run AND c.parent_run <> '' ORDER BY c.id LIMIT 500;
+
+-- name: RunForks :many
+SELECT c.public_id FROM runs AS c WHERE c.forked_from = @run AND c.forked_from <> '' ORDER BY c.id LIMIT 500;
+
+-- name: RunReruns :many
+SELECT c.public_id FROM runs AS c WHERE c.rerun_of = @run AND c.rerun_of <> '' ORDER BY c.id LIMIT 500;
+
+-- The hot path: only the journal moved. No row: another writer was first.
+-- name: RunTouch :execrows
+UPDATE runs SET last_seq = @last_seq, steps = steps + @add_steps, path = @path
+WHERE id = @id AND last_seq = @fence;
+
+-- name: RunAdvance :execrows
+UPDATE runs
+SET last_seq = @last_seq, steps = steps + @add_steps, path = @path, status = @status, wait_reason = @wait_reason, attention = @attention,
+    headline = @headline, node = @node, error_code = @error_code, version_id = @version_id, due_at = @due_at,
+    input_tokens = input_tokens + @add_input_tokens, output_tokens = output_tokens + @add_output_tokens, cost = cost + @add_cost,
+    crashes = @crashes, paused = @paused, started_at = @started_at, ended_at = @ended_at, running_us = @running_us, deleted_at = @deleted_at
+WHERE id = @id AND last_seq = @fence;
+
+-- name: RunState :one
+SELECT id, status, wait_reason, attention, last_seq, path, headline, node, error_code, version_id, due_at, crashes, paused, started_at, ended_at,
+       running_us, deleted_at
+FROM runs WHERE public_id = @public_id;
+
+-- name: RunDetailOutput :exec
+UPDATE run_details SET output = @output, error_message = @error_message, error_node = @error_node WHERE run_id = @run_id;
+
+-- name: RunDetailLimits :exec
+UPDATE run_details SET limits = @limits WHERE run_id = @run_id;
+
+-- name: RunCountAdd :exec
+INSERT INTO run_counts (status, wait_reason, n) VALUES (@status, @wait_reason, @n)
+ON CONFLICT (status, wait_reason) DO UPDATE SET n = n + excluded.n;
+
+-- name: RunCountList :many
+SELECT status, wait_reason, n FROM run_counts;

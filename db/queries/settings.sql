@@ -1,0 +1,6 @@
+-- name: SettingGet :one
+SELECT value FROM settings WHERE key = @key;
+
+-- name: SettingPut :exec
+INSERT INTO settings (key, value) VALUES (@key, @value)
+ON CONFLICT (key) DO UPDATE SET value = excluded.value;

@@ -1,0 +1,73 @@
+-- name: UserInsert :exec
+INSERT INTO users (id, name, role, password_hash, disabled, created_at, last_seen_at, settings)
+VALUES (@id, @name, @role, @password_hash, @disabled, @created_at, @last_seen_at, @settings);
+
+-- name: UserGet :one
+SELECT * FROM users WHERE id = @id_or_name OR name = @id_or_name;
+
+-- name: UserList :many
+SELECT * FROM users ORDER BY name;
+
+-- name: UserUpdate :execrows
+UPDATE users SET role = @role, password_hash = @password_hash, disabled = @disabled, last_seen_at = @last_seen_at, settings = @settings WHERE id = @id;
+
+-- name: UserCount :one
+SELECT count(*) FROM users;
+
+-- name: SessionInsert :exec
+INSERT INTO sessions (id_hash, user_id, created_at, seen_at, expires_at, address, agent)
+VALUES (@id_hash, @user_id, @created_at, @seen_at, @expires_at, @address, @agent);
+
+-- name: SessionGet :one
+SELECT * FROM sessions WHERE id_hash = @id_hash;
+
+-- name: SessionList :many
+SELECT * FROM sessions WHERE user_id = @user_id ORDER BY created_at DESC;
+
+-- name: SessionTouch :exec
+UPDATE sessions SET seen_at = max(seen_at, cast(@seen_at AS integer)) WHERE id_hash = @id_hash;
+
+-- name: SessionDelete :exec
+DELETE FROM sessions WHERE id_hash = @id_hash;
+
+-- name: SessionDeleteOfUser :exec
+DELETE FROM sessions WHERE user_id = @user_id AND id_hash <> @keep;
+
+-- name: SessionDeleteExpired :exec
+DELETE FROM sessions WHERE expires_at <= @now OR seen_at <= @idle;
+
+-- name: TokenInsert :exec
+INSERT INTO tokens (id, name, prefix, secret_hash, role, scopes, created_by, created_at, expires_at, last_used_at, revoked_at)
+VALUES (@id, @name, @prefix, @secret_hash, @role, @scopes, @created_by, @created_at, @expires_at, 0, 0);
+
+-- name: TokenByHash :one
+SELECT * FROM tokens WHERE secret_hash = @secret_hash;
+
+-- name: TokenList :many
+SELECT * FROM tokens ORDER BY created_at DESC, id DESC;
+
+-- name: TokenRevoke :execrows
+UPDATE tokens SET revoked_at = CASE WHEN revoked_at = 0 THEN cast(@revoked_at AS integer) ELSE revoked_at END WHERE id = @id;
+
+-- name: TokenTouch :exec
+UPDATE tokens SET last_used_at = max(last_used_at, cast(@used_at AS integer)) WHERE id = @id;
+
+-- A claim that was never answered does not hold for ever.
+-- name: ResponseDeleteStale :exec
+DELETE FROM responses WHERE principal = @principal AND route = @route AND key = @key AND status = 0 AND created_at < @stale_before;
+
+-- name: ResponseInsert :execrows
+INSERT OR IGNORE INTO responses (principal, route, key, body_hash, status, header, body, created_at)
+VALUES (@principal, @route, @key, @body_hash, 0, '{}', x'', @created_at);
+
+-- name: ResponseGet :one
+SELECT * FROM responses WHERE principal = @principal AND route = @route AND key = @key;
+
+-- name: ResponseComplete :exec
+UPDATE responses SET status = @status, header = @header, body = @body WHERE principal = @principal AND route = @route AND key = @key;
+
+-- name: ResponseRelease :exec
+DELETE FROM responses WHERE principal = @principal AND route = @route AND key = @key AND status = 0;
+
+-- name: ResponseDeleteBefore :exec
+DELETE FROM responses WHERE created_at < @before;

@@ -1,0 +1,237 @@
+package store
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
+)
+
+// ActionCheckpoint is the action of the record that the store adds for every
+// checkpoint.
+const ActionCheckpoint = "checkpoint"
+
+// writeAudit numbers the rows and inserts them; the last one carries the
+// chain's link over all of them.
+func (w *writer) writeAudit(rows []auditRow) ([]kairos.AuditEvent, []byte, error) {
+	if len(rows) == 0 {
+		return nil, w.mac, nil
+	}
+	at := w.s.now().UnixMicro()
+	link := newLink(w.s.secrets.auditKey, w.mac)
+	events := make([]kairos.AuditEvent, len(rows))
+	var mac []byte
+	for i, r := range rows {
+		p := dbsqlc.AuditInsertParams{Seq: w.seq + int64(i) + 1, At: at, FirstSeq: r.firstSeq, RunSeq: r.runSeq, Digest: r.digest,
+			Action: r.record.Action, Actor: r.record.Actor, Surface: r.record.Surface, Object: r.record.Object,
+			Result: r.record.Result, Reason: r.record.Reason, Detail: jsonText(r.record.Detail)}
+		if r.rowID != 0 {
+			p.RunID = &r.rowID
+		}
+		if p.Result == "" {
+			p.Result = "ok"
+		}
+		link.add(p)
+		if i == len(rows)-1 {
+			mac = link.sum()
+			p.Mac = mac
+		}
+		if err := w.q.AuditInsert(w.ctx, p); err != nil {
+			return nil, nil, err
+		}
+		e := kairos.AuditEvent{Seq: p.Seq, RunSeq: p.RunSeq, FirstSeq: p.FirstSeq, At: time.UnixMicro(at).UTC(), AuditRecord: r.record, Entries: r.entries}
+		e.Result = p.Result
+		if n := len(r.entries); n > 0 {
+			e.Entry = &r.entries[n-1]
+		}
+		if p.Mac != nil {
+			e.Mac = hex.EncodeToString(p.Mac)
+		}
+		events[i] = e
+	}
+	return events, mac, nil
+}
+
+// link is the HMAC-SHA256 of the link before and of all rows since.
+type link struct {
+	h interface {
+		Write([]byte) (int, error)
+		Sum([]byte) []byte
+	}
+	b []byte
+}
+
+func newLink(key, before []byte) *link {
+	l := &link{h: hmac.New(sha256.New, key)}
+	l.h.Write(before)
+	return l
+}
+
+// add writes every field with its length, so that no two rows read alike.
+func (l *link) add(p dbsqlc.AuditInsertParams) {
+	b := l.b[:0]
+	run := int64(0)
+	if p.RunID != nil {
+		run = *p.RunID
+	}
+	for _, n := range []int64{p.Seq, p.At, run, p.FirstSeq, p.RunSeq} {
+		b = binary.BigEndian.AppendUint64(b, uint64(n))
+	}
+	field := func(s string) {
+		b = binary.BigEndian.AppendUint32(b, uint32(len(s)))
+		b = append(b, s...)
+	}
+	field(string(p.Digest))
+	for _, s := range []string{p.Action, p.Actor, p.Surface, p.Object, p.Result, p.Reason} {
+		field(s)
+	}
+	if p.Detail != nil {
+		field(*p.Detail)
+	}
+	l.h.Write(b)
+	l.b = b
+}
+
+func (l *link) sum() []byte { return l.h.Sum(nil) }
+
+// AuditReport is what VerifyAudit found.
+type AuditReport struct {
+	Events int64 // rows read
+	Links  int64 // links checked
+	Last   int64 // sequence number of the last row
+	// Problems say what does not fit; none means that nothing was edited,
+	// removed or reordered since it was written.
+	Problems []string
+}
+
+// VerifyAudit reads the whole audit log and checks numbering, chain and anchor.
+func (s *Store) VerifyAudit(ctx context.Context) (AuditReport, error) {
+	var r AuditReport
+	l := newLink(s.secrets.auditKey, nil)
+	unlinked := int64(0)
+	for after := int64(0); ; {
+		rows, err := s.q.AuditAfter(ctx, after, 1000)
+		if err != nil {
+			return r, translate(err, "read the audit log")
+		}
+		if len(rows) == 0 {
+			break
+		}
+		for _, row := range rows {
+			e := row.AuditEvent
+			if e.Seq != after+1 {
+				r.Problems = append(r.Problems, fmt.Sprintf("events %d to %d are missing", after+1, e.Seq-1))
+			}
+			after = e.Seq
+			r.Events++
+			l.add(dbsqlc.AuditInsertParams{Seq: e.Seq, At: e.At, RunID: e.RunID, FirstSeq: e.FirstSeq, RunSeq: e.RunSeq, Digest: e.Digest,
+				Action: e.Action, Actor: e.Actor, Surface: e.Surface, Object: e.Object, Result: e.Result, Reason: e.Reason, Detail: e.Detail})
+			unlinked++
+			if e.Mac != nil {
+				if sum := l.sum(); !hmac.Equal(sum, e.Mac) {
+					r.Problems = append(r.Problems, fmt.Sprintf("the chain breaks between events %d and %d", e.Seq-unlinked+1, e.Seq))
+				}
+				l = newLink(s.secrets.auditKey, e.Mac)
+				r.Links++
+				unlinked = 0
+			}
+		}
+		r.Last = after
+	}
+	if unlinked > 0 {
+		r.Problems = append(r.Problems, fmt.Sprintf("the last %d events have no link", unlinked))
+	}
+	if s.anchor != nil && s.anchor.seq > r.Last {
+		r.Problems = append(r.Problems, fmt.Sprintf("the anchor is at event %d: events %d to %d are missing", s.anchor.seq, r.Last+1, s.anchor.seq))
+	}
+	return r, nil
+}
+
+// Audit adds a record that belongs to no checkpoint.
+func (s *Store) Audit(ctx context.Context, r kairos.AuditRecord) error {
+	rowID, err := s.rowID(ctx, r.Run)
+	if err != nil && kairos.CodeOf(err) != kairos.CodeNotFound {
+		return err
+	}
+	return s.writer.do(func(*writer) ([]auditRow, error) { return []auditRow{{rowID: rowID, record: r}}, nil })
+}
+
+// LastEvent is the newest audit sequence number.
+func (s *Store) LastEvent(ctx context.Context) (int64, error) {
+	n, err := s.q.AuditLast(ctx)
+	return n, translate(err, "read the audit log")
+}
+
+// EventsAfter gives audit events with Seq > after in order, with their journal
+// rows, at most limit; run restricts to one run.
+func (s *Store) EventsAfter(ctx context.Context, after int64, run string, limit int) ([]kairos.AuditEvent, error) {
+	var out []kairos.AuditEvent
+	if run == "" {
+		rows, err := s.q.AuditAfter(ctx, after, int64(limit))
+		if err != nil {
+			return nil, translate(err, "read events")
+		}
+		for _, r := range rows {
+			out = append(out, auditEvent(r.AuditEvent, r.Run))
+		}
+		return out, s.fillEntries(ctx, out, rowIDsOf(rows))
+	}
+	rows, err := s.q.AuditAfterOfRun(ctx, run, after, int64(limit))
+	if err != nil {
+		return nil, translate(err, "read events")
+	}
+	ids := make([]*int64, len(rows))
+	for i, r := range rows {
+		out = append(out, auditEvent(r.AuditEvent, r.Run))
+		ids[i] = r.AuditEvent.RunID
+	}
+	return out, s.fillEntries(ctx, out, ids)
+}
+
+func rowIDsOf(rows []dbsqlc.AuditAfterRow) []*int64 {
+	ids := make([]*int64, len(rows))
+	for i, r := range rows {
+		ids[i] = r.AuditEvent.RunID
+	}
+	return ids
+}
+
+func (s *Store) fillEntries(ctx context.Context, events []kairos.AuditEvent, rowIDs []*int64) error {
+	for i := range events {
+		e := &events[i]
+		if e.Action != ActionCheckpoint || rowIDs[i] == nil || e.RunSeq == 0 {
+			continue
+		}
+		rows, err := s.q.StepRange(ctx, *rowIDs[i], e.FirstSeq, e.RunSeq)
+		if err != nil {
+			return translate(err, "read journal rows")
+		}
+		for _, row := range rows {
+			entry, err := s.entry(ctx, e.Run, row)
+			if err != nil {
+				return err
+			}
+			e.Entries = append(e.Entries, entry)
+		}
+		if n := len(e.Entries); n > 0 {
+			e.Entry = &e.Entries[n-1]
+		}
+	}
+	return nil
+}
+
+func auditEvent(e dbsqlc.AuditEvent, run string) kairos.AuditEvent {
+	out := kairos.AuditEvent{Seq: e.Seq, RunSeq: e.RunSeq, FirstSeq: e.FirstSeq, At: fromMicros(e.At),
+		AuditRecord: kairos.AuditRecord{Action: e.Action, Actor: e.Actor, Surface: e.Surface, Run: run, Object: e.Object, Result: e.Result,
+			Reason: e.Reason, Detail: rawJSON(e.Detail)}}
+	if e.Mac != nil {
+		out.Mac = hex.EncodeToString(e.Mac)
+	}
+	return out
+}

@@ -1,0 +1,325 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
+)
+
+// pathLimit bounds the strip of a run's shape that lists show.
+const pathLimit = 64
+
+// runState is what the writer remembers of a run that it wrote to lately, so
+// that a checkpoint need not read before it writes.
+type runState struct {
+	dbsqlc.RunStateRow
+	steps int64
+}
+
+// prepared is a checkpoint with everything done that can be done outside the
+// writer: values encoded, compressed and hashed.
+type prepared struct {
+	c        kairos.Checkpoint
+	rowID    int64
+	steps    []dbsqlc.StepInsertParams
+	payloads []dbsqlc.PayloadInsertParams
+	output   *string
+	digest   []byte
+}
+
+func (s *Store) prepare(ctx context.Context, c kairos.Checkpoint) (*prepared, error) {
+	if s.writer == nil {
+		return nil, kairos.Errorf(kairos.CodeUnavailable, "the store is open for reading only")
+	}
+	p := &prepared{c: c}
+	var err error
+	if p.rowID, err = s.rowID(ctx, c.Run); err != nil {
+		return nil, err
+	}
+	sum := sha256.New()
+	for i := range c.Entries {
+		e := &c.Entries[i]
+		if e.Seq == 0 {
+			e.Seq = c.Fence + int64(i) + 1
+		}
+		if e.Seq != c.Fence+int64(i)+1 {
+			return nil, kairos.Errorf(kairos.CodeInternal, "checkpoint of run %s: row %d has seq %d, want %d", c.Run, i, e.Seq, c.Fence+int64(i)+1)
+		}
+		step, err := s.step(c.Run, e, &p.payloads)
+		if err != nil {
+			return nil, err
+		}
+		step.RunID = p.rowID
+		p.steps = append(p.steps, step)
+		sum.Write(step.Hash)
+	}
+	if len(c.Entries) > 0 {
+		p.digest = sum.Sum(nil)
+	}
+	if c.Patch != nil && c.Patch.Output != nil {
+		if p.output, err = s.stow(c.Patch.Output, &p.payloads); err != nil {
+			return nil, err
+		}
+	}
+	p.payloads, err = s.early(p.payloads)
+	return p, err
+}
+
+// Commit stores a checkpoint and returns when it is durable.
+func (s *Store) Commit(ctx context.Context, c kairos.Checkpoint) error {
+	p, err := s.prepare(ctx, c)
+	if err != nil {
+		return err
+	}
+	return s.writer.do(p.apply)
+}
+
+// Enqueue hands over a checkpoint without waiting; see engine.Store.
+func (s *Store) Enqueue(c kairos.Checkpoint, done func(error)) {
+	p, err := s.prepare(context.Background(), c)
+	if err != nil {
+		done(err)
+		return
+	}
+	s.writer.submit(op{apply: p.apply, done: done})
+}
+
+// apply writes the checkpoint. The fenced update of the run comes first: if it
+// finds another last_seq, nothing was written and the checkpoint is refused.
+func (p *prepared) apply(w *writer) ([]auditRow, error) {
+	c := &p.c
+	st, err := w.state(p.rowID, c.Run)
+	if err != nil {
+		return nil, err
+	}
+	if st.LastSeq != c.Fence {
+		return nil, kairos.Errorf(kairos.CodeConflict, "run %s has moved on", kairos.ShortID(c.Run)).
+			Suggest("look at it again: its journal is at %d, not %d", st.LastSeq, c.Fence)
+	}
+	next := *st
+	next.LastSeq = c.Fence + int64(len(c.Entries))
+	var add int64
+	if patch := c.Patch; patch != nil {
+		add = patch.AddSteps
+		if patch.AddPath != "" {
+			next.Path = clipPath(next.Path + patch.AddPath)
+		}
+		if patch.Path != nil {
+			next.Path = clipPath(*patch.Path)
+		}
+	}
+	n := int64(0)
+	if hotOnly(c.Patch) {
+		n, err = w.q.RunTouch(w.ctx, dbsqlc.RunTouchParams{LastSeq: next.LastSeq, AddSteps: add, Path: next.Path, ID: p.rowID, Fence: c.Fence})
+	} else {
+		n, err = p.advance(w, st, &next)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if n != 1 {
+		delete(w.hot, p.rowID)
+		return nil, kairos.Errorf(kairos.CodeConflict, "run %s has moved on", kairos.ShortID(c.Run))
+	}
+	for _, pl := range p.payloads {
+		if err := w.q.PayloadInsert(w.ctx, pl); err != nil {
+			return nil, err
+		}
+	}
+	for _, step := range p.steps {
+		if err := w.q.StepInsert(w.ctx, step); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.details(w); err != nil {
+		return nil, err
+	}
+	*st = next
+	if kairos.RunStatus(next.Status).Final() {
+		delete(w.hot, p.rowID)
+	}
+	return p.audit(), nil
+}
+
+func clipPath(s string) string {
+	if len(s) > pathLimit {
+		return s[:pathLimit]
+	}
+	return s
+}
+
+// hotOnly reports whether only journal position, steps and path move.
+func hotOnly(p *kairos.RunPatch) bool {
+	return p == nil || p.Status == "" && p.Headline == nil && p.Node == nil && p.Output == nil && p.Error == nil && !p.ClearError && p.Hash == "" &&
+		p.DueAt == nil && p.AddUsage.Zero() && p.Crashes == nil && p.Paused == nil && p.Limits == nil && p.StartedAt == nil && p.EndedAt == nil &&
+		p.RunningTime == nil && p.DeletedAt == nil
+}
+
+// advance writes every column that a patch may change.
+func (p *prepared) advance(w *writer, before, next *runState) (int64, error) {
+	patch := p.c.Patch
+	if patch.Status != "" {
+		next.Status, next.WaitReason = string(patch.Status), string(patch.WaitReason)
+		if !kairos.CanMove(kairos.RunStatus(before.Status), patch.Status) {
+			return 0, kairos.Errorf(kairos.CodeConflict, "a run that is %s cannot become %s", before.Status, patch.Status)
+		}
+	}
+	set := func(into *string, from *string) {
+		if from != nil {
+			*into = *from
+		}
+	}
+	set(&next.Headline, patch.Headline)
+	set(&next.Node, patch.Node)
+	if patch.Error != nil {
+		next.ErrorCode = patch.Error.Code
+	}
+	if patch.ClearError {
+		next.ErrorCode = ""
+	}
+	if patch.Hash != "" {
+		v, err := w.q.VersionByHash(w.ctx, patch.Hash)
+		if err != nil {
+			return 0, err
+		}
+		next.VersionID = v.PlanVersion.ID
+	}
+	if patch.DueAt != nil {
+		next.DueAt = micros(*patch.DueAt)
+	}
+	if patch.Crashes != nil {
+		next.Crashes = int64(*patch.Crashes)
+	}
+	if patch.Paused != nil {
+		next.Paused = flag(*patch.Paused)
+	}
+	if patch.StartedAt != nil {
+		next.StartedAt = micros(*patch.StartedAt)
+	}
+	if patch.EndedAt != nil {
+		next.EndedAt = micros(*patch.EndedAt)
+	}
+	if patch.RunningTime != nil {
+		next.RunningUs = patch.RunningTime.Microseconds()
+	}
+	if patch.DeletedAt != nil {
+		next.DeletedAt = micros(*patch.DeletedAt)
+	}
+	final := kairos.RunStatus(next.Status).Final()
+	if final && next.EndedAt == 0 {
+		next.EndedAt = w.s.now().UnixMicro()
+	}
+	if !final {
+		next.EndedAt = 0
+	}
+	next.Attention = flag(needsAttention(next.Status, next.WaitReason, next.DeletedAt))
+	w.count(before, -1)
+	w.count(next, 1)
+	return w.q.RunAdvance(w.ctx, dbsqlc.RunAdvanceParams{LastSeq: next.LastSeq, AddSteps: patch.AddSteps, Path: next.Path, Status: next.Status,
+		WaitReason: next.WaitReason, Attention: next.Attention, Headline: next.Headline, Node: next.Node, ErrorCode: next.ErrorCode,
+		VersionID: next.VersionID, DueAt: next.DueAt, AddInputTokens: patch.AddUsage.InputTokens, AddOutputTokens: patch.AddUsage.OutputTokens,
+		AddCost: patch.AddUsage.Cost, Crashes: next.Crashes, Paused: next.Paused, StartedAt: next.StartedAt, EndedAt: next.EndedAt,
+		RunningUs: next.RunningUs, DeletedAt: next.DeletedAt, ID: p.rowID, Fence: p.c.Fence})
+}
+
+// needsAttention: failed, or waiting for a person, and not deleted.
+func needsAttention(status, reason string, deletedAt int64) bool {
+	return deletedAt == 0 && (status == string(kairos.RunFailed) || status == string(kairos.RunWaiting) && kairos.WaitReason(reason).NeedsPerson())
+}
+
+// count keeps the maintained counters; deleted runs are in none.
+func (w *writer) count(st *runState, n int64) {
+	if st.DeletedAt == 0 {
+		w.counts[countKey{st.Status, st.WaitReason}] += n
+	}
+}
+
+func (w *writer) state(rowID int64, runID string) (*runState, error) {
+	if st := w.hot[rowID]; st != nil {
+		return st, nil
+	}
+	row, err := w.q.RunState(w.ctx, runID)
+	if err != nil {
+		return nil, translate(err, "find run "+runID)
+	}
+	if len(w.hot) > 20_000 {
+		clear(w.hot)
+	}
+	st := &runState{RunStateRow: row}
+	w.hot[rowID] = st
+	return st, nil
+}
+
+// details writes what stands outside the hot row.
+func (p *prepared) details(w *writer) error {
+	if patch := p.c.Patch; patch != nil {
+		if patch.Output != nil || patch.Error != nil || patch.ClearError {
+			d := dbsqlc.RunDetailOutputParams{Output: p.output, RunID: p.rowID}
+			if patch.Error != nil {
+				d.ErrorMessage, d.ErrorNode = patch.Error.Message, patch.Error.Node
+			}
+			if err := w.q.RunDetailOutput(w.ctx, d); err != nil {
+				return err
+			}
+		}
+		if patch.Limits != nil {
+			if err := w.q.RunDetailLimits(w.ctx, encodeJSON(patch.Limits), p.rowID); err != nil {
+				return err
+			}
+		}
+	}
+	for _, h := range p.c.Handoffs {
+		if err := w.q.HandoffInsert(w.ctx, dbsqlc.HandoffInsertParams{PublicID: h.ID, RunID: p.rowID, Seq: h.Seq, FromAgent: h.From, ToAgent: h.To,
+			Node: h.Node, Reason: h.Reason, Context: h.Context, At: micros(h.At)}); err != nil {
+			return err
+		}
+	}
+	for _, a := range p.c.Approvals {
+		if err := w.q.ApprovalPut(w.ctx, approvalParams(a, p.rowID)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// audit is one row for the checkpoint, and the explicit records.
+func (p *prepared) audit() []auditRow {
+	var rows []auditRow
+	if n := len(p.c.Entries); n > 0 || p.c.Patch != nil && p.c.Patch.Status != "" {
+		r := auditRow{rowID: p.rowID, digest: p.digest, entries: p.c.Entries,
+			record: kairos.AuditRecord{Action: ActionCheckpoint, Surface: "engine", Actor: "system", Run: p.c.Run}}
+		if n > 0 {
+			r.firstSeq, r.runSeq = p.c.Entries[0].Seq, p.c.Entries[n-1].Seq
+		}
+		if p.c.Patch != nil && p.c.Patch.Status != "" {
+			r.record.Object = string(p.c.Patch.Status)
+			if p.c.Patch.WaitReason != "" {
+				r.record.Object += ":" + string(p.c.Patch.WaitReason)
+			}
+		}
+		rows = append(rows, r)
+	}
+	for _, record := range p.c.Audit {
+		record.Run = p.c.Run
+		rows = append(rows, auditRow{rowID: p.rowID, runSeq: p.c.Fence + int64(len(p.c.Entries)), record: record})
+	}
+	return rows
+}
+
+// rowID finds a run's row; ids never change, so they are remembered.
+func (s *Store) rowID(ctx context.Context, runID string) (int64, error) {
+	if runID == "" {
+		return 0, nil
+	}
+	if id, ok := s.rowIDs.Load(runID); ok {
+		return id.(int64), nil
+	}
+	row, err := s.q.RunRowID(ctx, runID)
+	if err != nil {
+		return 0, translate(err, "find run "+runID)
+	}
+	s.rowIDs.Store(runID, row.ID)
+	return row.ID, nil
+}

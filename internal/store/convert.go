@@ -1,0 +1,118 @@
+package store
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
+)
+
+// micros is a time as the database holds it: µs since 1970 UTC; 0 for "none".
+func micros(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMicro()
+}
+
+func fromMicros(us int64) time.Time {
+	if us == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(us).UTC()
+}
+
+// jsonText is a nullable JSON column's value.
+func jsonText(j kairos.RawJSON) *string {
+	if j == nil {
+		return nil
+	}
+	s := string(j)
+	return &s
+}
+
+func rawJSON(s *string) kairos.RawJSON {
+	if s == nil {
+		return nil
+	}
+	return kairos.RawJSON(*s)
+}
+
+// orNull stores an empty text as NULL, which takes no room.
+func orNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+func orEmpty(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+func flag(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// encodeJSON encodes our own small structures, which cannot fail.
+func encodeJSON(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic("store: " + err.Error())
+	}
+	return string(b)
+}
+
+func plan(p dbsqlc.Plan) kairos.Plan {
+	return kairos.Plan{ID: p.PublicID, Key: p.Key, Name: p.Name, Description: p.Description, Latest: int(p.Latest), LatestHash: p.LatestHash,
+		Archived: p.ArchivedAt != 0, CreatedAt: fromMicros(p.CreatedAt), UpdatedAt: fromMicros(p.UpdatedAt)}
+}
+
+func version(v dbsqlc.PlanVersion, planID, planKey string) kairos.Version {
+	return kairos.Version{PlanID: planID, PlanKey: planKey, Number: int(v.Number), Hash: v.Hash, Semantics: int(v.Semantics), Kind: v.Kind,
+		Format: v.Format, Source: v.Source, Canonical: v.Canonical, Origin: v.Origin, ByPerson: v.ByPerson != 0, ParentHash: v.ParentHash,
+		Reason: v.Reason, Author: v.Author, CreatedAt: fromMicros(v.CreatedAt)}
+}
+
+// run assembles a run from its hot row and its details; payload references in
+// input and output are not followed.
+func run(r dbsqlc.Run, d dbsqlc.RunDetail, planID, planKey string, number int64, hash string) (kairos.Run, error) {
+	out := kairos.Run{ID: r.PublicID, PlanID: planID, PlanKey: planKey, Version: int(number), Hash: hash,
+		Status: kairos.RunStatus(r.Status), WaitReason: kairos.WaitReason(r.WaitReason), Headline: r.Headline, Node: r.Node,
+		Input: rawJSON(d.Input), Output: rawJSON(d.Output), ForkedFrom: r.ForkedFrom, ForkSeq: r.ForkSeq, RerunOf: r.RerunOf,
+		Actor: r.Actor, Origin: r.Origin, Session: d.Session, Priority: int(r.Priority), Key: orEmpty(r.RunKey), StartAt: fromMicros(r.StartAt),
+		LastSeq: r.LastSeq, Steps: r.Steps, Path: r.Path, DueAt: fromMicros(r.DueAt),
+		Usage:   kairos.Usage{InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, Cost: r.Cost},
+		Crashes: int(r.Crashes), Paused: r.Paused != 0, CreatedAt: fromMicros(r.CreatedAt), StartedAt: fromMicros(r.StartedAt),
+		EndedAt: fromMicros(r.EndedAt), RunningTime: time.Duration(r.RunningUs) * time.Microsecond, DeletedAt: fromMicros(r.DeletedAt)}
+	if r.ErrorCode != "" {
+		out.Error = &kairos.RunError{Code: r.ErrorCode, Message: d.ErrorMessage, Node: d.ErrorNode}
+	}
+	for _, f := range []struct {
+		text string
+		into any
+	}{{d.Limits, &out.Limits}, {d.Labels, &out.Labels}, {orEmpty(d.Parent), &out.Parent}, {orEmpty(d.Concurrency), &out.Concurrency}} {
+		if f.text == "" {
+			continue
+		}
+		if err := json.Unmarshal([]byte(f.text), f.into); err != nil {
+			return out, kairos.Errorf(kairos.CodeCorrupt, "run %s: %w", r.PublicID, err)
+		}
+	}
+	return out, nil
+}
+
+func reversed(s string) string {
+	b := []byte(s)
+	for i, j := 0, len(b)-1; i < j; i, j = i+1, j-1 {
+		b[i], b[j] = b[j], b[i]
+	}
+	return string(b)
+}

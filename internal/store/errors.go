@@ -1,0 +1,65 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// translate turns a driver's error into one of ours; it is the only place that
+// knows result codes (RELIABILITY 2.4). What is ours already passes.
+func translate(err error, doing string) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[*kairos.Error](err); ok {
+		return err
+	}
+	if errors.Is(err, sql.ErrNoRows) {
+		return kairos.Errorf(kairos.CodeNotFound, "%s: nothing found", doing)
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	code := kairos.CodeInternal
+	switch primary(err) {
+	case lib.SQLITE_FULL:
+		code = kairos.CodeNoSpace
+	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:
+		code = kairos.CodeCorrupt
+	case lib.SQLITE_CONSTRAINT:
+		code = kairos.CodeConflict
+	case lib.SQLITE_IOERR, lib.SQLITE_READONLY, lib.SQLITE_CANTOPEN, lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
+		code = kairos.CodeUnavailable
+	case lib.SQLITE_TOOBIG:
+		code = kairos.CodeTooLarge
+	}
+	e := kairos.Errorf(code, "%s: %w", doing, err)
+	if code == kairos.CodeNoSpace {
+		e.Suggestion = "free space on the disk of the data directory; nothing that was acknowledged is lost"
+	}
+	return e
+}
+
+// primary is SQLite's primary result code, 0 for other errors.
+func primary(err error) int {
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		return e.Code() & 0xff
+	}
+	return 0
+}
+
+// fatal reports errors after which the outcome of a commit is unknown or the
+// file cannot be trusted: the store stops (G14).
+func fatal(err error) bool {
+	switch primary(err) {
+	case lib.SQLITE_IOERR, lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB, lib.SQLITE_READONLY, lib.SQLITE_CANTOPEN:
+		return true
+	}
+	return false
+}

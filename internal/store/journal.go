@@ -1,0 +1,150 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"math"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
+)
+
+// step prepares a journal row; its hash covers every field, the run and seq
+// included, so that a row that was changed or moved is found when it is read.
+func (s *Store) step(runID string, e *kairos.Entry, payloads *[]dbsqlc.PayloadInsertParams) (dbsqlc.StepInsertParams, error) {
+	p := dbsqlc.StepInsertParams{Seq: e.Seq, Kind: string(e.Kind), Node: e.Node, Visit: int64(e.Visit), Item: int64(e.Item), Attempt: int64(e.Attempt),
+		Substep: int64(e.Substep), Status: string(e.Status), Final: flag(e.Final), Effect: e.Effect, IdemKey: orNull(e.IdempotencyKey),
+		InputTokens: e.Usage.InputTokens, OutputTokens: e.Usage.OutputTokens, Cost: e.Usage.Cost, Agent: orNull(e.Agent), DueAt: micros(e.DueAt),
+		Ref: orNull(e.Ref), Actor: orNull(e.Actor), Reason: orNull(e.Reason), StartedAt: micros(e.StartedAt), At: micros(e.At)}
+	var err error
+	for _, f := range []struct {
+		from kairos.RawJSON
+		into **string
+	}{{e.Input, &p.Input}, {e.Output, &p.Output}, {e.Decision, &p.Decision}, {e.Log, &p.Log}} {
+		if *f.into, err = s.stow(f.from, payloads); err != nil {
+			return p, err
+		}
+	}
+	if e.Failure != nil {
+		b, err := json.Marshal(e.Failure)
+		if err != nil {
+			return p, kairos.Errorf(kairos.CodeInvalid, "failure of node %s: %w", e.Node, err)
+		}
+		if p.Failure, err = s.stow(b, payloads); err != nil {
+			return p, err
+		}
+	}
+	p.Hash = rowHash(runID, p)
+	e.Hash = hex.EncodeToString(p.Hash)
+	return p, nil
+}
+
+// rowHash is SHA-256 over all fields, each with its length; a NULL differs from
+// an empty text.
+func rowHash(runID string, p dbsqlc.StepInsertParams) []byte {
+	b := make([]byte, 0, 1024)
+	text := func(s string) {
+		b = binary.BigEndian.AppendUint32(b, uint32(len(s)))
+		b = append(b, s...)
+	}
+	nullable := func(s *string) {
+		if s == nil {
+			b = append(b, 0)
+			return
+		}
+		b = append(b, 1)
+		text(*s)
+	}
+	text(runID)
+	for _, n := range []int64{p.Seq, p.Visit, p.Item, p.Attempt, p.Substep, p.Final, p.InputTokens, p.OutputTokens,
+		int64(math.Float64bits(p.Cost)), p.DueAt, p.StartedAt, p.At} {
+		b = binary.BigEndian.AppendUint64(b, uint64(n))
+	}
+	for _, s := range []string{p.Kind, p.Node, p.Status, p.Effect} {
+		text(s)
+	}
+	for _, s := range []*string{p.IdemKey, p.Input, p.Output, p.Decision, p.Failure, p.Agent, p.Ref, p.Actor, p.Reason, p.Log} {
+		nullable(s)
+	}
+	sum := sha256.Sum256(b)
+	return sum[:]
+}
+
+// entry reads a journal row back, checking its hash and following payloads.
+func (s *Store) entry(ctx context.Context, runID string, r dbsqlc.StepResult) (kairos.Entry, error) {
+	p := dbsqlc.StepInsertParams{Seq: r.Seq, Kind: r.Kind, Node: r.Node, Visit: r.Visit, Item: r.Item, Attempt: r.Attempt, Substep: r.Substep,
+		Status: r.Status, Final: r.Final, Effect: r.Effect, IdemKey: r.IdemKey, Input: r.Input, Output: r.Output, Decision: r.Decision,
+		Failure: r.Failure, InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, Cost: r.Cost, Agent: r.Agent, DueAt: r.DueAt, Ref: r.Ref,
+		Actor: r.Actor, Reason: r.Reason, Log: r.Log, StartedAt: r.StartedAt, At: r.At}
+	if string(rowHash(runID, p)) != string(r.Hash) {
+		return kairos.Entry{}, kairos.Errorf(kairos.CodeCorrupt, "journal row %d of run %s fails its checksum", r.Seq, runID).
+			Suggest("restore a backup, or fork the run from before this row")
+	}
+	e := kairos.Entry{Seq: r.Seq, Kind: kairos.EntryKind(r.Kind), Node: r.Node, Visit: int(r.Visit), Item: int(r.Item), Attempt: int(r.Attempt),
+		Substep: int(r.Substep), Status: kairos.NodeStatus(r.Status), Final: r.Final != 0, Effect: r.Effect, IdempotencyKey: orEmpty(r.IdemKey),
+		Usage: kairos.Usage{InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, Cost: r.Cost}, Agent: orEmpty(r.Agent),
+		DueAt: fromMicros(r.DueAt), Ref: orEmpty(r.Ref), Actor: orEmpty(r.Actor), Reason: orEmpty(r.Reason), StartedAt: fromMicros(r.StartedAt),
+		At: fromMicros(r.At), Hash: hex.EncodeToString(r.Hash)}
+	var failure kairos.RawJSON
+	for _, f := range []struct {
+		column *string
+		into   *kairos.RawJSON
+	}{{r.Input, &e.Input}, {r.Output, &e.Output}, {r.Decision, &e.Decision}, {r.Log, &e.Log}, {r.Failure, &failure}} {
+		v, err := s.fetch(ctx, f.column)
+		if err != nil {
+			return e, err
+		}
+		*f.into = v
+	}
+	if failure != nil {
+		if err := json.Unmarshal(failure, &e.Failure); err != nil {
+			return e, kairos.Errorf(kairos.CodeCorrupt, "failure in journal row %d of run %s: %w", r.Seq, runID, err)
+		}
+	}
+	return e, nil
+}
+
+// Journal gives a run's rows with Seq > after, in order, each checked against
+// its hash; CodeCorrupt names the row.
+func (s *Store) Journal(ctx context.Context, runID string, after int64) ([]kairos.Entry, error) {
+	return s.JournalPage(ctx, runID, after, 0)
+}
+
+// JournalPage gives rows with Seq > after in order, at most limit (0: all). A
+// gap is CodeCorrupt.
+func (s *Store) JournalPage(ctx context.Context, runID string, after int64, limit int) ([]kairos.Entry, error) {
+	if limit <= 0 {
+		limit = math.MaxInt32
+	}
+	rows, err := s.q.StepList(ctx, runID, after, int64(limit))
+	if err != nil {
+		return nil, translate(err, "read the journal of run "+runID)
+	}
+	out := make([]kairos.Entry, len(rows))
+	for i, r := range rows {
+		if r.Seq != after+int64(i)+1 {
+			return nil, kairos.Errorf(kairos.CodeCorrupt, "journal row %d of run %s is missing", after+int64(i)+1, runID)
+		}
+		if out[i], err = s.entry(ctx, runID, r); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// Handoffs lists a run's handoffs in order.
+func (s *Store) Handoffs(ctx context.Context, runID string) ([]kairos.Handoff, error) {
+	rows, err := s.q.HandoffList(ctx, runID)
+	if err != nil {
+		return nil, translate(err, "read handoffs")
+	}
+	out := make([]kairos.Handoff, len(rows))
+	for i, h := range rows {
+		out[i] = kairos.Handoff{ID: h.PublicID, Run: runID, Seq: h.Seq, From: h.FromAgent, To: h.ToAgent, Node: h.Node, Reason: h.Reason,
+			Context: h.Context, At: fromMicros(h.At)}
+	}
+	return out, nil
+}

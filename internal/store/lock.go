@@ -1,0 +1,43 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// takeLock locks a sidecar file for this process; the kernel releases it when
+// the process ends, however it ends. SQLite alone would let two daemons share
+// the file.
+func takeLock(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, kairos.Errorf(kairos.CodeUnavailable, "cannot open the lock: %w", err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		b, _ := io.ReadAll(io.LimitReader(f, 32))
+		closeErr := f.Close()
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, errors.Join(kairos.Errorf(kairos.CodeUnavailable, "cannot lock %s: %w", path, err), closeErr)
+		}
+		holder := "another process"
+		if pid, err := strconv.Atoi(strings.TrimSpace(string(b))); err == nil {
+			holder = fmt.Sprintf("process %d", pid)
+		}
+		return nil, kairos.Errorf(kairos.CodeLocked, "the database is in use by %s", holder).
+			Suggest("stop it, or talk to it with --server")
+	}
+	if err := f.Truncate(0); err == nil {
+		_, err = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+		if err != nil {
+			return nil, errors.Join(kairos.Errorf(kairos.CodeUnavailable, "cannot write the lock: %w", err), f.Close())
+		}
+	}
+	return f, nil
+}

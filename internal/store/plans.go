@@ -1,0 +1,156 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"math"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
+)
+
+// PutVersion stores a plan version, and the plan if it is the first; known
+// content gives the existing version and created false (ruling 29).
+func (s *Store) PutVersion(ctx context.Context, v kairos.NewVersion, actor kairos.Actor) (kairos.Plan, kairos.Version, bool, error) {
+	created := false
+	err := s.writer.do(func(w *writer) ([]auditRow, error) {
+		created = false
+		if _, err := w.q.VersionByHash(w.ctx, v.Hash); err == nil {
+			return nil, nil
+		} else if !errors.Is(err, sql.ErrNoRows) {
+			return nil, err
+		}
+		now := w.s.now().UnixMicro()
+		p, err := w.q.PlanByKey(w.ctx, v.Key)
+		number := int64(1)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			p, err = w.q.PlanInsert(w.ctx, dbsqlc.PlanInsertParams{PublicID: kairos.NewID(), Key: v.Key, Name: v.Name, Description: v.Description,
+				LatestHash: v.Hash, CreatedAt: now})
+		case err == nil:
+			number = p.Latest + 1
+			err = w.q.PlanAdvance(w.ctx, dbsqlc.PlanAdvanceParams{Latest: number, LatestHash: v.Hash, Name: v.Name, Description: v.Description, UpdatedAt: now, ID: p.ID})
+		}
+		if err != nil {
+			return nil, err
+		}
+		_, err = w.q.VersionInsert(w.ctx, dbsqlc.VersionInsertParams{PlanID: p.ID, Number: number, Hash: v.Hash, Semantics: int64(v.Semantics),
+			Kind: v.Kind, Format: v.Format, Source: v.Source, Canonical: v.Canonical, Origin: v.Origin, ByPerson: flag(v.ByPerson),
+			ParentHash: v.ParentHash, Reason: v.Reason, Author: v.Author, CreatedAt: now})
+		created = true
+		return []auditRow{{record: kairos.AuditRecord{Action: "plan.version", Actor: actor.Name, Surface: actor.Surface, Object: "plan:" + v.Key,
+			Reason: v.Reason, Detail: kairos.RawJSON(encodeJSON(map[string]any{"version": number, "hash": v.Hash}))}}}, err
+	})
+	if err != nil {
+		return kairos.Plan{}, kairos.Version{}, false, err
+	}
+	stored, err := s.VersionByHash(ctx, v.Hash)
+	if err != nil {
+		return kairos.Plan{}, kairos.Version{}, false, err
+	}
+	p, err := s.Plan(ctx, stored.PlanID)
+	return p, stored, created, err
+}
+
+// Plan finds a plan by key or id, archived ones included; CodeNotFound.
+func (s *Store) Plan(ctx context.Context, idOrKey string) (kairos.Plan, error) {
+	p, err := s.q.PlanByKey(ctx, idOrKey)
+	if errors.Is(err, sql.ErrNoRows) {
+		p, err = s.q.PlanByPublicID(ctx, idOrKey)
+	}
+	if errors.Is(err, sql.ErrNoRows) {
+		return kairos.Plan{}, kairos.Errorf(kairos.CodeNotFound, "no plan %q", idOrKey)
+	}
+	return plan(p), translate(err, "read plan")
+}
+
+// ArchivePlan hides a plan from lists, or shows it again.
+func (s *Store) ArchivePlan(ctx context.Context, planID string, archived bool, actor kairos.Actor, reason string) error {
+	p, err := s.Plan(ctx, planID)
+	if err != nil {
+		return err
+	}
+	action, at := "plan.unarchive", int64(0)
+	if archived {
+		action, at = "plan.archive", s.now().UnixMicro()
+	}
+	return s.writer.do(func(w *writer) ([]auditRow, error) {
+		_, err := w.q.PlanArchive(w.ctx, at, p.ID)
+		return []auditRow{{record: kairos.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Object: "plan:" + p.Key, Reason: reason}}}, err
+	})
+}
+
+// Plans lists plans, latest change first, by key.
+func (s *Store) Plans(ctx context.Context, f kairos.PlanFilter) (kairos.List[kairos.Plan], error) {
+	var list kairos.List[kairos.Plan]
+	limit := pageLimit(f.Page.Limit)
+	at, id, newer := int64(math.MaxInt64), int64(math.MaxInt64), false
+	for _, c := range []struct {
+		cursor string
+		newer  bool
+	}{{f.Page.After, false}, {f.Page.Before, true}} {
+		if c.cursor == "" {
+			continue
+		}
+		rowID, err := openCursor("plans", c.cursor)
+		if err != nil {
+			return list, err
+		}
+		// The position is the plan's, wherever it has moved to since.
+		if err := s.read.QueryRowContext(ctx, "SELECT updated_at FROM plans WHERE id = ?", rowID).Scan(&at); err != nil {
+			return list, translate(err, "find the page")
+		}
+		id, newer = rowID, c.newer
+	}
+	var rows []dbsqlc.Plan
+	var err error
+	if newer {
+		rows, err = s.q.PlanListNewer(ctx, dbsqlc.PlanListNewerParams{Archived: flag(f.Archived), Text: f.Text, UpdatedAt: at, ID: id, Max: int64(limit) + 1})
+	} else {
+		rows, err = s.q.PlanListOlder(ctx, dbsqlc.PlanListOlderParams{Archived: flag(f.Archived), Text: f.Text, UpdatedAt: at, ID: id, Max: int64(limit) + 1})
+	}
+	if err != nil {
+		return list, translate(err, "list plans")
+	}
+	ids := make([]int64, len(rows))
+	for i, r := range rows {
+		list.Items = append(list.Items, plan(r))
+		ids[i] = r.ID
+	}
+	list.Items, list.Next, list.Prev = window(list.Items, ids, limit, newer, f.Page, "plans")
+	return list, nil
+}
+
+// VersionByHash gives one version with its source; CodeNotFound.
+func (s *Store) VersionByHash(ctx context.Context, hash string) (kairos.Version, error) {
+	r, err := s.q.VersionByHash(ctx, hash)
+	if errors.Is(err, sql.ErrNoRows) {
+		return kairos.Version{}, kairos.Errorf(kairos.CodeNotFound, "no plan version with hash %s", hash)
+	}
+	return version(r.PlanVersion, r.PlanPublicID, r.PlanKey), translate(err, "read plan version")
+}
+
+// VersionByNumber gives one version with its source; CodeNotFound.
+func (s *Store) VersionByNumber(ctx context.Context, planID string, number int) (kairos.Version, error) {
+	r, err := s.q.VersionByNumber(ctx, planID, int64(number))
+	if errors.Is(err, sql.ErrNoRows) {
+		return kairos.Version{}, kairos.Errorf(kairos.CodeNotFound, "the plan has no version %d", number)
+	}
+	return version(r.PlanVersion, r.PlanPublicID, r.PlanKey), translate(err, "read plan version")
+}
+
+// Versions lists a plan's versions, newest first, without their documents.
+func (s *Store) Versions(ctx context.Context, planID string) ([]kairos.Version, error) {
+	rows, err := s.q.VersionList(ctx, planID)
+	if err != nil {
+		return nil, translate(err, "list plan versions")
+	}
+	out := make([]kairos.Version, len(rows))
+	for i, r := range rows {
+		out[i] = kairos.Version{PlanID: r.PlanPublicID, PlanKey: r.PlanKey, Number: int(r.Number), Hash: r.Hash, Semantics: int(r.Semantics),
+			Kind: r.Kind, Format: r.Format, Origin: r.Origin, ByPerson: r.ByPerson != 0, ParentHash: r.ParentHash, Reason: r.Reason,
+			Author: r.Author, CreatedAt: fromMicros(r.CreatedAt)}
+	}
+	return out, nil
+}

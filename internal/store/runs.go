@@ -1,0 +1,291 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
+)
+
+// CreateRun stores a run, its first journal rows and audit records. A run with
+// the same Key or ID that exists already is returned with created false.
+func (s *Store) CreateRun(ctx context.Context, r kairos.NewRun) (kairos.Run, bool, error) {
+	if s.writer == nil {
+		return kairos.Run{}, false, kairos.Errorf(kairos.CodeUnavailable, "the store is open for reading only")
+	}
+	if r.ID == "" {
+		r.ID = kairos.NewID()
+	}
+	if r.Status == "" {
+		r.Status = kairos.RunQueued
+	}
+	n := &newRun{s: s, r: r}
+	if err := n.prepare(); err != nil {
+		return kairos.Run{}, false, err
+	}
+	if err := s.writer.do(n.apply); err != nil {
+		return kairos.Run{}, false, err
+	}
+	run, err := s.Run(ctx, n.id)
+	return run, n.created, err
+}
+
+// newRun is a run on its way to the writer.
+type newRun struct {
+	s        *Store
+	r        kairos.NewRun
+	input    *string
+	steps    []dbsqlc.StepInsertParams
+	payloads []dbsqlc.PayloadInsertParams
+	id       string // of the run that is there afterwards
+	created  bool
+}
+
+func (n *newRun) prepare() error {
+	var err error
+	if n.input, err = n.s.stow(n.r.Input, &n.payloads); err != nil {
+		return err
+	}
+	for i := range n.r.Entries {
+		e := &n.r.Entries[i]
+		e.Seq = int64(i) + 1
+		step, err := n.s.step(n.r.ID, e, &n.payloads)
+		if err != nil {
+			return err
+		}
+		n.steps = append(n.steps, step)
+	}
+	n.payloads, err = n.s.early(n.payloads)
+	return err
+}
+
+func (n *newRun) apply(w *writer) ([]auditRow, error) {
+	r := &n.r
+	n.id, n.created = r.ID, false
+	if r.Key != "" {
+		id, err := w.q.RunByKey(w.ctx, &r.Key)
+		if err == nil {
+			n.id = id
+			return nil, nil
+		} else if !errors.Is(err, sql.ErrNoRows) {
+			return nil, err
+		}
+	}
+	if _, err := w.q.RunRowID(w.ctx, r.ID); err == nil {
+		return nil, nil
+	} else if !errors.Is(err, sql.ErrNoRows) {
+		return nil, err
+	}
+	v, err := w.q.VersionByHash(w.ctx, r.Hash)
+	if err != nil {
+		return nil, translate(err, "find plan version "+r.Hash)
+	}
+	p := dbsqlc.RunInsertParams{PublicID: r.ID, Tail: reversed(r.ID), PlanID: v.PlanVersion.PlanID, VersionID: v.PlanVersion.ID,
+		Status: string(r.Status), LastSeq: int64(len(n.steps)), Actor: r.Actor, Origin: r.Origin, Priority: int64(r.Priority), RunKey: orNull(r.Key),
+		ForkedFrom: r.ForkedFrom, ForkSeq: r.ForkSeq, RerunOf: r.RerunOf, StartAt: micros(r.StartAt), CreatedAt: w.s.now().UnixMicro()}
+	if r.Status == kairos.RunWaiting {
+		p.WaitReason = string(kairos.WaitHeld)
+	}
+	p.Attention = flag(needsAttention(p.Status, p.WaitReason, 0))
+	for i := range r.Entries {
+		if e := &r.Entries[i]; e.Final {
+			p.Steps++
+			p.Path = clipPath(p.Path + string(kairos.PathLetter(e.Status)))
+		}
+	}
+	d := dbsqlc.RunDetailInsertParams{Input: n.input, Session: r.Session, Limits: encodeJSON(r.Limits), Labels: "{}"}
+	if d.Session == "" {
+		d.Session = r.ID // ruling 34
+	}
+	if len(r.Labels) > 0 {
+		d.Labels = encodeJSON(r.Labels)
+	}
+	if r.Parent != nil {
+		p.ParentRun = r.Parent.Run
+		d.Parent = orNull(encodeJSON(r.Parent))
+	}
+	if r.Concurrency != nil {
+		p.ConcKey = r.Concurrency.Key
+		d.Concurrency = orNull(encodeJSON(r.Concurrency))
+	}
+	rowID, err := w.q.RunInsert(w.ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	d.RunID = rowID
+	if err := w.q.RunDetailInsert(w.ctx, d); err != nil {
+		return nil, err
+	}
+	for k, v := range r.Labels {
+		if err := w.q.RunLabelInsert(w.ctx, k, v, rowID); err != nil {
+			return nil, err
+		}
+	}
+	for _, pl := range n.payloads {
+		if err := w.q.PayloadInsert(w.ctx, pl); err != nil {
+			return nil, err
+		}
+	}
+	for _, step := range n.steps {
+		step.RunID = rowID
+		if err := w.q.StepInsert(w.ctx, step); err != nil {
+			return nil, err
+		}
+	}
+	w.counts[countKey{p.Status, p.WaitReason}]++
+	n.created = true
+	n.s.rowIDs.Store(r.ID, rowID)
+	var rows []auditRow
+	for _, record := range r.Audit {
+		record.Run = r.ID
+		rows = append(rows, auditRow{rowID: rowID, record: record})
+	}
+	return rows, nil
+}
+
+// Run finds a run by its id, input and output included; CodeNotFound.
+func (s *Store) Run(ctx context.Context, id string) (kairos.Run, error) {
+	row, err := s.q.RunByPublicID(ctx, id)
+	if err != nil {
+		if errors.Is(err, sql.ErrNoRows) {
+			return kairos.Run{}, kairos.Errorf(kairos.CodeNotFound, "no run %s", id)
+		}
+		return kairos.Run{}, translate(err, "read run "+id)
+	}
+	r, err := run(row.Run, row.RunDetail, row.PlanPublicID, row.PlanKey, row.Version, row.Hash)
+	if err != nil {
+		return r, err
+	}
+	if r.Input, err = s.fetch(ctx, row.RunDetail.Input); err != nil {
+		return r, err
+	}
+	r.Output, err = s.fetch(ctx, row.RunDetail.Output)
+	return r, err
+}
+
+// FindRun finds a run by id, or by any unambiguous tail or prefix of at least 4
+// characters; CodeNotFound, CodeConflict when ambiguous.
+func (s *Store) FindRun(ctx context.Context, id string) (kairos.Run, error) {
+	id = strings.ToLower(strings.TrimSpace(id))
+	if kairos.ValidID(id) {
+		return s.Run(ctx, id)
+	}
+	if len(id) < 4 || len(id) > kairos.IDLength || strings.Trim(id, "0123456789abcdefghjkmnpqrstvwxyz") != "" {
+		return kairos.Run{}, kairos.Errorf(kairos.CodeNotFound, "no run %q", id).Suggest("give at least the last four characters of a run's id")
+	}
+	tails, err := s.q.RunByTail(ctx, reversed(id), after(reversed(id)))
+	if err != nil {
+		return kairos.Run{}, translate(err, "find run "+id)
+	}
+	prefixes, err := s.q.RunByPrefix(ctx, id, after(id))
+	if err != nil {
+		return kairos.Run{}, translate(err, "find run "+id)
+	}
+	found := map[string]bool{}
+	for _, f := range append(tails, prefixes...) {
+		found[f] = true
+	}
+	switch len(found) {
+	case 0:
+		return kairos.Run{}, kairos.Errorf(kairos.CodeNotFound, "no run %q", id)
+	case 1:
+		for f := range found {
+			return s.Run(ctx, f)
+		}
+	}
+	return kairos.Run{}, kairos.Errorf(kairos.CodeConflict, "%q fits several runs", id).Suggest("give more characters of the id")
+}
+
+// after is the least text that no text beginning with s reaches.
+func after(s string) string {
+	return s[:len(s)-1] + string(s[len(s)-1]+1)
+}
+
+// Unfinished lists runs that are not final, highest priority first, then
+// oldest; large inputs are not loaded.
+func (s *Store) Unfinished(ctx context.Context) ([]kairos.Run, error) {
+	rows, err := s.q.RunUnfinished(ctx)
+	if err != nil {
+		return nil, translate(err, "read unfinished runs")
+	}
+	out := make([]kairos.Run, len(rows))
+	for i, row := range rows {
+		if out[i], err = run(row.Run, row.RunDetail, row.PlanPublicID, row.PlanKey, row.Version, row.Hash); err != nil {
+			return nil, err
+		}
+		s.rowIDs.Store(row.Run.PublicID, row.Run.ID)
+		for _, column := range []*kairos.RawJSON{&out[i].Input, &out[i].Output} {
+			if strings.HasPrefix(string(*column), payloadMark) {
+				*column = nil
+			}
+		}
+	}
+	return out, nil
+}
+
+// ActiveByConcurrency lists active runs with that concurrency key, oldest first.
+func (s *Store) ActiveByConcurrency(ctx context.Context, key string) ([]kairos.Run, error) {
+	ids, err := s.q.RunActiveByConcurrency(ctx, key)
+	if err != nil {
+		return nil, translate(err, "read runs by concurrency key")
+	}
+	return s.runs(ctx, ids)
+}
+
+// Lineage lists the children, forks and reruns of a run, and what it came from.
+func (s *Store) Lineage(ctx context.Context, id string) ([]kairos.Run, error) {
+	r, err := s.Run(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, from := range []string{r.ForkedFrom, r.RerunOf} {
+		if from != "" {
+			ids = append(ids, from)
+		}
+	}
+	if r.Parent != nil {
+		ids = append(ids, r.Parent.Run)
+	}
+	for _, query := range []func(context.Context, string) ([]string, error){s.q.RunChildren, s.q.RunForks, s.q.RunReruns} {
+		more, err := query(ctx, id)
+		if err != nil {
+			return nil, translate(err, "read the lineage of run "+id)
+		}
+		ids = append(ids, more...)
+	}
+	return s.runs(ctx, ids)
+}
+
+func (s *Store) runs(ctx context.Context, ids []string) ([]kairos.Run, error) {
+	out := make([]kairos.Run, 0, len(ids))
+	for _, id := range ids {
+		r, err := s.Run(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// RunCounts reads the maintained counters.
+func (s *Store) RunCounts(ctx context.Context) (kairos.RunCounts, error) {
+	c := kairos.RunCounts{ByStatus: map[kairos.RunStatus]int64{}}
+	rows, err := s.q.RunCountList(ctx)
+	if err != nil {
+		return c, translate(err, "read run counters")
+	}
+	for _, r := range rows {
+		c.ByStatus[kairos.RunStatus(r.Status)] += r.N
+		c.Total += r.N
+		if needsAttention(r.Status, r.WaitReason, 0) {
+			c.NeedsAttention += r.N
+		}
+	}
+	c.OpenApprovals, err = s.q.ApprovalCountOpen(ctx)
+	return c, translate(err, "count approvals")
+}

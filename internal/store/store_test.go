@@ -1,0 +1,283 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/storetest"
+)
+
+const twoNodes = `
+id: two
+nodes:
+  a: {type: set, input: 1}
+  b: {type: noop}
+edges:
+  - {from: a, to: b}
+`
+
+func entry(node string, output string) kairos.Entry {
+	now := time.Now()
+	return kairos.Entry{Kind: kairos.EntryResult, Node: node, Visit: 1, Item: -1, Attempt: 1, Status: kairos.NodeCompleted, Final: true,
+		Effect: "pure", Output: kairos.RawJSON(output), StartedAt: now, At: now}
+}
+
+func commit(tb testing.TB, s *store.Store, run string, fence int64, patch *kairos.RunPatch, entries ...kairos.Entry) {
+	tb.Helper()
+	if err := s.Commit(context.Background(), kairos.Checkpoint{Run: run, Fence: fence, Entries: entries, Patch: patch}); err != nil {
+		tb.Fatalf("commit at %d: %v", fence, err)
+	}
+}
+
+func TestCheckpointsAreReadBackAfterReopening(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "data", "kairos.db")
+	ctx := context.Background()
+	s, err := store.Open(ctx, path, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := storetest.Plan(t, s, twoNodes)
+	run := storetest.Run(t, s, v, `{"n": 1}`)
+	big := `"` + strings.Repeat("x", 1<<20) + `"`
+	commit(t, s, run.ID, 0, &kairos.RunPatch{Status: kairos.RunRunning, AddSteps: 1, AddPath: "c"}, entry("a", `{"x":1.50}`))
+	commit(t, s, run.ID, 1, nil, entry("b", big), entry("b", `null`))
+	commit(t, s, run.ID, 3, &kairos.RunPatch{Status: kairos.RunCompleted, Output: kairos.RawJSON(big)})
+	before := s.Incarnation()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = storetest.OpenAt(t, path)
+	if s.Incarnation() != before {
+		t.Error("the incarnation changed without a restore")
+	}
+	if s.RolledBack() {
+		t.Error("reported as rolled back")
+	}
+	got, err := s.Run(ctx, run.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Status != kairos.RunCompleted || got.LastSeq != 3 || string(got.Output) != big || got.Path != "c" || got.Version != 1 || got.PlanKey != "two" {
+		t.Errorf("run: %+v", got)
+	}
+	journal, err := s.Journal(ctx, run.ID, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(journal) != 3 || string(journal[0].Output) != `{"x":1.50}` || string(journal[1].Output) != big || journal[2].Seq != 3 {
+		t.Errorf("journal: %d rows", len(journal))
+	}
+	report, err := s.VerifyAudit(ctx)
+	if err != nil || len(report.Problems) > 0 || report.Events != 4 {
+		t.Errorf("audit: %+v, %v", report, err)
+	}
+	events, err := s.EventsAfter(ctx, 1, run.ID, 10)
+	if err != nil || len(events) != 3 || len(events[1].Entries) != 2 {
+		t.Errorf("events: %+v, %v", events, err)
+	}
+	counts, err := s.RunCounts(ctx)
+	if err != nil || counts.ByStatus[kairos.RunCompleted] != 1 || counts.Total != 1 {
+		t.Errorf("counts: %+v, %v", counts, err)
+	}
+}
+
+func TestASecondWriterLoses(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t)
+	run := storetest.Run(t, s, storetest.Plan(t, s, twoNodes), "")
+	commit(t, s, run.ID, 0, nil, entry("a", "1"))
+	err := s.Commit(context.Background(), kairos.Checkpoint{Run: run.ID, Fence: 0, Entries: []kairos.Entry{entry("a", "2")}})
+	if kairos.CodeOf(err) != kairos.CodeConflict {
+		t.Errorf("got %v, want a conflict", err)
+	}
+	journal, err := s.Journal(context.Background(), run.ID, 0)
+	if err != nil || len(journal) != 1 || string(journal[0].Output) != "1" {
+		t.Errorf("journal %v, %v", journal, err)
+	}
+}
+
+func TestASecondOpenerIsToldWhoHoldsTheDatabase(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t)
+	_, err := store.Open(context.Background(), s.Path(), store.Options{})
+	if kairos.CodeOf(err) != kairos.CodeLocked || !strings.Contains(err.Error(), "process ") {
+		t.Errorf("got %v", err)
+	}
+	r, err := store.Open(context.Background(), s.Path(), store.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Audit(context.Background(), kairos.AuditRecord{Action: "x"}); kairos.CodeOf(err) != kairos.CodeUnavailable {
+		t.Errorf("a read-only store wrote: %v", err)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestManyRunsCommitTogether(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t)
+	v := storetest.Plan(t, s, twoNodes)
+	var seen sync.Map
+	s.OnCommit(func(events []kairos.AuditEvent) {
+		for _, e := range events {
+			if _, twice := seen.LoadOrStore(e.Seq, true); twice {
+				t.Errorf("event %d delivered twice", e.Seq)
+			}
+		}
+	})
+	const runs, steps = 50, 20
+	var wg sync.WaitGroup
+	for range runs {
+		wg.Go(func() {
+			run := storetest.Run(t, s, v, "")
+			for i := range steps {
+				commit(t, s, run.ID, int64(i), &kairos.RunPatch{AddSteps: 1}, entry("a", fmt.Sprint(i)))
+			}
+			journal, err := s.Journal(context.Background(), run.ID, 0)
+			if err != nil || len(journal) != steps {
+				t.Errorf("journal of %d rows, %v", len(journal), err)
+			}
+		})
+	}
+	wg.Wait()
+	last, err := s.LastEvent(context.Background())
+	if err != nil || last != runs*steps+1 { // and the plan's version
+		t.Errorf("last event %d, %v", last, err)
+	}
+	if report, err := s.VerifyAudit(context.Background()); err != nil || len(report.Problems) > 0 {
+		t.Errorf("%+v %v", report, err)
+	}
+}
+
+func TestEnqueuedCheckpointsOfARunAreFIFO(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t)
+	run := storetest.Run(t, s, storetest.Plan(t, s, twoNodes), "")
+	results := make(chan error, 4)
+	for i := range 2 {
+		s.Enqueue(kairos.Checkpoint{Run: run.ID, Fence: int64(i), Entries: []kairos.Entry{entry("a", "1")}}, func(err error) { results <- err })
+	}
+	s.Enqueue(kairos.Checkpoint{Run: run.ID, Fence: 7, Entries: []kairos.Entry{entry("a", "1")}}, func(err error) { results <- err })
+	s.Enqueue(kairos.Checkpoint{Run: run.ID, Fence: 8, Entries: []kairos.Entry{entry("a", "1")}}, func(err error) { results <- err })
+	for i := range 4 {
+		if err := <-results; (err == nil) != (i < 2) {
+			t.Errorf("checkpoint %d: %v", i, err)
+		}
+	}
+}
+
+func TestRunListPagesByKey(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t)
+	ctx := context.Background()
+	v := storetest.Plan(t, s, twoNodes)
+	var ids []string
+	for range 7 {
+		ids = append(ids, storetest.Run(t, s, v, "").ID)
+	}
+	commit(t, s, ids[2], 0, &kairos.RunPatch{Status: kairos.RunRunning}, entry("a", "1"))
+	commit(t, s, ids[2], 1, &kairos.RunPatch{Status: kairos.RunFailed, Error: &kairos.RunError{Code: "x", Message: "m", Node: "a"}})
+	page, err := s.Runs(ctx, kairos.RunFilter{Page: kairos.Page{Limit: 3}})
+	if err != nil || len(page.Items) != 3 || page.Items[0].ID != ids[6] || page.Prev != "" || page.Next == "" {
+		t.Fatalf("first page: %+v %v", page, err)
+	}
+	second, err := s.Runs(ctx, kairos.RunFilter{Page: kairos.Page{Limit: 3, After: page.Next}})
+	if err != nil || len(second.Items) != 3 || second.Items[0].ID != ids[3] || second.Prev == "" {
+		t.Fatalf("second page: %+v %v", second, err)
+	}
+	back, err := s.Runs(ctx, kairos.RunFilter{Page: kairos.Page{Limit: 3, Before: second.Prev}})
+	if err != nil || len(back.Items) != 3 || back.Items[0].ID != ids[6] {
+		t.Fatalf("back: %+v %v", back, err)
+	}
+	for name, f := range map[string]kairos.RunFilter{
+		"status": {Statuses: []kairos.RunStatus{kairos.RunFailed}}, "attention": {NeedsAttention: true}, "error": {ErrorCode: "x"},
+		"two statuses":    {Statuses: []kairos.RunStatus{kairos.RunFailed, kairos.RunCompleted}, PlanKey: "two"},
+		"plan and status": {Statuses: []kairos.RunStatus{kairos.RunFailed}, PlanKey: "two"}, "tail": {IDTail: ids[2][20:]},
+		"since": {Statuses: []kairos.RunStatus{kairos.RunFailed}, Since: time.Now().Add(-time.Hour), Until: time.Now().Add(time.Hour)},
+	} {
+		got, err := s.Runs(ctx, f)
+		if err != nil || len(got.Items) != 1 || got.Items[0].ID != ids[2] {
+			t.Errorf("%s: %d items, %v", name, len(got.Items), err)
+		}
+		if n, err := s.RunsCount(ctx, f, 100); err != nil || n != 1 {
+			t.Errorf("%s: count %d, %v", name, n, err)
+		}
+	}
+	if _, err := s.Runs(ctx, kairos.RunFilter{Page: kairos.Page{After: "zzz"}}); kairos.CodeOf(err) != kairos.CodeInvalid {
+		t.Errorf("a made-up cursor: %v", err)
+	}
+	if r, err := s.FindRun(ctx, ids[4][20:]); err != nil || r.ID != ids[4] {
+		t.Errorf("by tail: %v %v", r.ID, err)
+	}
+	if r, err := s.FindRun(ctx, ids[4]); err != nil || r.ID != ids[4] {
+		t.Errorf("by id: %v %v", r.ID, err)
+	}
+}
+
+func TestTheDatabaseRefusesIllegalMoves(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t)
+	v := storetest.Plan(t, s, twoNodes)
+	for _, from := range kairos.RunStatuses {
+		for _, to := range kairos.RunStatuses {
+			run := storetest.Run(t, s, v, "")
+			seq := int64(0)
+			for _, st := range []kairos.RunStatus{kairos.RunRunning, from} {
+				if st == kairos.RunQueued && from == kairos.RunQueued && seq == 0 {
+					break
+				}
+				commit(t, s, run.ID, seq, &kairos.RunPatch{Status: st, WaitReason: reason(st)}, entry("a", "1"))
+				seq++
+			}
+			err := s.Commit(context.Background(), kairos.Checkpoint{Run: run.ID, Fence: seq, Patch: &kairos.RunPatch{Status: to, WaitReason: reason(to)}})
+			if (err == nil) != kairos.CanMove(from, to) {
+				t.Errorf("%s → %s: %v", from, to, err)
+			}
+		}
+	}
+}
+
+func reason(s kairos.RunStatus) kairos.WaitReason {
+	if s == kairos.RunWaiting {
+		return kairos.WaitTimer
+	}
+	return ""
+}
+
+func BenchmarkCommit(b *testing.B) {
+	for _, waiting := range []int{1, 32, 128, 500} {
+		b.Run(fmt.Sprintf("runs=%d", waiting), func(b *testing.B) {
+			s := storetest.Open(b)
+			v := storetest.Plan(b, s, twoNodes)
+			ids := make([]string, waiting)
+			for i := range ids {
+				ids[i] = storetest.Run(b, s, v, "").ID
+			}
+			b.ResetTimer()
+			var wg sync.WaitGroup
+			for w, id := range ids {
+				wg.Go(func() {
+					for i := int64(0); i < int64(b.N/waiting)+1; i++ {
+						if err := s.Commit(context.Background(), kairos.Checkpoint{Run: id, Fence: i, Entries: []kairos.Entry{entry("a", `{"x":1,"text":"about a hundred bytes of json, as a node's result usually has, more or less so"}`)},
+							Patch: &kairos.RunPatch{AddSteps: 1}}); err != nil {
+							b.Errorf("run %d: %v", w, err)
+							return
+						}
+					}
+				})
+			}
+			wg.Wait()
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "checkpoints/s")
+		})
+	}
+}

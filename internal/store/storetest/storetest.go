@@ -1,0 +1,63 @@
+// Package storetest opens real stores for tests.
+package storetest
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// Open opens a migrated store in a new directory; it is closed with the test.
+func Open(tb testing.TB) *store.Store {
+	tb.Helper()
+	return OpenAt(tb, filepath.Join(tb.TempDir(), "kairos.db"))
+}
+
+// OpenAt opens the store at a path; it is closed with the test.
+func OpenAt(tb testing.TB, path string) *store.Store {
+	tb.Helper()
+	s, err := store.Open(context.Background(), path, store.Options{})
+	if err != nil {
+		tb.Fatalf("open store: %v", err)
+	}
+	tb.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			tb.Errorf("close store: %v", err)
+		}
+	})
+	return s
+}
+
+// Plan stores a plan given as YAML or JSON and returns its version.
+func Plan(tb testing.TB, s *store.Store, src string) kairos.Version {
+	tb.Helper()
+	d, problems := planner.Parse([]byte(src), planner.FormatAuto)
+	if err := problems.Err(); err != nil {
+		tb.Fatalf("parse plan: %v", err)
+	}
+	_, v, _, err := s.PutVersion(context.Background(), kairos.NewVersion{Key: d.ID, Name: d.Name, Description: d.Description, Hash: d.Hash,
+		Kind: string(d.Kind()), Format: string(d.Format), Origin: "upload", Semantics: planner.Semantics, Source: d.Source, Canonical: d.Canonical(),
+		ByPerson: true, Author: "test"}, kairos.System)
+	if err != nil {
+		tb.Fatalf("store plan: %v", err)
+	}
+	return v
+}
+
+// Run creates a run of a version, queued.
+func Run(tb testing.TB, s *store.Store, v kairos.Version, input string) kairos.Run {
+	tb.Helper()
+	r := kairos.NewRun{PlanID: v.PlanID, Hash: v.Hash, Actor: "test", Origin: "api"}
+	if input != "" {
+		r.Input = kairos.RawJSON(input)
+	}
+	run, created, err := s.CreateRun(context.Background(), r)
+	if err != nil || !created {
+		tb.Fatalf("create run: created %v, %v", created, err)
+	}
+	return run
+}

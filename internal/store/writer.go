@@ -1,0 +1,284 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
+)
+
+// batchCap bounds how many operations one transaction takes.
+const batchCap = 512
+
+// op is one atomic piece of work for the writer.
+type op struct {
+	// apply does the work and says what the audit log gets. It must leave
+	// nothing behind when it returns a *kairos.Error, so that the rest of the
+	// batch goes on; any other error undoes the whole batch, which is then tried
+	// again op by op.
+	apply func(w *writer) ([]auditRow, error)
+	done  func(error)
+}
+
+// auditRow is an audit record on its way into the chain.
+type auditRow struct {
+	rowID    int64 // of the run, 0: none
+	firstSeq int64
+	runSeq   int64
+	digest   []byte
+	entries  []kairos.Entry // for listeners
+	record   kairos.AuditRecord
+}
+
+// writer is the one goroutine that writes: it takes all operations that wait
+// and commits them together (group commit). A caller hears of its operation
+// when it is durable.
+type writer struct {
+	s     *Store
+	conn  *sql.Conn
+	q     *dbsqlc.Queries
+	begin *sql.Stmt
+	end   *sql.Stmt
+	undo  *sql.Stmt
+
+	mu      sync.Mutex
+	queue   []op
+	spare   []op
+	wake    chan struct{}
+	closing bool
+	ended   chan struct{}
+	failed  chan struct{}
+	failure error
+
+	onCommit func([]kairos.AuditEvent)
+
+	// Only the goroutine touches these.
+	seq    int64  // last audit sequence number that is committed
+	mac    []byte // the chain's head
+	hot    map[int64]*runState
+	counts map[countKey]int64
+	ctx    context.Context
+}
+
+type countKey struct{ status, reason string }
+
+func newWriter(s *Store, conn *sql.Conn, q *dbsqlc.Queries, seq int64, mac []byte) (*writer, error) {
+	w := &writer{s: s, conn: conn, q: q, seq: seq, mac: mac, wake: make(chan struct{}, 1), ended: make(chan struct{}),
+		failed: make(chan struct{}), hot: map[int64]*runState{}, counts: map[countKey]int64{},
+		ctx: context.Background()} // a write, once accepted, is finished whoever waits for it
+	for _, p := range []struct {
+		stmt **sql.Stmt
+		text string
+	}{{&w.begin, "BEGIN IMMEDIATE"}, {&w.end, "COMMIT"}, {&w.undo, "ROLLBACK"}} {
+		var err error
+		if *p.stmt, err = conn.PrepareContext(w.ctx, p.text); err != nil {
+			return nil, translate(err, "prepare "+p.text)
+		}
+	}
+	return w, nil
+}
+
+// submit hands over an operation; done is called once, from the writer's
+// goroutine or, when the store is closed or failed, at once.
+func (w *writer) submit(o op) {
+	w.mu.Lock()
+	if w.closing || w.failure != nil {
+		err := w.failure
+		w.mu.Unlock()
+		if err == nil {
+			err = kairos.Errorf(kairos.CodeUnavailable, "the store is closed")
+		}
+		o.done(err)
+		return
+	}
+	w.queue = append(w.queue, o)
+	w.mu.Unlock()
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// do submits an operation and waits until it is durable. The wait does not end
+// with a context: a write that was accepted happens, and the caller must know.
+func (w *writer) do(apply func(w *writer) ([]auditRow, error)) error {
+	if w == nil {
+		return kairos.Errorf(kairos.CodeUnavailable, "the store is open for reading only")
+	}
+	result := make(chan error, 1)
+	w.submit(op{apply: apply, done: func(err error) { result <- err }})
+	return <-result
+}
+
+func (w *writer) run() {
+	defer close(w.ended)
+	for {
+		w.mu.Lock()
+		batch := w.queue
+		if len(batch) > batchCap {
+			w.queue = batch[batchCap:]
+			batch = batch[:batchCap:batchCap]
+		} else {
+			w.queue, w.spare = w.spare[:0], batch
+		}
+		closing := w.closing
+		w.mu.Unlock()
+		if len(batch) == 0 {
+			if closing {
+				return
+			}
+			<-w.wake
+			continue
+		}
+		w.commit(batch)
+		clear(batch)
+	}
+}
+
+// commit writes a batch; if that fails for a reason of one operation, it writes
+// them one by one.
+func (w *writer) commit(batch []op) {
+	results := make([]error, len(batch))
+	events, err := w.transaction(batch, results)
+	if err != nil && len(batch) > 1 && !fatal(err) {
+		w.s.log.Warn("commit in single steps", "operations", len(batch), "err", err)
+		for i := range batch {
+			w.commit(batch[i : i+1])
+		}
+		return
+	}
+	if err != nil {
+		err = translate(err, "commit")
+		if fatal(errors.Unwrap(err)) || kairos.CodeOf(err) == kairos.CodeLocked {
+			w.fail(err)
+		}
+		for i := range results {
+			results[i] = err
+		}
+	}
+	if len(events) > 0 && w.onCommit != nil {
+		w.onCommit(events)
+	}
+	for i, o := range batch {
+		o.done(results[i])
+	}
+}
+
+// transaction applies a batch. Operations that are refused get their error in
+// results; an error of the transaction itself undoes all of it.
+func (w *writer) transaction(batch []op, results []error) (_ []kairos.AuditEvent, err error) {
+	if _, err := w.begin.ExecContext(w.ctx); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			clear(w.hot)
+			clear(w.counts)
+			if _, undo := w.undo.ExecContext(w.ctx); undo != nil && !errors.Is(undo, sql.ErrTxDone) {
+				w.s.log.Debug("rollback", "err", undo)
+			}
+		}
+	}()
+	if err := w.checkEpoch(); err != nil {
+		return nil, err
+	}
+	var rows []auditRow
+	for i, o := range batch {
+		added, opErr := o.apply(w)
+		if opErr != nil {
+			if _, refused := errors.AsType[*kairos.Error](opErr); refused {
+				results[i] = opErr
+				continue
+			}
+			return nil, opErr
+		}
+		rows = append(rows, added...)
+	}
+	if err := w.writeCounts(); err != nil {
+		return nil, err
+	}
+	events, mac, err := w.writeAudit(rows)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := w.end.ExecContext(w.ctx); err != nil {
+		return nil, err
+	}
+	if len(events) > 0 {
+		w.seq += int64(len(events))
+		w.mac = mac
+		if err := w.s.anchor.move(w.seq, mac, w.s.now()); err != nil {
+			w.s.log.Error("audit anchor", "err", err)
+		}
+	}
+	return events, nil
+}
+
+// checkEpoch makes sure that no other process has opened the database since:
+// once per transaction (ruling 18).
+func (w *writer) checkEpoch() error {
+	v, err := w.q.SettingGet(w.ctx, "epoch")
+	if err != nil {
+		return err
+	}
+	if v != strconv.FormatInt(w.s.epoch, 10) {
+		err := kairos.Errorf(kairos.CodeLocked, "another process has taken over the database")
+		w.fail(err)
+		return err
+	}
+	return nil
+}
+
+func (w *writer) writeCounts() error {
+	for k, n := range w.counts {
+		if n == 0 {
+			continue
+		}
+		if err := w.q.RunCountAdd(w.ctx, k.status, k.reason, n); err != nil {
+			return err
+		}
+	}
+	clear(w.counts)
+	return nil
+}
+
+// fail stops the store for good: nothing is guessed (G14).
+func (w *writer) fail(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.failure != nil {
+		return
+	}
+	w.failure = kairos.Errorf(kairos.CodeUnavailable, "storage failed: %w", err).Suggest("look at the disk and the log, then start kairosd again")
+	w.s.log.Error("storage failed; no more writes", "err", err)
+	close(w.failed)
+}
+
+func (w *writer) close() error {
+	w.mu.Lock()
+	if w.closing {
+		w.mu.Unlock()
+		return nil
+	}
+	w.closing = true
+	w.mu.Unlock()
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+	select {
+	case <-w.ended:
+	case <-time.After(30 * time.Second):
+		return errors.New("store: writes did not finish in 30 s")
+	}
+	errs := []error{w.q.Close()}
+	for _, stmt := range []*sql.Stmt{w.begin, w.end, w.undo} {
+		errs = append(errs, stmt.Close())
+	}
+	return errors.Join(append(errs, w.conn.Close())...)
+}
