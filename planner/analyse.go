@@ -1,52 +1,29 @@
 package planner
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 )
 
-// bitset is a set of node positions.
-type bitset []uint64
-
-func newBitset(n int) bitset    { return make(bitset, (n+63)/64) }
-func (b bitset) has(i int) bool { return b[i/64]&(1<<(i%64)) != 0 }
-func (b bitset) set(i int)      { b[i/64] |= 1 << (i % 64) }
-func (b bitset) or(o bitset) {
-	for i := range b {
-		b[i] |= o[i]
-	}
-}
-func (b bitset) and(o bitset) {
-	for i := range b {
-		b[i] &= o[i]
-	}
-}
-func (b bitset) fill() {
-	for i := range b {
-		b[i] = ^uint64(0)
-	}
-}
-func (b bitset) equal(o bitset) bool { return slices.Equal(b, o) }
-func (b bitset) clone() bitset       { return slices.Clone(b) }
-
 // analyse checks what needs a view of the whole graph: cycles, token sources,
 // reachability, and which node may read which.
 func (k *compiler) analyse() {
-	if k.r.errors > 0 {
-		return // the graph is not what its author meant
+	if k.broken || len(k.p.Nodes) == 0 {
+		k.unknownReads()
+		return
 	}
 	components := k.components()
 	owner := k.tokens()
-	k.p.owner = owner
-	k.p.keep = k.kept()
-	k.cycles(components)
-	if k.r.errors > 0 {
+	k.p.owner, k.p.keep = owner, k.kept()
+	if k.cycles(components); k.broken {
+		k.unknownReads()
 		return
 	}
 	k.unreachable(owner)
 	k.endings()
-	k.references(components, owner)
+	v := newView(k.p, components, owner)
+	k.exclusive(v)
+	k.reads(v)
 }
 
 // components finds strongly connected components over edges and needs, in
@@ -71,7 +48,7 @@ func (k *compiler) components() [][]int {
 				index[v], low[v] = counter, counter
 				stack, onStack[v] = append(stack, v), true
 			}
-			if w, ok := k.successor(v, f.next); ok {
+			if w, ok := k.p.successor(v, f.next); ok {
 				f.next++
 				if index[w] == 0 {
 					frames = append(frames, frame{w, 0})
@@ -111,8 +88,8 @@ func (k *compiler) components() [][]int {
 }
 
 // successor is the i-th node that v leads to, over edges, then as a need.
-func (k *compiler) successor(v, i int) (int, bool) {
-	n := &k.p.Nodes[v]
+func (p *Program) successor(v, i int) (int, bool) {
+	n := &p.Nodes[v]
 	if i < len(n.Out) {
 		return n.Out[i].To, true
 	}
@@ -153,8 +130,9 @@ func (k *compiler) tokens() []int {
 				case owner[e.To] != source && !reported[e.To]:
 					reported[e.To] = true
 					s := &k.specs[e.To]
-					k.r.error(s.tree, s.ID, "graph.two_tokens", "use needs to join branches",
-						"node %s is reached from %s and from %s, which run independently", clip(s.ID), k.p.Nodes[owner[e.To]].ID, k.p.Nodes[source].ID)
+					k.r.error(s.tree, s.ID, "graph.two_tokens", "join branches with needs: instead of edges",
+						"node %s is reached from %s and from %s, which run independently", clip(s.ID), k.name(owner[e.To]), k.name(source))
+					k.broken = true
 				}
 			}
 		}
@@ -163,66 +141,128 @@ func (k *compiler) tokens() []int {
 }
 
 // cycles refuses needs inside or into cycles (ruling 3) and warns of loops that
-// nothing can end.
+// nothing ends, or that cannot go round (ruling 16).
 func (k *compiler) cycles(components [][]int) {
-	for _, c := range components {
+	in := make([]int, len(k.p.Nodes)) // number of the component, for membership
+	for i, c := range components {
+		for _, v := range c {
+			in[v] = i
+		}
+	}
+	for i, c := range components {
 		if !k.p.Nodes[c[0]].OnCycle {
 			continue
 		}
-		inside := map[int]bool{}
-		for _, v := range c {
-			inside[v] = true
+		inside := func(v int) bool { return in[v] == i }
+		if j := slices.IndexFunc(c, func(v int) bool { return len(k.p.Nodes[v].Needs) > 0 }); j >= 0 {
+			s := &k.specs[c[j]]
+			k.r.error(s.field("needs"), s.ID, "needs.cycle", "break the circle", "needs go round in a circle: %s", k.circle(c[j], inside))
+			k.broken = true
+			continue
 		}
-		exits, bounded, needed := false, false, false
+		exits := false
 		for _, v := range c {
-			n, s := &k.p.Nodes[v], &k.specs[v]
-			if len(n.Needs) > 0 {
-				needed = true
-				k.r.error(s.field("needs"), s.ID, "needs.cycle", "break the cycle", "needs go round in a circle: %s", k.path(c))
-				break
-			}
+			n := &k.p.Nodes[v]
 			for _, d := range n.Dependents {
 				o := &k.specs[d]
-				k.r.error(o.field("needs"), o.ID, "needs.on_cycle", "need a node after the loop", "node %s needs %s, which lies on a cycle", clip(o.ID), n.ID)
+				k.r.error(o.field("needs"), o.ID, "needs.on_cycle", "need a node after the loop", "node %s needs %s, which lies on the cycle %s", clip(o.ID), n.ID, k.circle(v, inside))
+				k.broken = true
 			}
-			for _, e := range n.Out {
-				exits = exits || !inside[e.To]
-			}
-			bounded = bounded || n.MaxVisits > 1
-			if len(n.Out) == 0 || !slices.ContainsFunc(n.Out, func(e ProgramEdge) bool { return e.Cond.Fallback() }) {
-				exits = true // a node without a matching edge ends the run
-			}
+			exits = exits || !hasFallback(n) || slices.ContainsFunc(n.Out, func(e ProgramEdge) bool { return !inside(e.To) })
 		}
-		if !needed && !exits && !bounded {
-			s := &k.specs[c[0]]
-			k.r.warn(s.tree, s.ID, "graph.cycle", "give a node of the loop max_visits and an edge that leaves it", "nothing ends the loop %s", k.path(c))
-		} else if !needed && !bounded && k.mustRepeat(c, inside) {
-			s := &k.specs[c[0]]
-			k.r.warn(s.tree, s.ID, "loop.unbounded", "set max_visits on a node of the loop", "no node of the loop %s may be visited twice", k.path(c))
+		s := &k.specs[c[0]]
+		switch {
+		case !exits:
+			k.r.warn(s.tree, s.ID, "graph.cycle", "add an edge with a condition that leaves the loop", "nothing leads out of the loop %s: the run fails when max_visits is reached", k.circle(c[0], inside))
+		case !k.repeats(c, inside):
+			k.r.warn(s.tree, s.ID, "loop.unbounded", "set max_visits on every node of the loop", "the loop %s cannot go round: the run fails when a node is reached more often than its max_visits", k.circle(c[0], inside))
 		}
 	}
 }
 
-// mustRepeat reports whether entering the loop again would exceed max_visits 1.
-func (k *compiler) mustRepeat(c []int, _ map[int]bool) bool {
-	return !slices.ContainsFunc(c, func(v int) bool { return k.p.Nodes[v].MaxVisits > 1 })
+// hasFallback reports whether some edge out of a node is taken in any case.
+func hasFallback(n *ProgramNode) bool {
+	return slices.ContainsFunc(n.Out, func(e ProgramEdge) bool { return e.Cond.Fallback() })
 }
 
-func (k *compiler) path(c []int) string {
-	names := make([]string, 0, len(c))
-	for _, v := range c[:min(len(c), 10)] {
-		names = append(names, k.p.Nodes[v].ID)
+// repeats reports whether a loop can go round: there is a cycle whose nodes may
+// all be visited more than once.
+func (k *compiler) repeats(c []int, inside func(int) bool) bool {
+	state := make(map[int]int, len(c)) // 1: on the path, 2: done
+	type frame struct{ v, next int }
+	for _, root := range c {
+		if state[root] != 0 || k.p.Nodes[root].MaxVisits < 2 {
+			continue
+		}
+		frames := []frame{{root, 0}}
+		state[root] = 1
+		for len(frames) > 0 {
+			f := &frames[len(frames)-1]
+			out := k.p.Nodes[f.v].Out
+			if f.next == len(out) {
+				state[f.v] = 2
+				frames = frames[:len(frames)-1]
+				continue
+			}
+			w := out[f.next].To
+			f.next++
+			if !inside(w) || k.p.Nodes[w].MaxVisits < 2 {
+				continue
+			}
+			switch state[w] {
+			case 1:
+				return true
+			case 0:
+				state[w] = 1
+				frames = append(frames, frame{w, 0})
+			}
+		}
 	}
-	if len(c) > 10 {
-		names = append(names, "…")
+	return false
+}
+
+// circle writes out a shortest cycle through v, as "a → b → a".
+func (k *compiler) circle(v int, inside func(int) bool) string {
+	if k.r.full() {
+		return ""
 	}
-	return strings.Join(names, " → ")
+	from := map[int]int{}
+	queue := []int{v}
+search:
+	for len(queue) > 0 {
+		u := queue[0]
+		queue = queue[1:]
+		for i := 0; ; i++ {
+			w, ok := k.p.successor(u, i)
+			if !ok {
+				break
+			}
+			if _, seen := from[w]; seen || !inside(w) {
+				continue
+			}
+			from[w] = u
+			if w == v {
+				break search
+			}
+			queue = append(queue, w)
+		}
+	}
+	path := []string{k.name(v)}
+	for u, ok := from[v]; ok && u != v; u = from[u] {
+		path = append(path, k.name(u))
+	}
+	path = append(path, k.name(v))
+	slices.Reverse(path)
+	if len(path) > 10 {
+		path = slices.Concat(path[:8], []string{"…"}, path[len(path)-1:])
+	}
+	return strings.Join(path, " → ")
 }
 
 func (k *compiler) unreachable(owner []int) {
 	for i, o := range owner {
 		if s := &k.specs[i]; o < 0 {
-			k.r.warn(s.tree, s.ID, "graph.unreachable", "connect it, or remove it", "node %s is never reached", clip(s.ID))
+			k.r.warn(s.tree, s.ID, "graph.unreachable", "lead an edge to it, or remove it", "node %s is never reached", clip(s.ID))
 		}
 	}
 }
@@ -231,7 +271,7 @@ func (k *compiler) unreachable(owner []int) {
 func (k *compiler) endings() {
 	for i := range k.p.Nodes {
 		n, s := &k.p.Nodes[i], &k.specs[i]
-		if len(n.Out) == 0 || slices.ContainsFunc(n.Out, func(e ProgramEdge) bool { return e.Cond.Fallback() }) {
+		if len(n.Out) == 0 || hasFallback(n) {
 			continue
 		}
 		if len(n.Out) == 1 && n.Out[0].Cond.OnFailure() {
@@ -245,207 +285,25 @@ func (k *compiler) endings() {
 	}
 }
 
-// references checks every reference and condition against what may have run
-// before (ruling 3).
-func (k *compiler) references(components [][]int, owner []int) {
-	ancestors := k.ancestors(components)
-	var certain []bitset // lazily: nodes that have surely completed before
-	check := func(reader int, name string, at *tree, outgoing, hard, hasDefault bool, what string) {
-		s := &k.specs[reader]
-		j, ok := k.p.Index[name]
-		if !ok {
-			k.r.error(at, s.ID, "ref.node_unknown", suggest(name, k.nodeNames(), "add the node, or correct the name"), "%s names %s, which is no node", what, clip(name))
-			return
-		}
-		if outgoing && j == reader {
-			return
-		}
-		if !ancestors[reader].has(j) {
-			if hard {
-				k.r.error(at, s.ID, "ref.not_ancestor", "refer to a node that comes before", "%s names %s, which never runs before %s", what, clip(name), clip(s.ID))
-			} else {
-				k.r.warn(at, s.ID, "ref.not_ancestor", "refer to a node that comes before", "%s names %s, which never runs before %s: it is never found", what, clip(name), clip(s.ID))
-			}
-			return
-		}
-		if k.p.Nodes[j].OnCycle && owner[j] != owner[reader] {
-			k.r.error(at, s.ID, "ref.on_cycle", "refer to a node after the loop", "%s names %s, which lies on a cycle of another branch", what, clip(name))
-			return
-		}
-		if certain == nil {
-			certain = k.certain()
-		}
-		if !certain[reader].has(j) && !hasDefault && hard {
-			k.r.warn(at, s.ID, "ref.may_be_missing", fmt.Sprintf("give a default: ${output.%s ?? null}", name), "%s names %s, which another branch may skip", what, clip(name))
-		}
-	}
+// exclusive warns of needs on branches of which only one is taken: they never
+// complete all (ruling 1).
+func (k *compiler) exclusive(v *view) {
+	const pairs = 64 // needs that are compared with each other
 	for i := range k.p.Nodes {
 		n, s := &k.p.Nodes[i], &k.specs[i]
-		if n.Input != nil {
-			for _, ref := range n.Input.References() {
-				at := k.inside(s, ref.At)
-				switch ref.Root {
-				case RefOutput:
-					check(i, ref.Node(), at, false, true, ref.HasDefault(), "the reference ${"+ref.Text+"}")
-				case RefItem, RefIndex:
-					if n.Foreach == nil {
-						k.r.error(at, s.ID, "ref.item", "add foreach:", "${%s} outside a foreach", ref.Text)
-					}
+		if n.When != WhenSuccess && n.When != WhenCondition {
+			continue
+		}
+		needs := n.Needs[:min(len(n.Needs), pairs)]
+	compare:
+		for x, a := range needs {
+			for _, b := range needs[x+1:] {
+				if v.owner[a] >= 0 && v.owner[a] == v.owner[b] && !v.before(a, b) && !v.before(b, a) {
+					k.r.warn(s.field("needs"), s.ID, "needs.exclusive", "lead edges from both branches to one node, or write when: always",
+						"node %s needs %s and %s, of which only one is run: it is always skipped", clip(s.ID), k.name(a), k.name(b))
+					break compare
 				}
 			}
 		}
-		if n.Foreach != nil && n.Foreach.Root == RefOutput {
-			check(i, n.Foreach.Node(), s.field("foreach"), false, true, n.Foreach.HasDefault(), "foreach")
-		}
-		k.conditionReads(n.WhenCond, func(name string, hard bool) {
-			check(i, name, s.field("when"), false, hard, true, "the condition "+clip(n.WhenCond.Text))
-		})
-		for _, e := range n.Out {
-			k.conditionReads(e.Cond, func(name string, hard bool) {
-				check(i, name, k.d.tree.get("edges").items[e.Position].get("condition"), true, hard, true, "the condition "+clip(e.Text))
-			})
-		}
 	}
-}
-
-func (k *compiler) nodeNames() []string {
-	names := make([]string, len(k.p.Nodes))
-	for i := range k.p.Nodes {
-		names[i] = k.p.Nodes[i].ID
-	}
-	return names
-}
-
-// conditionReads lists what a condition reads; hard for expressions, which fail
-// where a plain condition is merely false.
-func (k *compiler) conditionReads(c *Condition, f func(name string, hard bool)) {
-	nodes, _ := c.Nodes()
-	for _, name := range nodes {
-		f(name, !c.Plain())
-	}
-}
-
-// ancestors computes for every node all nodes that a path leads from.
-func (k *compiler) ancestors(components [][]int) []bitset {
-	n := len(k.p.Nodes)
-	sets := make([]bitset, n)
-	incoming := make([]bitset, n) // gathered from predecessors
-	for _, c := range components {
-		shared := newBitset(n)
-		for _, v := range c {
-			if incoming[v] != nil {
-				shared.or(incoming[v])
-			}
-		}
-		if k.p.Nodes[c[0]].OnCycle {
-			for _, v := range c {
-				shared.set(v)
-			}
-		}
-		for _, v := range c {
-			sets[v] = shared
-			for i := 0; ; i++ {
-				w, ok := k.successor(v, i)
-				if !ok {
-					break
-				}
-				if incoming[w] == nil {
-					incoming[w] = newBitset(n)
-				}
-				incoming[w].or(shared)
-				incoming[w].set(v)
-			}
-		}
-	}
-	return sets
-}
-
-// certain computes for every node which nodes have surely been visited before:
-// the meet over all edges in, the join over needs that must have completed.
-func (k *compiler) certain() []bitset {
-	n := len(k.p.Nodes)
-	sets := make([]bitset, n)
-	for i := range sets {
-		sets[i] = newBitset(n)
-		sets[i].fill()
-	}
-	into := make([][]int, n)
-	for i := range k.p.Nodes {
-		for _, e := range k.p.Nodes[i].Out {
-			into[e.To] = append(into[e.To], i)
-		}
-	}
-	root := map[int]bool{}
-	for _, r := range k.p.Roots {
-		root[r] = true
-	}
-	for changed := true; changed; {
-		changed = false
-		for i := range k.p.Nodes {
-			next := newBitset(n)
-			switch node := &k.p.Nodes[i]; {
-			case root[i]:
-			case len(node.Needs) > 0:
-				if node.When == WhenSuccess || node.When == WhenCondition {
-					for _, j := range node.Needs {
-						next.or(sets[j])
-						next.set(j)
-					}
-				}
-			case len(into[i]) > 0:
-				next.fill()
-				for _, j := range into[i] {
-					before := sets[j].clone()
-					before.set(j)
-					next.and(before)
-				}
-			}
-			if !next.equal(sets[i]) {
-				sets[i] = next
-				changed = true
-			}
-		}
-	}
-	return sets
-}
-
-// kept finds the nodes whose outputs somebody may still ask for after their own
-// settlement; a walk forgets all others.
-func (k *compiler) kept() []bool {
-	keep := make([]bool, len(k.p.Nodes))
-	mark := func(name string) {
-		if j, ok := k.p.Index[name]; ok {
-			keep[j] = true
-		}
-	}
-	condition := func(c *Condition) {
-		nodes, all := c.Nodes()
-		for _, name := range nodes {
-			mark(name)
-		}
-		if all {
-			for j := range keep {
-				keep[j] = true
-			}
-		}
-	}
-	for i := range k.p.Nodes {
-		n := &k.p.Nodes[i]
-		if n.Input != nil {
-			for _, ref := range n.Input.References() {
-				mark(ref.Node())
-			}
-		}
-		if n.Foreach != nil {
-			mark(n.Foreach.Node())
-		}
-		condition(n.WhenCond)
-		for _, e := range n.Out {
-			condition(e.Cond)
-		}
-		if len(n.Dependents) > 0 || k.p.UsesNeeds && len(n.Out) == 0 {
-			keep[i] = true
-		}
-	}
-	return keep
 }

@@ -19,9 +19,9 @@ func (d *Document) seal() {
 	if d.ID == "" {
 		d.ID = "anon-" + d.Hash[:12]
 		if d.Graph != nil {
-			d.Graph.ID = d.ID
+			d.Graph.ID, d.Graph.anonymous = d.ID, d.ID
 		} else {
-			d.Steps.ID = d.ID
+			d.Steps.ID, d.Steps.anonymous = d.ID, d.ID
 		}
 	}
 }

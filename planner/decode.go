@@ -38,7 +38,12 @@ func (o *object) field(key string) *tree {
 	return v
 }
 
+// links are the keys that connect nodes: where one cannot be read, what looks at
+// the whole graph would only add noise.
+var links = map[string]bool{"nodes": true, "edges": true, "from": true, "to": true, "needs": true, "start": true, "id": true, "steps": true, "dependencies": true}
+
 func (o *object) wrong(v *tree, key, want string) {
+	o.r.broken = o.r.broken || links[key]
 	o.r.error(v, o.node, "field.type", "", "%s of %s must be %s, not %s", key, article(o.what), want, v.kind)
 }
 
@@ -59,7 +64,7 @@ func (o *object) text(key string) string {
 	}
 	if v.kind != treeString {
 		o.wrong(v, key, "text")
-		if v.kind == treeNumber || v.kind == treeBool {
+		if (v.kind == treeNumber || v.kind == treeBool) && !o.r.full() {
 			o.r.problems[len(o.r.problems)-1].Suggestion = fmt.Sprintf("quote it: %q", v.text)
 		}
 		return ""
@@ -152,6 +157,9 @@ func (o *object) list(key string) []*tree {
 	}
 	if v.kind != treeList {
 		o.wrong(v, key, "a list")
+		if v.kind == treeString && !o.r.full() {
+			o.r.problems[len(o.r.problems)-1].Suggestion = fmt.Sprintf("write [%s]", v.text)
+		}
 		return nil
 	}
 	return v.items
@@ -161,7 +169,8 @@ func (o *object) texts(key string) []string {
 	var out []string
 	for _, e := range o.list(key) {
 		if e.kind != treeString {
-			o.r.error(e, o.node, "field.type", "", "%s must hold text only", key)
+			o.r.broken = o.r.broken || links[key]
+			o.r.error(e, o.node, "field.type", "quote it if it is text", "%s must hold text only, not %s", key, e.kind)
 			continue
 		}
 		out = append(out, e.text)
@@ -183,7 +192,7 @@ func (o *object) strings(key string) map[string]string {
 	for i, k := range v.keys {
 		switch e := v.items[i]; e.kind {
 		case treeList, treeMap:
-			o.r.error(e, o.node, "field.type", "", "%s of %s must be text", k.text, key)
+			o.r.error(e, o.node, "field.type", "write a text, a number, true or false", "%s of %s must be text, not %s", clip(k.text), key, e.kind)
 		default:
 			m[k.text] = Text(e.value())
 		}
@@ -208,27 +217,38 @@ func (o *object) object(key, what string) *object {
 
 // finish reports keys that nobody read, with the nearest known one.
 func (o *object) finish() {
-	known := slices.Sorted(maps.Keys(o.read))
 	for _, k := range o.t.keys {
 		if o.read[k.text] || isExtension(k.text) {
 			continue
 		}
-		suggestion := "keys of your own begin with x-"
-		if near := nearest(k.text, known); near != "" {
-			suggestion = fmt.Sprintf("did you mean %s?", near)
-		} else if len(known) <= 12 {
-			suggestion = "known keys: " + strings.Join(known, ", ")
-		}
-		o.r.error(k, o.node, "field.unknown", suggestion, "unknown key %s in %s", clip(k.text), article(o.what))
+		o.r.error(k, o.node, "field.unknown", o.advice(k.text), "unknown key %s in %s", clip(k.text), article(o.what))
 	}
+}
+
+// advice says what to write instead of an unknown key.
+func (o *object) advice(key string) string {
+	if o.r.full() {
+		return ""
+	}
+	if s := foreignKey(o.what, key); s != "" {
+		return s
+	}
+	known := slices.Sorted(maps.Keys(o.read))
+	if near := nearest(key, known); near != "" {
+		return fmt.Sprintf("did you mean %s?", near)
+	}
+	if len(known) <= 12 {
+		return "known keys: " + strings.Join(known, ", ")
+	}
+	return "keys of your own begin with x-"
 }
 
 // decodeDocument fills in Graph or Steps.
 func decodeDocument(d *Document, r *reporter) {
 	t := d.tree
-	if t.get("activities") != nil {
-		r.error(t.get("activities"), "", "plan.foreign", "write steps with id, agentId or tool, params and dependencies (see step plans in the documentation)",
-			"this is an activity plan of another system; it has no nodes and no steps")
+	if i := slices.IndexFunc(t.keys, func(k *tree) bool { return k.text == "activities" }); i >= 0 {
+		r.error(t.keys[i], "", "plan.foreign", "write steps: instead, each with id, agentId or tool, task or params, and dependencies: [<step>, …]; a prose condition becomes condition: {type: custom, expr: …}",
+			"this is a plan of activities, of another system")
 		return
 	}
 	o := newObject(t, r, "plan", "")
@@ -332,6 +352,9 @@ func decodeRetry(o *object) *Retry {
 			retry.Backoff.List = []time.Duration{f.parseDuration(b, "backoff", true)}
 		default:
 			g := newObject(b, f.r, "backoff", f.node)
+			if b.kind == treeMap && b.get("initial") == nil {
+				f.r.error(b, f.node, "retry.backoff", "add initial: with the first wait", "backoff without initial")
+			}
 			retry.Backoff = Backoff{Initial: time.Duration(g.duration("initial")), Factor: g.number("factor", 1),
 				Max: time.Duration(g.duration("max")), Jitter: g.number("jitter", 0)}
 			if retry.Backoff.Jitter > 1 {

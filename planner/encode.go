@@ -2,6 +2,7 @@ package planner
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,27 +24,112 @@ type member struct {
 // left out.
 type ordered []member
 
+// null stands for a null that is written, where nil would leave the key out.
+var null = json.RawMessage("null")
+
 // MarshalYAML writes a graph as YAML, keys in the order of the documentation
-// and nodes in file order.
+// and nodes in file order. Parsing what it writes gives the same graph.
 func MarshalYAML(g *Graph) ([]byte, error) {
-	tree, err := graphObject(g)
+	o, err := graphObject(g)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("encode graph: %w", err)
 	}
-	node, err := yamlNode(tree)
-	if err != nil {
-		return nil, err
-	}
-	return yaml.Dump(node)
+	return encodeYAML(o)
 }
 
-// MarshalJSON writes a graph as JSON, indented if pretty.
+// MarshalJSON writes a graph as JSON, indented if pretty. Parsing what it
+// writes gives the same graph.
 func MarshalJSON(g *Graph, pretty bool) ([]byte, error) {
-	tree, err := graphObject(g)
+	o, err := graphObject(g)
+	if err != nil {
+		return nil, fmt.Errorf("encode graph: %w", err)
+	}
+	return encodeJSON(o, pretty)
+}
+
+// MarshalStepsYAML writes a step plan as YAML.
+func MarshalStepsYAML(s *StepPlan) ([]byte, error) {
+	o, err := stepsObject(s)
+	if err != nil {
+		return nil, fmt.Errorf("encode step plan: %w", err)
+	}
+	return encodeYAML(o)
+}
+
+// MarshalStepsJSON writes a step plan as JSON in the form of [001].
+func MarshalStepsJSON(s *StepPlan, pretty bool) ([]byte, error) {
+	o, err := stepsObject(s)
+	if err != nil {
+		return nil, fmt.Errorf("encode step plan: %w", err)
+	}
+	return encodeJSON(o, pretty)
+}
+
+// Encode writes the document anew in a format: without comments and `x-` keys,
+// which the version hash does not cover either.
+func (d *Document) Encode(f Format) ([]byte, error) {
+	switch {
+	case d.Graph != nil && f == FormatJSON:
+		return MarshalJSON(d.Graph, true)
+	case d.Graph != nil:
+		return MarshalYAML(d.Graph)
+	case f == FormatJSON:
+		return MarshalStepsJSON(d.Steps, true)
+	}
+	return MarshalStepsYAML(d.Steps)
+}
+
+// MarshalJSON writes the graph as a document ([MarshalJSON]).
+func (g Graph) MarshalJSON() ([]byte, error) { return MarshalJSON(&g, false) }
+
+// UnmarshalJSON reads and validates a document ([ParseJSON]).
+func (g *Graph) UnmarshalJSON(src []byte) error {
+	parsed, err := ParseJSON(src)
+	if err != nil {
+		return err
+	}
+	*g = *parsed
+	return nil
+}
+
+// MarshalJSON writes the node as it stands in a document.
+func (n Node) MarshalJSON() ([]byte, error) {
+	o, err := nodeObject("", n)
 	if err != nil {
 		return nil, err
 	}
-	b, err := appendOrdered(nil, tree)
+	return appendOrdered(nil, o)
+}
+
+// MarshalJSON writes the step plan as a document.
+func (s StepPlan) MarshalJSON() ([]byte, error) { return MarshalStepsJSON(&s, false) }
+
+// UnmarshalJSON reads and validates a document.
+func (s *StepPlan) UnmarshalJSON(src []byte) error {
+	d, problems := Parse(src, FormatJSON)
+	if err := problems.Err(); err != nil {
+		return err
+	}
+	if d.Steps == nil {
+		return &InvalidError{Problems{{Severity: SeverityError, Code: "plan.graph", Message: "the document is a graph, not a step plan",
+			Suggestion: "read it as a Graph"}}}
+	}
+	*s = *d.Steps
+	return nil
+}
+
+// MarshalText gives Go's form, as documents write it.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// UnmarshalText reads Go's form.
+func (d *Duration) UnmarshalText(text []byte) error {
+	v, err := time.ParseDuration(string(text))
+	*d = Duration(v)
+	return err
+}
+
+func encodeJSON(o ordered, pretty bool) ([]byte, error) {
+	b, err := appendOrdered(nil, o)
 	if err != nil || !pretty {
 		return b, err
 	}
@@ -55,13 +141,22 @@ func MarshalJSON(g *Graph, pretty bool) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// MarshalStepsJSON writes a step plan as JSON in the form of [001].
-func MarshalStepsJSON(s *StepPlan, pretty bool) ([]byte, error) {
+func encodeYAML(o ordered) ([]byte, error) {
+	node, err := yamlNode(o)
+	if err != nil {
+		return nil, err
+	}
+	return yaml.Dump(node, yaml.WithIndent(2), yaml.WithLineWidth(-1))
+}
+
+func stepsObject(s *StepPlan) (ordered, error) {
+	if s == nil {
+		return nil, errors.New("no step plan")
+	}
 	steps := make([]any, len(s.Steps))
 	for i, st := range s.Steps {
 		o := ordered{{"id", text(st.ID)}, {"order", number(int64(st.Order))}, {"skillId", text(st.SkillID)}, {"agentId", text(st.AgentID)},
-			{"tool", text(st.Tool)}, {"task", text(st.Task)}, {"params", mapOrNil(st.Params)}, {"dependencies", list(st.Dependencies)},
-			{"expectedOutput", text(st.ExpectedOutput)}, {"timeout", duration(st.Timeout)}, {"on_error", text(st.OnError)}}
+			{"tool", text(st.Tool)}, {"task", text(st.Task)}, {"params", mapOrNil(st.Params)}, {"dependencies", list(st.Dependencies)}}
 		if c := st.Condition; c != nil {
 			o = append(o, member{"condition", ordered{{"type", text(c.Type)}, {"expr", text(c.Expr)}}})
 		}
@@ -70,38 +165,33 @@ func MarshalStepsJSON(s *StepPlan, pretty bool) ([]byte, error) {
 			for i, ms := range r.BackoffMs {
 				waits[i] = ms
 			}
-			o = append(o, member{"retry", ordered{{"maxAttempts", number(int64(r.MaxAttempts))}, {"backoffMs", waits}}})
+			o = append(o, member{"retry", ordered{{"maxAttempts", int64(max(1, r.MaxAttempts))}, {"backoffMs", waits}}})
 		}
+		o = append(o, ordered{{"expectedOutput", text(st.ExpectedOutput)}, {"timeout", duration(st.Timeout)}, {"on_error", text(st.OnError)}}...)
 		steps[i] = o
 	}
-	meta := ordered{{"createdBy", text(s.Plan.CreatedBy)}, {"createdAt", text(s.Plan.CreatedAt)}}
-	if s.Plan.Confidence != 0 {
-		meta = append(meta, member{"confidence", s.Plan.Confidence})
-	}
+	meta := ordered{{"createdBy", text(s.Plan.CreatedBy)}, {"createdAt", text(s.Plan.CreatedAt)}, {"confidence", float(s.Plan.Confidence)}}
 	if len(s.Plan.Alternatives) > 0 {
 		meta = append(meta, member{"alternatives", s.Plan.Alternatives})
 	}
 	for _, k := range slices.Sorted(maps.Keys(s.Plan.Extra)) {
-		meta = append(meta, member{k, s.Plan.Extra[k]})
+		var v any = null
+		if s.Plan.Extra[k] != nil {
+			v = s.Plan.Extra[k]
+		}
+		meta = append(meta, member{k, v})
 	}
-	o := ordered{{"id", text(s.ID)}, {"name", text(s.Name)}, {"description", text(s.Description)}, {"input", s.InputSchema},
+	return ordered{{"id", givenID(s.ID, s.anonymous)}, {"name", text(s.Name)}, {"description", text(s.Description)}, {"input", s.InputSchema},
 		{"defaults", defaultsObject(s.Defaults)}, {"limits", limitsObject(s.Limits)}, {"on_failure", text(s.OnFailure)}, {"strict", flag(s.Strict)},
-		{"steps", steps}, {"estimatedDuration", number(s.EstimatedDurationMs)}}
-	if s.EstimatedCost != 0 {
-		o = append(o, member{"estimatedCost", s.EstimatedCost})
+		{"steps", steps}, {"estimatedDuration", number(s.EstimatedDurationMs)}, {"estimatedCost", float(s.EstimatedCost)}, {"metadata", orNil(meta)}}, nil
+}
+
+// givenID leaves out an id that follows from the content.
+func givenID(id, anonymous string) any {
+	if id == anonymous {
+		return nil
 	}
-	if len(meta) > 0 {
-		o = append(o, member{"metadata", meta})
-	}
-	b, err := appendOrdered(nil, o)
-	if err != nil || !pretty {
-		return b, err
-	}
-	var out bytes.Buffer
-	if err := json.Indent(&out, b, "", "  "); err != nil {
-		return nil, err
-	}
-	return out.Bytes(), nil
+	return text(id)
 }
 
 func graphObject(g *Graph) (ordered, error) {
@@ -110,23 +200,10 @@ func graphObject(g *Graph) (ordered, error) {
 	}
 	nodes := ordered{}
 	for _, key := range g.nodeOrder() {
-		n := g.Nodes[key]
-		o := ordered{}
-		if n.ID != "" && n.ID != key {
-			o = append(o, member{"id", n.ID})
-		}
-		input, err := Normalize(n.Input)
+		o, err := nodeObject(key, g.Nodes[key])
 		if err != nil {
-			return nil, fmt.Errorf("input of node %s: %w", key, err)
+			return nil, err
 		}
-		meta := ordered{}
-		for _, k := range slices.Sorted(maps.Keys(n.Metadata)) {
-			meta = append(meta, member{k, n.Metadata[k]})
-		}
-		o = append(o, ordered{{"type", text(n.Type)}, {"tool", text(n.Tool)}, {"agent", text(n.Agent)}, {"plan", text(n.Plan)}, {"input", input},
-			{"metadata", orNil(meta)}, {"retry", retryObject(n.Retry)}, {"timeout", duration(n.Timeout)}, {"on_error", text(n.OnError)},
-			{"effect", text(string(n.Effect))}, {"needs", list(n.Needs)}, {"when", text(n.When)}, {"foreach", text(n.Foreach)},
-			{"max_parallel", number(int64(n.MaxParallel))}, {"max_visits", number(int64(n.MaxVisits))}, {"output_schema", n.OutputSchema}}...)
 		nodes = append(nodes, member{key, o})
 	}
 	edges := make([]any, len(g.Edges))
@@ -137,17 +214,33 @@ func graphObject(g *Graph) (ordered, error) {
 	if len(g.Metadata) > 0 {
 		metadata = g.Metadata
 	}
-	id := g.ID
-	if strings.HasPrefix(id, "anon-") {
-		id = "" // the id follows from the content
-	}
-	o := ordered{{"id", text(id)}, {"name", text(g.Name)}, {"description", text(g.Description)}, {"start", text(g.Start)}, {"input", g.InputSchema},
+	o := ordered{{"id", givenID(g.ID, g.anonymous)}, {"name", text(g.Name)}, {"description", text(g.Description)}, {"start", text(g.Start)}, {"input", g.InputSchema},
 		{"defaults", defaultsObject(g.Defaults)}, {"limits", limitsObject(g.Limits)}, {"on_failure", text(g.OnFailure)}, {"strict", flag(g.Strict)},
 		{"metadata", metadata}, {"nodes", nodes}}
 	if len(edges) > 0 {
 		o = append(o, member{"edges", edges})
 	}
 	return o, nil
+}
+
+// nodeObject is a node as it stands under its key.
+func nodeObject(key string, n Node) (ordered, error) {
+	input, err := Normalize(n.Input)
+	if err != nil {
+		return nil, fmt.Errorf("input of node %s: %w", cmp.Or(key, n.ID), err)
+	}
+	meta := ordered{}
+	for _, k := range slices.Sorted(maps.Keys(n.Metadata)) {
+		meta = append(meta, member{k, n.Metadata[k]})
+	}
+	id := n.ID
+	if id == key {
+		id = ""
+	}
+	return ordered{{"id", text(id)}, {"type", text(n.Type)}, {"tool", text(n.Tool)}, {"agent", text(n.Agent)}, {"plan", text(n.Plan)}, {"input", input},
+		{"metadata", orNil(meta)}, {"retry", retryObject(n.Retry)}, {"timeout", duration(n.Timeout)}, {"on_error", text(n.OnError)},
+		{"effect", text(string(n.Effect))}, {"needs", list(n.Needs)}, {"when", text(n.When)}, {"foreach", text(n.Foreach)},
+		{"max_parallel", number(int64(n.MaxParallel))}, {"max_visits", number(int64(n.MaxVisits))}, {"output_schema", n.OutputSchema}}, nil
 }
 
 // nodeOrder is the file order, then what the file does not know, by name.
@@ -180,6 +273,13 @@ func number(n int64) any {
 		return nil
 	}
 	return n
+}
+
+func float(f float64) any {
+	if f == 0 {
+		return nil
+	}
+	return f
 }
 
 func flag(b bool) any {
@@ -235,14 +335,7 @@ func retryObject(r *Retry) any {
 		backoff = waits
 	case b.Initial > 0:
 		o := ordered{{"initial", b.Initial.String()}}
-		if b.Factor != 0 {
-			o = append(o, member{"factor", b.Factor})
-		}
-		o = append(o, member{"max", duration(Duration(b.Max))})
-		if b.Jitter != 0 {
-			o = append(o, member{"jitter", b.Jitter})
-		}
-		backoff = o
+		backoff = append(o, ordered{{"factor", float(b.Factor)}, {"max", duration(Duration(b.Max))}, {"jitter", float(b.Jitter)}}...)
 	}
 	return ordered{{"max_attempts", int64(max(1, r.MaxAttempts))}, {"backoff", backoff}}
 }
@@ -252,11 +345,8 @@ func defaultsObject(d Defaults) any {
 }
 
 func limitsObject(l Limits) any {
-	o := ordered{{"max_steps", number(int64(l.MaxSteps))}, {"max_duration", duration(l.MaxDuration)}, {"max_tokens", number(l.MaxTokens)}}
-	if l.MaxCost != 0 {
-		o = append(o, member{"max_cost", l.MaxCost})
-	}
-	return orNil(o)
+	return orNil(ordered{{"max_steps", number(int64(l.MaxSteps))}, {"max_duration", duration(l.MaxDuration)}, {"max_tokens", number(l.MaxTokens)},
+		{"max_cost", float(l.MaxCost)}})
 }
 
 func appendOrdered(b []byte, v any) ([]byte, error) {
@@ -330,7 +420,7 @@ func yamlNode(v any) (*yaml.Node, error) {
 		for _, k := range slices.Sorted(maps.Keys(v)) {
 			value := v[k]
 			if value == nil {
-				value = json.RawMessage("null")
+				value = null
 			}
 			o = append(o, member{k, value})
 		}

@@ -26,6 +26,9 @@ type Graph struct {
 	// order holds node ids as they stand in the file; ids that are missing
 	// from it (graphs built in Go) follow in lexical order.
 	order []string
+	// anonymous is the id that was derived from the content of a document
+	// without one.
+	anonymous string
 }
 
 // Node is one unit of work. ID defaults to its key in [Graph.Nodes].
@@ -59,9 +62,9 @@ type Node struct {
 // Edge leads from one node to another when its condition holds. See
 // [Condition] for the language of conditions; an empty one is a fallback.
 type Edge struct {
-	From      string
-	To        string
-	Condition string
+	From      string `json:"from"`
+	To        string `json:"to"`
+	Condition string `json:"condition,omitempty"`
 }
 
 // Defaults apply to every node that does not say otherwise.

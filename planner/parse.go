@@ -30,7 +30,11 @@ type Document struct {
 	Hash string
 
 	tree      *tree
+	text      []byte // Source without a byte order mark
 	canonical []byte
+	// conditions and schemas that parsing found in order; read-only afterwards.
+	conditions map[string]*Condition
+	schemas    map[string]bool
 }
 
 // Kind tells the document's shape.
@@ -55,7 +59,7 @@ func Parse(src []byte, f Format) (*Document, Problems) {
 	r := &reporter{}
 	d := parse(src, f, r)
 	if d != nil {
-		d.compile(nil, r)
+		d.compile(nil, true, r)
 	}
 	problems := r.done()
 	if r.errors > 0 {
@@ -89,7 +93,7 @@ func parse(src []byte, f Format, r *reporter) *Document {
 		r.error(t, "", "plan.not_object", "write nodes and edges, or steps", "the document is %s, not a plan", what)
 		return nil
 	}
-	d := &Document{Format: f, Source: src, tree: t}
+	d := &Document{Format: f, Source: src, text: text, tree: t, conditions: map[string]*Condition{}, schemas: map[string]bool{}}
 	decodeDocument(d, r)
 	if d.Graph == nil && d.Steps == nil {
 		return nil
@@ -101,7 +105,7 @@ func parse(src []byte, f Format, r *reporter) *Document {
 // Check validates a document against an installation's catalog.
 func (d *Document) Check(c *Catalog) Problems {
 	r := &reporter{}
-	d.compile(c, r)
+	d.compile(c, false, r)
 	return r.done()
 }
 
@@ -110,7 +114,7 @@ func (d *Document) Check(c *Catalog) Problems {
 // [*InvalidError].
 func (d *Document) Program(c *Catalog) (*Program, error) {
 	r := &reporter{}
-	p := d.compile(c, r)
+	p := d.compile(c, false, r)
 	if err := r.done().Err(); err != nil {
 		return nil, err
 	}

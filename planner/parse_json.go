@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sort"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -14,63 +13,98 @@ import (
 // parseJSON reads one JSON text by RFC 8259 and I-JSON: duplicate keys, lone
 // surrogates and data after the value are errors (P11, P23, P30).
 func parseJSON(src []byte, r *reporter) *tree {
-	p := &jsonParser{src: src, lines: lineStarts(src), r: r}
-	if d := jsonDepth(src); d > MaxDepth {
-		r.error(nil, "", "document.depth", "", "nested %d levels deep; at most %d are allowed", d, MaxDepth)
+	p := &jsonParser{src: src, line: 1, r: r}
+	if offset := tooDeepJSON(src); offset >= 0 {
+		line, column := p.position(offset)
+		r.error(&tree{line: line, column: column}, "", "document.depth", "", "nested deeper than %d levels", MaxDepth)
 		return nil
 	}
 	p.dec = jsontext.NewDecoder(bytes.NewReader(src))
 	t, err := p.value()
 	if err == nil {
+		p.end = int(p.dec.InputOffset())
 		if _, err = p.dec.ReadToken(); errors.Is(err, io.EOF) {
 			return t
 		}
-		if err == nil {
-			err = errors.New("data after the JSON value")
-		}
+		err = errTrailing
 	}
 	p.fail(err)
 	return nil
 }
 
 type jsonParser struct {
-	src   []byte
-	lines []int
-	dec   *jsontext.Decoder
-	r     *reporter
+	src []byte
+	dec *jsontext.Decoder
+	r   *reporter
+	// line and column (from 0, in characters) are those of offset at.
+	line, column, at int
+	first            int // line of a duplicate key's first occurrence
+	end              int // offset after the value
 }
 
-// lineStarts holds the offset of each line's first byte.
-func lineStarts(src []byte) []int {
-	starts := []int{0}
-	for i, c := range src {
-		if c == '\n' {
-			starts = append(starts, i+1)
+var errTrailing = errors.New("data after the JSON value")
+
+// tooDeepJSON finds the bracket that opens a level too many, or -1, without
+// parsing (P20).
+func tooDeepJSON(src []byte) int {
+	depth, quoted := 0, false
+	for i := 0; i < len(src); i++ {
+		switch c := src[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '[' || c == '{':
+			if depth++; depth > MaxDepth {
+				return i
+			}
+		case c == ']' || c == '}':
+			depth--
 		}
 	}
-	return starts
+	return -1
 }
 
+// position turns an offset into line and column. Offsets only grow, so that all
+// calls together read the source once.
 func (p *jsonParser) position(offset int) (line, column int) {
-	i := sort.SearchInts(p.lines, offset+1) - 1
-	return i + 1, len([]rune(string(p.src[p.lines[i]:min(offset, len(p.src))]))) + 1
+	for ; p.at < min(offset, len(p.src)); p.at++ {
+		switch c := p.src[p.at]; {
+		case c == '\n':
+			p.line, p.column = p.line+1, 0
+		case c&0xC0 != 0x80: // not inside a character
+			p.column++
+		}
+	}
+	return p.line, p.column + 1
 }
 
 func (p *jsonParser) fail(err error) {
 	offset := int(p.dec.InputOffset())
-	code, message := "json.syntax", err.Error()
-	if e, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+	code, message, suggestion := "json.syntax", err.Error(), ""
+	e, syntactic := errors.AsType[*jsontext.SyntacticError](err)
+	if syntactic {
 		offset = int(e.ByteOffset)
 		message = strings.TrimPrefix(e.Err.Error(), "jsontext: ")
-		if errors.Is(err, jsontext.ErrDuplicateName) {
-			code = "json.duplicate_key"
-			message = fmt.Sprintf("key %s stands twice", clip(e.JSONPointer.LastToken()))
-		}
-	} else if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		code, message = "plan.not_object", "the document is empty"
 	}
+	switch {
+	case len(bytes.TrimSpace(p.src)) == 0:
+		code, message, suggestion = "plan.not_object", "the document is empty, not a plan", "write nodes and edges, or steps"
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		code, suggestion = "json.duplicate_key", "keep one of them"
+		message = fmt.Sprintf("key %s stands twice, first in line %d", clip(e.JSONPointer.LastToken()), p.first)
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+		offset, message = len(p.src), "the document ends too early"
+	case errors.Is(err, errTrailing):
+		code, suggestion = "json.trailing_data", "a file holds one plan"
+		offset = p.skip(p.end)
+	case len(p.src) > 0 && p.src[p.skip(0)%len(p.src)] != '{' && p.src[p.skip(0)%len(p.src)] != '[':
+		suggestion = "this does not look like JSON: is it YAML?"
+	}
+	p.at, p.line, p.column = 0, 1, 0
 	line, column := p.position(offset)
-	p.r.error(&tree{line: line, column: column}, "", code, "", "%s", message)
+	p.r.error(&tree{line: line, column: column}, "", code, suggestion, "%s", message)
 }
 
 // value reads one value; the decoder has checked the grammar.
@@ -89,6 +123,7 @@ func (p *jsonParser) value() (*tree, error) {
 		t.kind, t.text = treeBool, tok.String()
 	case '"':
 		t.kind, t.text = treeString, tok.String()
+		checkString(t, p.r)
 	case '0':
 		t.kind, t.text = treeNumber, tok.String()
 		checkNumber(t, p.r)
@@ -107,7 +142,7 @@ func (p *jsonParser) value() (*tree, error) {
 		for p.dec.PeekKind() != '}' {
 			k, err := p.value()
 			if err != nil {
-				return nil, err
+				return nil, p.duplicate(err, t)
 			}
 			v, err := p.value()
 			if err != nil {
@@ -116,8 +151,21 @@ func (p *jsonParser) value() (*tree, error) {
 			t.keys, t.items = append(t.keys, k), append(t.items, v)
 		}
 		_, err = p.dec.ReadToken()
+		t.indexKeys()
 	}
 	return t, err
+}
+
+// duplicate remembers where the key stood first that the decoder now refused.
+func (p *jsonParser) duplicate(err error, t *tree) error {
+	if e, ok := errors.AsType[*jsontext.SyntacticError](err); ok && errors.Is(err, jsontext.ErrDuplicateName) {
+		for _, k := range t.keys {
+			if k.text == e.JSONPointer.LastToken() {
+				p.first = k.line
+			}
+		}
+	}
+	return err
 }
 
 // skip finds where the token begins that follows offset.

@@ -3,45 +3,42 @@ package planner
 import (
 	"bytes"
 	"errors"
-	"math"
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
+	"go.yaml.in/yaml/v4/plugin/loaderlimits"
 )
-
-// prescanDepth bounds nesting before the YAML parser sees the text: it guards
-// the parser, MaxDepth guards the document.
-const prescanDepth = 4 * MaxDepth
 
 // parseYAML reads one YAML document into a tree. Scalars follow the YAML 1.2
 // core schema as far as JSON has the value: `no`, dates and 1_000 are text.
+// The parser itself refuses nesting beyond MaxDepth, before it costs anything
+// (P20); aliases are expanded here, within limits.
 func parseYAML(src []byte, r *reporter) *tree {
-	if line := tooDeepYAML(src); line > 0 {
-		r.error(&tree{line: line, column: 1}, "", "document.depth", "", "nested deeper than %d levels", MaxDepth)
-		return nil
-	}
 	var doc yaml.Node
-	if err := yaml.Load(src, &doc); err != nil {
-		yamlError(err, r)
+	limits := loaderlimits.New(loaderlimits.DepthValue(MaxDepth), loaderlimits.AliasNone())
+	if err := yaml.Load(src, &doc, yaml.WithPlugin(limits)); err != nil {
+		yamlError(err, src, r)
 		return nil
 	}
 	if doc.Kind == 0 || len(doc.Content) == 0 {
 		return &tree{line: 1, column: 1}
 	}
 	p := &yamlParser{r: r, open: map[*yaml.Node]bool{}}
-	t := p.value(doc.Content[0], 1)
+	t := p.value(doc.Content[0], 0)
 	if p.failed {
 		return nil
 	}
 	return t
 }
 
-func yamlError(err error, r *reporter) {
+// yamlError explains what the parser met.
+func yamlError(err error, src []byte, r *reporter) {
 	if e, ok := errors.AsType[*yaml.LoadErrors](err); ok {
 		for _, e := range e.Errors {
-			yamlError(e, r)
+			yamlError(e, src, r)
 		}
 		return
 	}
@@ -51,24 +48,87 @@ func yamlError(err error, r *reporter) {
 		return
 	}
 	at := &tree{line: e.Mark.Line, column: e.Mark.Column}
-	suggestion, code := "", "yaml.syntax"
-	switch m := e.Message; {
-	case strings.Contains(m, "cannot start any token") || strings.Contains(m, "tab"):
-		suggestion = "indent with spaces, and quote text that begins with a special character"
-	case strings.Contains(m, "mapping values are not allowed"):
-		suggestion = "quote text that holds a colon followed by a blank"
-	case strings.Contains(m, "document"):
-		code, suggestion = "yaml.several_documents", "a file holds one plan"
-	case strings.Contains(m, "alias") || strings.Contains(m, "anchor"):
+	message, suggestion, code := strings.TrimPrefix(e.Message, "yaml: "), "", "yaml.syntax"
+	switch {
+	case strings.Contains(message, "exceeded max depth"):
+		code, message = "document.depth", fmt.Sprintf("nested deeper than %d levels", MaxDepth)
+	case strings.Contains(message, "cannot start any token"):
+		if tabAt(src, at) {
+			code, message, suggestion = "yaml.tab", "a tab cannot indent YAML", "indent with spaces"
+		} else {
+			suggestion = "quote text that begins with @, `, % or another special character"
+		}
+	case strings.Contains(message, "mapping values are not allowed"):
+		suggestion = "quote text that holds a colon followed by a blank, and check the indentation"
+	case strings.Contains(message, "found multiple"):
+		code, message, suggestion = "yaml.several_documents", "the file holds several documents", "a file holds one plan: keep one, and remove the --- that separates them"
+		at = secondDocument(src)
+	case strings.Contains(message, "no documents"):
+		code, message, suggestion = "plan.not_object", "the document is empty, not a plan", "write nodes and edges, or steps"
+		at = &tree{line: 1, column: 1}
+	case strings.Contains(message, "alias") || strings.Contains(message, "anchor"):
 		code = "yaml.alias"
+	case strings.Contains(message, "unexpected end of stream") || strings.HasPrefix(message, "did not find expected ',' or"):
+		if e.ContextMark.Line > 0 { // where it begins is more useful than where the file ends
+			at = &tree{line: e.ContextMark.Line, column: e.ContextMark.Column}
+		}
+		if e.ContextMsg != "" {
+			message = e.ContextMsg + ": " + message
+		}
 	}
-	r.error(at, "", code, suggestion, "%s", e.Message)
+	r.error(at, "", code, suggestion, "%s", message)
+}
+
+// tabAt reports whether a tab stands at the position, or before it in the
+// indentation of its line.
+func tabAt(src []byte, at *tree) bool {
+	line := lineOf(src, at.line)
+	for i, c := range line {
+		if c == '\t' {
+			return true
+		}
+		if c != ' ' || i >= at.column {
+			return false
+		}
+	}
+	return false
+}
+
+// lineOf returns a line of the source by its number, from 1.
+func lineOf(src []byte, number int) string {
+	for n := 1; ; n++ {
+		line, rest, more := bytes.Cut(src, []byte("\n"))
+		if n == number {
+			return string(line)
+		}
+		if !more {
+			return ""
+		}
+		src = rest
+	}
+}
+
+// secondDocument finds the marker that ends the first document.
+func secondDocument(src []byte) *tree {
+	content := false
+	n := 0
+	for line := range bytes.Lines(src) {
+		n++
+		text := strings.TrimRight(string(line), " \t\r\n")
+		marker := strings.HasPrefix(text, "---") || strings.HasPrefix(text, "...")
+		if marker && content {
+			return &tree{line: n, column: 1}
+		}
+		content = content || text != "" && !strings.HasPrefix(strings.TrimLeft(text, " "), "#") && !strings.HasPrefix(text, "%")
+	}
+	return &tree{line: n, column: 1}
 }
 
 type yamlParser struct {
 	r        *reporter
 	open     map[*yaml.Node]bool // anchors being expanded
-	expanded int
+	aliases  int                 // aliases that enclose the current node
+	expanded int                 // values that stand in the tree because of an alias
 	failed   bool
 }
 
@@ -79,92 +139,95 @@ func (p *yamlParser) fail(n *yaml.Node, code, suggestion, format string, args ..
 	return at
 }
 
+// value turns a node below depth containers into a tree.
 func (p *yamlParser) value(n *yaml.Node, depth int) *tree {
-	if depth > MaxDepth {
-		return p.fail(n, "document.depth", "", "nested deeper than %d levels", MaxDepth)
+	if p.failed {
+		return nil
 	}
-	if n.Style&yaml.TaggedStyle != 0 && n.Kind != yaml.AliasNode && n.Tag != "!!str" {
-		return p.fail(n, "yaml.tag", "remove the tag", "the tag %s is not allowed", clip(n.Tag))
+	if n.Kind != yaml.AliasNode && (n.Style&yaml.TaggedStyle != 0 && n.Tag != "!!str" || n.Tag == "!") {
+		return p.fail(n, "yaml.tag", "remove the tag; quote text that could be read as something else", "the tag %s is not allowed", clip(n.Tag))
+	}
+	if p.aliases > 0 {
+		if p.expanded++; p.expanded > maxAliases {
+			return p.fail(n, "yaml.alias_limit", "write the values out", "aliases expand to more than %d values", maxAliases)
+		}
 	}
 	t := &tree{line: n.Line, column: n.Column}
 	switch n.Kind {
 	case yaml.AliasNode:
 		if n.Alias == nil || p.open[n.Alias] {
-			return p.fail(n, "yaml.alias", "", "the alias *%s contains itself", n.Value)
+			return p.fail(n, "yaml.alias", "write the value out", "the alias *%s contains itself", n.Value)
 		}
 		p.open[n.Alias] = true
-		before := p.expanded
+		p.aliases++
 		v := p.value(n.Alias, depth)
+		p.aliases--
 		delete(p.open, n.Alias)
-		p.expanded = max(p.expanded, before) + countTree(v, maxAliases)
-		if p.expanded > maxAliases && !p.failed {
-			return p.fail(n, "yaml.alias_limit", "write the values out", "aliases expand to more than %d values", maxAliases)
-		}
 		return v
 	case yaml.ScalarNode:
 		if n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle|yaml.TaggedStyle) != 0 {
 			t.kind, t.text = treeString, n.Value
+			checkString(t, p.r)
 			return t
 		}
 		plainScalar(t, n.Value, p.r)
 		return t
-	case yaml.SequenceNode:
+	case yaml.SequenceNode, yaml.MappingNode:
+		if depth >= MaxDepth {
+			return p.fail(n, "document.depth", "", "nested deeper than %d levels", MaxDepth)
+		}
+		if n.Kind == yaml.MappingNode {
+			return p.mapping(n, t, depth)
+		}
 		t.kind = treeList
+		t.items = make([]*tree, 0, len(n.Content))
 		for _, c := range n.Content {
-			if p.failed {
-				break
-			}
 			t.items = append(t.items, p.value(c, depth+1))
 		}
 		return t
-	case yaml.MappingNode:
-		return p.mapping(n, t, depth)
 	}
 	return p.fail(n, "yaml.syntax", "", "unexpected YAML node")
 }
 
 func (p *yamlParser) mapping(n *yaml.Node, t *tree, depth int) *tree {
 	t.kind = treeMap
-	lines := make(map[string]int, len(n.Content)/2)
+	size := len(n.Content) / 2
+	t.keys, t.items = make([]*tree, 0, size), make([]*tree, 0, size)
+	lines := make(map[string]int, size)
 	for i := 0; i+1 < len(n.Content) && !p.failed; i += 2 {
-		k := n.Content[i]
-		if k.Kind == yaml.AliasNode && k.Alias != nil {
-			k = k.Alias
+		key := p.key(n.Content[i])
+		if p.failed {
+			return t
 		}
-		if k.Kind != yaml.ScalarNode {
-			return p.fail(k, "yaml.key", "", "a key must be text")
-		}
-		key := &tree{line: k.Line, column: k.Column}
-		if k.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 {
-			key.kind, key.text = treeString, k.Value
-		} else if plainScalar(key, k.Value, p.r); k.Value == "<<" {
-			return p.fail(k, "yaml.merge_key", "write the keys out", "merge keys are not allowed")
-		} else if key.kind == treeNull {
-			return p.fail(k, "yaml.key", "", "a key must be text, not null")
-		}
-		key.kind, key.text = treeString, k.Value
 		if first, twice := lines[key.text]; twice {
-			p.r.error(key, "", "yaml.duplicate_key", "", "key %s stands twice, first in line %d", clip(key.text), first)
+			p.r.error(key, "", "yaml.duplicate_key", "keep one of them", "key %s stands twice, first in line %d", clip(key.text), first)
 			p.failed = true
 			return t
 		}
-		lines[key.text] = k.Line
+		lines[key.text] = key.line
 		t.keys = append(t.keys, key)
 		t.items = append(t.items, p.value(n.Content[i+1], depth+1))
 	}
+	t.indexKeys()
 	return t
 }
 
-// countTree counts values, up to the cap.
-func countTree(t *tree, limit int) int {
-	n := 1
-	for _, e := range t.items {
-		if n > limit {
-			return n
-		}
-		n += countTree(e, limit-n)
+// key reads a key, which must be text (P34).
+func (p *yamlParser) key(n *yaml.Node) *tree {
+	if n.Kind == yaml.AliasNode && n.Alias != nil {
+		return p.fail(n, "yaml.key", "write the key out", "a key cannot be an alias")
 	}
-	return n
+	if n.Kind != yaml.ScalarNode {
+		return p.fail(n, "yaml.key", "a plan's keys are plain words", "a key must be text")
+	}
+	if n.Value == "<<" && n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) == 0 {
+		return p.fail(n, "yaml.merge_key", "write the keys out", "merge keys are not allowed")
+	}
+	key := p.value(n, MaxDepth)
+	if !p.failed && key.kind != treeString {
+		return p.fail(n, "yaml.key", fmt.Sprintf("quote it: %q", n.Value), "a key must be text, not %s", key.kind)
+	}
+	return key
 }
 
 var (
@@ -217,52 +280,27 @@ func jsonNumber(s string) string {
 // checkNumber refuses numbers that no double can hold (P24).
 func checkNumber(t *tree, r *reporter) {
 	f, err := strconv.ParseFloat(t.text, 64)
-	if err != nil && math.IsInf(f, 0) {
+	if err != nil || f == 0 && strings.ContainsAny(mantissa(t.text), "123456789") {
 		r.error(t, "", "number.range", "quote it if it is text", "the number %s is out of range", clip(t.text))
 	}
 }
 
-// tooDeepYAML estimates nesting from indentation, dashes and brackets without
-// parsing, and returns the first line that is beyond prescanDepth, or 0.
-func tooDeepYAML(src []byte) int {
-	var indents []int
-	flow := 0
-	for n, line := range bytes.Split(src, []byte("\n")) {
-		text := bytes.TrimLeft(line, " ")
-		if len(text) == 0 || text[0] == '#' {
-			continue
-		}
-		indent := len(line) - len(text)
-		for len(indents) > 0 && indents[len(indents)-1] >= indent {
-			indents = indents[:len(indents)-1]
-		}
-		indents = append(indents, indent)
-		for bytes.HasPrefix(text, []byte("- ")) || bytes.HasPrefix(text, []byte("? ")) {
-			text = bytes.TrimLeft(text[2:], " ")
-			indent += 2
-			indents = append(indents, indent)
-		}
-		var quote byte
-		for i, c := range text {
-			switch {
-			case quote != 0:
-				if c == quote {
-					quote = 0
-				}
-			case (c == '"' || c == '\'') && (i == 0 || strings.IndexByte(" [{,:", text[i-1]) >= 0):
-				quote = c
-			case c == '#' && i > 0 && text[i-1] == ' ':
-			case c == '[' || c == '{':
-				flow++
-			case c == ']' || c == '}':
-				flow = max(0, flow-1)
-			}
-			if len(indents)+flow > prescanDepth {
-				return n + 1
-			}
+// mantissa is a number's text without its exponent.
+func mantissa(s string) string {
+	if i := strings.IndexAny(s, "eE"); i >= 0 {
+		return s[:i]
+	}
+	return s
+}
+
+// checkString refuses control characters that were written as escapes (P31).
+func checkString(t *tree, r *reporter) {
+	for _, c := range t.text {
+		if c < 0x20 && c != '\t' && c != '\n' && c != '\r' || c == 0x7F || 0x80 <= c && c < 0xA0 && c != 0x85 {
+			r.error(t, "", "document.control_character", "remove it", "control character U+%04X", c)
+			return
 		}
 	}
-	return 0
 }
 
 // FormatOf picks a format by file name, else by content: a document that begins

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,17 +13,31 @@ import (
 	"golang.org/x/text/message"
 )
 
-// Schema is a compiled JSON Schema (draft 2020-12 unless it says otherwise).
-type Schema struct{ schema *jsonschema.Schema }
+const (
+	// maxSchemaValues bounds a schema: compiling one takes time that is
+	// quadratic in its subschemas.
+	maxSchemaValues = 2_000
+	// maxSchemaExponent bounds the numbers that schemas and their instances may
+	// hold: they are compared as exact fractions, written out in full.
+	maxSchemaExponent = 400
+	// schemaURL is the base of every schema; nothing is ever fetched from it.
+	schemaURL = "schema:/document"
+)
 
-// SchemaProblem is one way in which a value does not fit a schema.
+// Schema is a compiled JSON Schema, of draft 2020-12 unless it names another.
+// It is immutable and safe for concurrent use.
+type Schema struct{ compiled *jsonschema.Schema }
+
+// SchemaProblem is one way in which a value, or a schema itself, is wrong.
 type SchemaProblem struct {
-	// Path leads to the offending part: keys and indexes.
-	Path    []string
-	Message string
+	// Path leads to the value: keys, and indexes of lists.
+	Path []string `json:"path"`
+	// Keyword is the keyword of the schema that was violated, e.g. "required".
+	Keyword string `json:"keyword,omitempty"`
+	Message string `json:"message"`
 }
 
-// String gives "a.0.b: message".
+// String gives "items.0.name: message", or the message alone for the whole value.
 func (p SchemaProblem) String() string {
 	if len(p.Path) == 0 {
 		return p.Message
@@ -30,81 +45,280 @@ func (p SchemaProblem) String() string {
 	return strings.Join(p.Path, ".") + ": " + p.Message
 }
 
-type noLoader struct{}
+// SchemaError says why a JSON value is no usable JSON Schema.
+type SchemaError struct{ Problems []SchemaProblem }
 
-func (noLoader) Load(url string) (any, error) {
-	return nil, fmt.Errorf("a schema may not refer to %s", url)
+func (e *SchemaError) Error() string {
+	lines := make([]string, len(e.Problems))
+	for i, p := range e.Problems {
+		lines[i] = p.String()
+	}
+	return strings.Join(lines, "; ")
 }
 
-// CompileSchema compiles a schema given as a JSON value. References to other
-// documents are refused (P42); patterns are RE2.
+// CompileSchema compiles a schema given as a JSON value. It never fetches
+// anything: a $ref may lead only into the schema itself or to a published
+// draft (P42). Patterns are RE2, which cannot be made to hang. The error is a
+// [*SchemaError].
 func CompileSchema(v any) (*Schema, error) {
 	v, err := Normalize(v)
 	if err != nil {
-		return nil, err
+		return nil, schemaError(nil, "%s", err)
 	}
 	switch v.(type) {
-	case map[string]any, bool:
+	case bool, map[string]any:
 	default:
-		return nil, errors.New("a schema is an object")
+		return nil, schemaError(nil, "a JSON Schema is an object")
+	}
+	if n := countValues(v, maxSchemaValues); n > maxSchemaValues {
+		return nil, schemaError(nil, "the schema holds more than %d values", maxSchemaValues)
+	}
+	if at, bad := extremeNumber(v, nil); bad {
+		return nil, schemaError(at, "the number is out of range")
 	}
 	c := jsonschema.NewCompiler()
-	c.UseLoader(noLoader{})
+	c.DefaultDraft(jsonschema.Draft2020)
 	c.AssertFormat()
-	const name = "mem:///schema.json"
-	if err := c.AddResource(name, v); err != nil {
-		return nil, schemaError(err)
+	c.UseLoader(noLoader{})
+	if err := c.AddResource(schemaURL, v); err != nil {
+		return nil, schemaError(nil, "%s", err)
 	}
-	s, err := c.Compile(name)
+	compiled, err := c.Compile(schemaURL)
 	if err != nil {
-		return nil, schemaError(err)
+		return nil, explainSchema(err)
 	}
-	return &Schema{s}, nil
+	if at := emptyCycle(compiled); at != "" {
+		return nil, schemaError(nil, "$ref leads back to itself at %s", at)
+	}
+	return &Schema{compiled}, nil
 }
 
-func schemaError(err error) error {
-	if e, ok := errors.AsType[*jsonschema.SchemaValidationError](err); ok {
-		if v, ok := errors.AsType[*jsonschema.ValidationError](e.Err); ok {
-			ps := flatten(v, nil)
-			texts := make([]string, len(ps))
-			for i, p := range ps {
-				texts[i] = p.String()
-			}
-			return errors.New(strings.Join(texts, "; "))
-		}
-	}
-	return errors.New(strings.ReplaceAll(err.Error(), "mem:///schema.json", ""))
-}
-
-// Validate lists everything in which a JSON value does not fit the schema.
+// Validate returns every way in which a JSON value does not match, in a stable
+// order; nil when it does.
 func (s *Schema) Validate(v any) []SchemaProblem {
-	err := s.schema.Validate(v)
+	v, err := Normalize(v)
+	if err != nil {
+		return []SchemaProblem{{Message: err.Error()}}
+	}
+	if at, bad := extremeNumber(v, nil); bad {
+		return []SchemaProblem{{Path: at, Message: "the number is out of range"}}
+	}
+	err = s.compiled.Validate(v)
 	if err == nil {
 		return nil
 	}
-	if e, ok := errors.AsType[*jsonschema.ValidationError](err); ok {
-		return flatten(e, nil)
+	e, ok := errors.AsType[*jsonschema.ValidationError](err)
+	if !ok {
+		return []SchemaProblem{{Message: err.Error()}}
 	}
-	return []SchemaProblem{{Message: err.Error()}}
+	return schemaLeaves(e)
 }
 
+func schemaError(at []string, format string, args ...any) *SchemaError {
+	return &SchemaError{[]SchemaProblem{{Path: at, Message: fmt.Sprintf(format, args...)}}}
+}
+
+// explainSchema says why a schema does not compile.
+func explainSchema(err error) *SchemaError {
+	if e, ok := errors.AsType[*jsonschema.SchemaValidationError](err); ok {
+		if v, ok := errors.AsType[*jsonschema.ValidationError](e.Err); ok {
+			return &SchemaError{schemaLeaves(v)}
+		}
+	}
+	if e, ok := errors.AsType[*jsonschema.LoadURLError](err); ok {
+		return schemaError(nil, "%s is not part of the schema, and schemas are never fetched", clip(e.URL))
+	}
+	if e, ok := errors.AsType[*jsonschema.InvalidRegexError](err); ok {
+		return schemaError(nil, "the pattern %s is not a regular expression (RE2): %s", clip(e.Regex), e.Err)
+	}
+	if e, ok := errors.AsType[*jsonschema.JSONPointerNotFoundError](err); ok {
+		return schemaError(nil, "$ref leads to %s, which is not there", clip("#"+fragment(e.URL)))
+	}
+	if e, ok := errors.AsType[*jsonschema.AnchorNotFoundError](err); ok {
+		return schemaError(nil, "$ref leads to %s, which is not there", clip("#"+fragment(e.Reference)))
+	}
+	return schemaError(nil, "%s", strings.ReplaceAll(err.Error(), schemaURL, ""))
+}
+
+func fragment(url string) string {
+	_, after, _ := strings.Cut(url, "#")
+	return after
+}
+
+// english words the library's messages; ours follow for the kinds that people
+// meet daily.
 var english = message.NewPrinter(language.English)
 
-// flatten keeps the leaves of the error tree, which name the real cause.
-func flatten(e *jsonschema.ValidationError, out []SchemaProblem) []SchemaProblem {
-	if len(e.Causes) == 0 {
-		text := e.ErrorKind.LocalizedString(english)
-		switch k := e.ErrorKind.(type) {
-		case *kind.Required:
-			text = "missing " + strings.Join(k.Missing, ", ")
-		case *kind.AdditionalProperties:
-			slices.Sort(k.Properties)
-			text = "unknown " + strings.Join(k.Properties, ", ")
+// schemaLeaves lists the innermost causes of a validation error: those say what
+// to change.
+func schemaLeaves(e *jsonschema.ValidationError) []SchemaProblem {
+	var out []SchemaProblem
+	var walk func(*jsonschema.ValidationError)
+	walk = func(e *jsonschema.ValidationError) {
+		if len(out) >= maxProblems {
+			return
 		}
-		return append(out, SchemaProblem{Path: e.InstanceLocation, Message: text})
+		if len(e.Causes) > 0 {
+			for _, c := range e.Causes {
+				walk(c)
+			}
+			return
+		}
+		p := SchemaProblem{Path: e.InstanceLocation, Message: schemaMessage(e.ErrorKind)}
+		if at := e.ErrorKind.KeywordPath(); len(at) > 0 {
+			p.Keyword = at[0]
+		}
+		out = append(out, p)
 	}
-	for _, c := range e.Causes {
-		out = flatten(c, out)
+	walk(e)
+	slices.SortStableFunc(out, func(a, b SchemaProblem) int {
+		if c := slices.Compare(a.Path, b.Path); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Message, b.Message)
+	})
+	return slices.CompactFunc(out, func(a, b SchemaProblem) bool {
+		return slices.Equal(a.Path, b.Path) && a.Message == b.Message
+	})
+}
+
+func schemaMessage(k jsonschema.ErrorKind) string {
+	switch k := k.(type) {
+	case *kind.Type:
+		return fmt.Sprintf("must be %s, not %s", strings.Join(k.Want, " or "), k.Got)
+	case *kind.Required:
+		return fmt.Sprintf("%s is required", quoteAll(k.Missing))
+	case *kind.AdditionalProperties:
+		return fmt.Sprintf("unknown key %s", quoteAll(k.Properties))
+	case *kind.Enum:
+		want := make([]string, 0, len(k.Want))
+		for _, v := range k.Want {
+			want = append(want, clip(Text(v)))
+		}
+		return "must be one of " + strings.Join(want, ", ")
+	case *kind.Const:
+		return "must be " + clip(Text(k.Want))
+	case *kind.Pattern:
+		return fmt.Sprintf("%s does not match the pattern %s", clip(k.Got), clip(k.Want))
+	case *kind.Format:
+		return fmt.Sprintf("%s is not a valid %s", clip(Text(k.Got)), k.Want)
 	}
-	return out
+	return k.LocalizedString(english)
+}
+
+func quoteAll(names []string) string {
+	quoted := make([]string, len(names))
+	for i, n := range names {
+		quoted[i] = clip(n)
+	}
+	return strings.Join(quoted, ", ")
+}
+
+// noLoader refuses every document that is not in memory already.
+type noLoader struct{}
+
+func (noLoader) Load(string) (any, error) { return nil, errors.New("schemas are never fetched") }
+
+// emptyCycle finds a $ref that leads back to itself without consuming anything
+// of the value: such a schema can never be decided.
+func emptyCycle(s *jsonschema.Schema) string {
+	seen := map[*jsonschema.Schema]bool{}
+	open := map[*jsonschema.Schema]bool{}
+	var walk func(*jsonschema.Schema) string
+	walk = func(s *jsonschema.Schema) string {
+		if s == nil || seen[s] && !open[s] {
+			return ""
+		}
+		if open[s] {
+			return strings.TrimPrefix(s.Location, schemaURL)
+		}
+		seen[s], open[s] = true, true
+		defer delete(open, s)
+		same := slices.Concat([]*jsonschema.Schema{s.Ref, s.RecursiveRef, s.Not, s.If, s.Then, s.Else}, s.AllOf, s.AnyOf, s.OneOf)
+		for _, next := range same {
+			if at := walk(next); at != "" {
+				return at
+			}
+		}
+		return ""
+	}
+	todo := []*jsonschema.Schema{s}
+	visited := map[*jsonschema.Schema]bool{}
+	for len(todo) > 0 {
+		s := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if s == nil || visited[s] {
+			continue
+		}
+		visited[s] = true
+		if at := walk(s); at != "" {
+			return at
+		}
+		todo = append(todo, s.Ref, s.RecursiveRef, s.Not, s.If, s.Then, s.Else, s.Items2020, s.Contains, s.PropertyNames,
+			s.UnevaluatedItems, s.UnevaluatedProperties)
+		todo = append(todo, s.AllOf...)
+		todo = append(todo, s.AnyOf...)
+		todo = append(todo, s.OneOf...)
+		todo = append(todo, s.PrefixItems...)
+		for _, p := range s.Properties {
+			todo = append(todo, p)
+		}
+		for _, p := range s.PatternProperties {
+			todo = append(todo, p)
+		}
+		for _, p := range s.DependentSchemas {
+			todo = append(todo, p)
+		}
+		if p, ok := s.AdditionalProperties.(*jsonschema.Schema); ok {
+			todo = append(todo, p)
+		}
+		if p, ok := s.Items.(*jsonschema.Schema); ok {
+			todo = append(todo, p)
+		}
+	}
+	return ""
+}
+
+// countValues counts the values in v, up to the limit.
+func countValues(v any, limit int) int {
+	n := 1
+	switch v := v.(type) {
+	case []any:
+		for _, e := range v {
+			if n > limit {
+				return n
+			}
+			n += countValues(e, limit-n)
+		}
+	case map[string]any:
+		for _, e := range v {
+			if n > limit {
+				return n
+			}
+			n += countValues(e, limit-n)
+		}
+	}
+	return n
+}
+
+// extremeNumber finds a number whose exact fraction would fill the memory.
+func extremeNumber(v any, at []string) ([]string, bool) {
+	switch v := v.(type) {
+	case json.Number:
+		d, ok := parseDecimal(string(v))
+		return at, !ok || d.exp > maxSchemaExponent || d.exp < -maxSchemaExponent || len(d.digits) > 10*maxSchemaExponent
+	case []any:
+		for i, e := range v {
+			if at, bad := extremeNumber(e, append(at[:len(at):len(at)], fmt.Sprint(i))); bad {
+				return at, true
+			}
+		}
+	case map[string]any:
+		for k, e := range v {
+			if at, bad := extremeNumber(e, append(at[:len(at):len(at)], k)); bad {
+				return at, true
+			}
+		}
+	}
+	return nil, false
 }

@@ -18,6 +18,8 @@ type StepPlan struct {
 	Limits      Limits
 	OnFailure   string
 	Strict      bool
+
+	anonymous string // as in Graph
 }
 
 // Step is one planned action. Exactly one of SkillID, AgentID and Tool is set.

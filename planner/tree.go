@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -41,12 +42,22 @@ type tree struct {
 	text         string // scalars: the text; numbers: as JSON writes them
 	items        []*tree
 	keys         []*tree // of a map, strings, beside items
+	index        map[string]int
 	line, column int
 }
+
+// bigMap is the number of keys from which a map is indexed.
+const bigMap = 16
 
 // get returns the value of a key, or nil.
 func (t *tree) get(key string) *tree {
 	if t == nil {
+		return nil
+	}
+	if t.index != nil {
+		if i, ok := t.index[key]; ok {
+			return t.items[i]
+		}
 		return nil
 	}
 	for i, k := range t.keys {
@@ -55,6 +66,17 @@ func (t *tree) get(key string) *tree {
 		}
 	}
 	return nil
+}
+
+// indexKeys prepares a large map for get; called once, when the map is complete.
+func (t *tree) indexKeys() {
+	if len(t.keys) <= bigMap {
+		return
+	}
+	t.index = make(map[string]int, len(t.keys))
+	for i, k := range t.keys {
+		t.index[k.text] = i
+	}
 }
 
 // value drops the positions.
@@ -93,8 +115,7 @@ func (t *tree) at(steps []string) *tree {
 		case treeMap:
 			next = t.get(s)
 		case treeList:
-			i := 0
-			if _, err := fmt.Sscanf(s, "%d", &i); err == nil && i < len(t.items) {
+			if i, err := strconv.Atoi(s); err == nil && 0 <= i && i < len(t.items) {
 				next = t.items[i]
 			}
 		}
@@ -110,6 +131,31 @@ func (t *tree) at(steps []string) *tree {
 type reporter struct {
 	problems Problems
 	errors   int
+	warnings int
+	// broken says that fields which link nodes could not be read.
+	broken bool
+}
+
+// maxWarnings bounds the warnings that are listed.
+const maxWarnings = 200
+
+// full reports whether further errors are only counted: what it would cost to
+// word them can be saved.
+func (r *reporter) full() bool { return r.errors >= maxProblems }
+
+// suggest says which of the names a word was probably meant to be, else what
+// is said otherwise. Nothing is searched once the report is full: a suggestion
+// must not cost quadratic time.
+func (r *reporter) suggest(word string, names func() []string, otherwise string) string {
+	if r.full() {
+		return ""
+	}
+	candidates := names()
+	slices.Sort(candidates)
+	if near := nearest(word, candidates); near != "" {
+		return fmt.Sprintf("did you mean %s?", near)
+	}
+	return otherwise
 }
 
 func (r *reporter) add(sev Severity, at *tree, node, code, suggestion, format string, args ...any) {
@@ -117,7 +163,7 @@ func (r *reporter) add(sev Severity, at *tree, node, code, suggestion, format st
 		if r.errors++; r.errors > maxProblems {
 			return
 		}
-	} else if len(r.problems) > 4*maxProblems {
+	} else if r.warnings++; r.warnings > maxWarnings {
 		return
 	}
 	p := Problem{Severity: sev, Code: code, Message: fmt.Sprintf(format, args...), Suggestion: suggestion, Node: node}
@@ -139,7 +185,7 @@ func (r *reporter) warn(at *tree, node, code, suggestion, format string, args ..
 func (r *reporter) done() Problems {
 	if r.errors > maxProblems {
 		r.problems = append(r.problems, Problem{Severity: SeverityError, Code: "too_many_problems",
-			Message: fmt.Sprintf("and %d more errors", r.errors-maxProblems), Line: math.MaxInt})
+			Message: fmt.Sprintf("and %d more errors", r.errors-maxProblems), Suggestion: "mend those above first", Line: math.MaxInt})
 	}
 	slices.SortStableFunc(r.problems, func(a, b Problem) int {
 		if a.Line != b.Line {
@@ -178,7 +224,7 @@ func checkText(src []byte, r *reporter) ([]byte, bool) {
 		case c == '\n':
 			line, start = line+1, i+1
 		case c < 0x20 && c != '\t' && c != '\r' || c == 0x7F || 0x80 <= c && c < 0xA0 && c != 0x85:
-			r.error(&tree{line: line, column: i - start + 1}, "", "document.control_character", "remove it, or write it as an escape in double quotes",
+			r.error(&tree{line: line, column: i - start + 1}, "", "document.control_character", "remove it",
 				"control character U+%04X", c)
 			return nil, false
 		}

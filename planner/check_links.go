@@ -1,0 +1,199 @@
+package planner
+
+import (
+	"strings"
+)
+
+// needs resolves the names in needs: and links dependents.
+func (k *compiler) needs() {
+	seen := make([]int, len(k.p.Nodes)) // position of the needing node, plus one
+	for i := range k.specs {
+		s, n := &k.specs[i], &k.p.Nodes[i]
+		for at, name := range s.Needs {
+			where := func() *tree {
+				list := s.field("needs")
+				if list.kind == treeList && at < len(list.items) {
+					return list.items[at]
+				}
+				return list
+			}
+			j, ok := k.resolve(name, where, s.ID, "needs")
+			if !ok {
+				continue
+			}
+			switch {
+			case j == i:
+				k.r.error(where(), s.ID, "needs.cycle", "leave it out", "node %s needs itself", clip(s.ID))
+				k.broken = true
+			case seen[j] == i+1:
+				k.r.error(where(), s.ID, "needs.duplicate", "name it once", "needs names %s twice", clip(name))
+			default:
+				seen[j] = i + 1
+				n.Needs = append(n.Needs, j)
+				k.p.Nodes[j].Dependents = append(k.p.Nodes[j].Dependents, i)
+			}
+		}
+		if len(s.Needs) > 0 {
+			k.p.UsesNeeds = true
+		}
+	}
+}
+
+// resolve finds a node by id or map key.
+func (k *compiler) resolve(name string, at func() *tree, node, what string) (int, bool) {
+	j, ok := k.names[name]
+	switch {
+	case !ok:
+		k.broken = true
+		k.r.error(at(), node, what+"_unknown", k.r.suggest(name, func() []string { return keys(k.names) }, "add the node, or correct the name"),
+			"%s names %s, which is no node", what, clip(name))
+		return 0, false
+	case j < 0:
+		k.broken = true
+		k.r.error(at(), node, "node.ambiguous", "give the nodes different ids and keys", "%s names %s, which is one node's id and another's key", what, clip(name))
+		return 0, false
+	}
+	return j, true
+}
+
+// edges compiles edges and hangs them on their source, in file order.
+func (k *compiler) edges(g *Graph) {
+	list := k.d.tree.get("edges")
+	fallback := make([]int, len(k.p.Nodes))         // position of a node's first fallback, plus one
+	same := make([]map[string]bool, len(k.p.Nodes)) // conditions of a node's edges
+	for i, e := range g.Edges {
+		t := list.items[i]
+		if strings.TrimSpace(e.From) == "" || strings.TrimSpace(e.To) == "" {
+			k.broken = true
+			continue // reported when it was read
+		}
+		from, ok := k.edgeEnd(e.From, "from", t)
+		to, ok2 := k.edgeEnd(e.To, "to", t)
+		at := t
+		if v := t.get("condition"); v != nil {
+			at = v
+		}
+		cond, err := k.condition(e.Condition, ParseCondition)
+		if err != nil {
+			k.malformedEdge(err, at, e)
+			continue
+		}
+		k.comparedAsText(cond, at, e.From)
+		if !ok || !ok2 {
+			continue
+		}
+		text := strings.TrimSpace(e.Condition)
+		switch {
+		case cond.Fallback() && fallback[from] > 0:
+			k.r.warn(t, e.From, "edge.never_taken", "give it a condition, or remove it", "this edge is never taken: an earlier one out of %s always is", clip(e.From))
+		case cond.Fallback():
+			fallback[from] = i + 1
+		case same[from][text]:
+			k.r.warn(t, e.From, "edge.never_taken", "change its condition, or remove it", "this edge is never taken: an earlier one out of %s has the same condition", clip(e.From))
+		default:
+			if same[from] == nil {
+				same[from] = map[string]bool{}
+			}
+			same[from][text] = true
+		}
+		n := &k.p.Nodes[from]
+		n.Out = append(n.Out, ProgramEdge{To: to, Position: i, Text: e.Condition, Cond: cond})
+		k.p.Nodes[to].Incoming++
+	}
+	for i := range k.specs {
+		s, n := &k.specs[i], &k.p.Nodes[i]
+		if len(s.Needs) > 0 && n.Incoming > 0 {
+			k.broken = true
+			k.r.error(s.field("needs"), s.ID, "needs.with_edges", "keep the edges that lead here, or needs", "node %s has incoming edges and needs", clip(s.ID))
+		}
+	}
+}
+
+// malformedEdge reports a condition that does not parse. One that begins with a
+// node's name is what other systems write for output.<node>.
+func (k *compiler) malformedEdge(err error, at *tree, e Edge) {
+	text := strings.TrimSpace(e.Condition)
+	word := text
+	if i := strings.IndexAny(text, ". \t<>=!"); i >= 0 {
+		word = text[:i]
+	}
+	if _, ok := k.names[word]; ok && !k.r.full() {
+		suggestion := "did you mean output." + text + "?"
+		if strings.ContainsAny(text, "<>&|") {
+			suggestion = "did you mean expr: output." + text + "?"
+		}
+		k.r.error(at, e.From, "condition.malformed", suggestion, "condition: %s is not a value that a condition can see; a node's output is output.%s", clip(word), word)
+		return
+	}
+	k.syntax(err, at, e.From, "condition")
+}
+
+func (k *compiler) edgeEnd(name, end string, t *tree) (int, bool) {
+	at := func() *tree { return t.get(end) }
+	if _, known := k.names[name]; !known {
+		if advice := foreignEnd(name, end == "from"); advice != "" {
+			k.broken = true
+			k.r.error(at(), "", "edge."+end+"_unknown", advice, "edge.%s names %s, which is no node", end, clip(name))
+			return 0, false
+		}
+	}
+	return k.resolve(name, at, "", "edge."+end)
+}
+
+// roots finds where tokens start.
+func (k *compiler) roots(start string) {
+	if start != "" {
+		at := func() *tree { return k.d.tree.get("start") }
+		if j, ok := k.resolve(start, at, "", "start"); ok {
+			if len(k.specs[j].Needs) > 0 {
+				k.broken = true
+				k.r.error(at(), start, "start.with_needs", "start at a node without needs", "the start %s has needs", clip(start))
+			}
+			k.p.Roots = []int{j}
+		}
+		return
+	}
+	var all, candidates []int
+	for i := range k.p.Nodes {
+		all = append(all, i)
+		if n := &k.p.Nodes[i]; n.Incoming == 0 && len(k.specs[i].Needs) == 0 {
+			candidates = append(candidates, i)
+		}
+	}
+	k.p.Roots = candidates
+	if k.broken || len(all) == 0 {
+		return
+	}
+	switch {
+	case len(candidates) == 0 && k.p.UsesNeeds && k.d.Graph == nil:
+		// Steps that all depend on one another: the cycle is reported instead.
+	case len(candidates) == 0:
+		k.broken = !k.p.UsesNeeds
+		k.r.error(k.linksTree(), "", "graph.no_start", "say which it is with start:", "no start node found: every node has an incoming edge or needs (%s)", k.list(all))
+	case len(candidates) > 1 && !k.p.UsesNeeds && k.d.Graph != nil:
+		k.broken = true
+		k.r.error(k.linksTree(), "", "graph.multiple_starts", "say which it is with start:, or connect the others", "multiple start nodes found: %s", k.list(candidates))
+	}
+}
+
+// linksTree is where the nodes stand, as far as a problem belongs to all.
+func (k *compiler) linksTree() *tree {
+	for i, key := range k.d.tree.keys {
+		if key.text == "nodes" || key.text == "steps" {
+			return k.d.tree.keys[i]
+		}
+	}
+	return k.d.tree
+}
+
+// list names nodes for a message, ten at most.
+func (k *compiler) list(ids []int) string {
+	names := make([]string, 0, 11)
+	for _, i := range ids[:min(len(ids), 10)] {
+		names = append(names, k.name(i))
+	}
+	if len(ids) > 10 {
+		names = append(names, "…")
+	}
+	return strings.Join(names, ", ")
+}

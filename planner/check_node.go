@@ -1,0 +1,372 @@
+package planner
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// reserved ids would shadow the roots of references (SPEC 2.5), or what every
+// JavaScript object has (P17).
+var reserved = []string{"input", "memory", "last", "item", "index", "run", "secret",
+	"__proto__", "prototype", "constructor", "toString", "valueOf", "hasOwnProperty"}
+
+func keys[V any](m map[string]V) []string { return slices.Collect(maps.Keys(m)) }
+
+// enter checks every id and makes nodes known by id and by key; two meanings
+// of one name make it ambiguous.
+func (k *compiler) enter() {
+	folded := make(map[string]string, len(k.specs))
+	for i := range k.specs {
+		s := &k.specs[i]
+		at := s.field("id")
+		if at == s.tree && s.keyTree != nil {
+			at = s.keyTree
+		}
+		k.checkID(s, at)
+		if _, twice := k.p.Index[s.ID]; twice && s.ID != "" {
+			k.r.error(at, s.ID, "node.id_duplicate", "give each its own id", "two nodes have the id %s", clip(s.ID))
+			k.broken = true
+		} else {
+			k.p.Index[s.ID] = i
+			lower := strings.ToLower(s.ID)
+			if other, same := folded[lower]; same {
+				k.r.warn(at, s.ID, "node.id_confusable", "choose ids that differ in more than case", "the ids %s and %s differ only in case", clip(other), clip(s.ID))
+			}
+			folded[lower] = s.ID
+		}
+		for _, name := range []string{s.ID, s.key} {
+			if j, ok := k.names[name]; ok && j != i {
+				k.names[name] = -1
+			} else {
+				k.names[name] = i
+			}
+		}
+	}
+}
+
+func (k *compiler) checkID(s *spec, at *tree) {
+	if s.ID == "" && s.step {
+		return // reported when it was read
+	}
+	if !idPattern(s.ID) {
+		suggestion := "ids are letters, digits, underscore and dash, at most 128, and do not begin with a dash"
+		if strings.Contains(s.ID, ".") {
+			suggestion += "; the dot separates paths"
+		}
+		k.r.error(at, s.ID, "node.id_invalid", suggestion, "%s is not a node id", clip(s.ID))
+	}
+	if slices.Contains(reserved, s.ID) {
+		k.r.error(at, s.ID, "node.id_reserved", "choose another id", "the id %s is reserved", clip(s.ID))
+	}
+}
+
+// action checks what the node does.
+func (k *compiler) action(n *ProgramNode, s *spec) {
+	if s.Type == "" {
+		return // reported when it was read
+	}
+	if n.Tool == "" {
+		n.Tool = n.Metadata["tool"]
+	}
+	if n.Agent == "" {
+		n.Agent = n.Metadata["agent_id"]
+	}
+	k.nodeType(n, s)
+	switch n.Type {
+	case TypeTool:
+		if n.Tool == "" {
+			k.r.error(s.tree, s.ID, "node.tool_missing", "add tool: with the tool's name", "node %s names no tool", clip(s.ID))
+		} else {
+			k.tool(n, s)
+		}
+	case TypeAgent, TypeLLM, TypeRouter, TypeGenerator:
+		if k.c != nil && n.Agent != "" {
+			if _, ok := k.c.Agents[n.Agent]; !ok {
+				k.r.error(s.field("agent"), s.ID, "node.agent_unknown",
+					k.r.suggest(n.Agent, func() []string { return keys(k.c.Agents) }, "configure the agent"), "unknown agent %s", clip(n.Agent))
+			}
+		}
+	case TypePlan:
+		k.subPlan(n, s)
+	case TypeWait, TypeApproval:
+		k.control(n, s)
+	}
+	if n.Type != TypePlan && s.Plan != "" {
+		k.r.error(s.field("plan"), s.ID, "node.plan", "write type: plan", "plan: belongs to a node of type plan")
+	}
+	if n.Type == TypeNoop && s.Input != nil {
+		k.r.warn(s.field("input"), s.ID, "node.input_unused", "use type: set to output a value", "a %s ignores its input", s.Type)
+	}
+	if s.OutputSchema != nil && n.Type != TypeAgent && n.Type != TypeLLM && builtins[n.Type] != "" {
+		k.r.warn(s.field("output_schema"), s.ID, "node.output_schema", "it asks agents and models for structured output",
+			"output_schema has no effect on a node of type %s", n.Type)
+	}
+	k.secretUse(n, s)
+}
+
+// nodeType resolves a type that is not built in: a tool's name or a type that
+// the installation has handlers for. Without a catalog any type will do.
+func (k *compiler) nodeType(n *ProgramNode, s *spec) {
+	if _, builtin := builtins[n.Type]; builtin || k.c == nil {
+		return
+	}
+	if _, ok := k.c.Tools[n.Type]; ok {
+		n.Tool, n.Type = n.Type, TypeTool
+		return
+	}
+	if _, ok := k.c.Types[n.Type]; ok {
+		return
+	}
+	suggestion := foreignTypes[s.Type]
+	if suggestion == "" {
+		suggestion = k.r.suggest(s.Type, func() []string { return typeNames(k.c) }, "see the list of node types, or configure a tool of that name")
+	}
+	k.r.error(s.field("type"), s.ID, "node.type_unknown", suggestion, "unknown node type %s", clip(s.Type))
+}
+
+// tool checks that the tool exists, and that arguments which hold no reference
+// fit its schema.
+func (k *compiler) tool(n *ProgramNode, s *spec) {
+	if k.c == nil {
+		return
+	}
+	info, ok := k.c.Tools[n.Tool]
+	if !ok {
+		k.r.error(s.field("tool"), s.ID, "node.tool_unknown", k.r.suggest(n.Tool, func() []string { return keys(k.c.Tools) }, "configure the tool"),
+			"unknown tool %s", clip(n.Tool))
+		return
+	}
+	args, literal := s.Input.(map[string]any)
+	if !literal || info.Schema == nil || n.Input == nil || len(n.Input.References()) > 0 {
+		return
+	}
+	schema, known := k.toolSchemas[n.Tool]
+	if !known {
+		schema, _ = CompileSchema(info.Schema) // an invalid one is the tool's own problem, reported where it is registered
+		k.toolSchemas[n.Tool] = schema
+	}
+	if schema == nil {
+		return
+	}
+	for _, p := range schema.Validate(args) {
+		k.r.warn(s.field("input").at(p.Path), s.ID, "node.input_invalid", "", "the tool %s will refuse this input: %s", n.Tool, p)
+	}
+}
+
+// subPlan checks a node of type plan as far as one document can tell (ruling 13).
+func (k *compiler) subPlan(n *ProgramNode, s *spec) {
+	key, version, versioned := strings.Cut(n.Plan, "@")
+	switch {
+	case key == "":
+		k.r.error(s.field("plan"), s.ID, "node.plan_missing", "add plan: with a plan's id, or id@version", "node %s names no plan", clip(s.ID))
+	case versioned && !validVersion(version):
+		k.r.error(s.field("plan"), s.ID, "node.plan_version", "write it like billing@3", "%s is not a version of a plan", clip(version))
+	case key == k.d.ID && !versioned:
+		k.r.warn(s.field("plan"), s.ID, "subplan.recursion", "make sure that a condition ends it: at most 8 levels are run", "the plan runs itself")
+	}
+}
+
+// validVersion reports whether s is a version number or the beginning of a hash.
+func validVersion(s string) bool {
+	return s != "" && len(s) <= 64 && strings.Trim(s, "0123456789abcdef") == ""
+}
+
+// secretUse refuses references to secrets anywhere but in the arguments of a
+// tool (ruling 40). A type that is not built in may turn out to be a tool.
+func (k *compiler) secretUse(n *ProgramNode, s *spec) {
+	if n.Input == nil || n.Type == TypeTool || builtins[n.Type] == "" {
+		return
+	}
+	for _, ref := range n.Input.References() {
+		if ref.Secret() != "" {
+			k.r.error(k.d.insideText(s.field("input").at(ref.At), "${"+ref.Text), s.ID, "secret.not_granted",
+				"give the secret to a tool that needs it", "a %s cannot use secrets: they are resolved only in the arguments of tools", s.Type)
+			return
+		}
+	}
+}
+
+// control checks the literal inputs of wait and approval nodes.
+func (k *compiler) control(n *ProgramNode, s *spec) {
+	at := s.field("input")
+	if text, ok := s.Input.(string); ok && strings.Contains(text, "${") {
+		return // known only when it runs
+	}
+	m, ok := s.Input.(map[string]any)
+	if !ok {
+		want := "write input: {for: 10m} or {until: 2030-01-31T08:00:00Z}"
+		if n.Type == TypeApproval {
+			want = "write input: {message: …}"
+		}
+		k.r.error(at, s.ID, n.Type+".input", want, "a node of type %s needs an object as input", n.Type)
+		return
+	}
+	known := []string{"for", "until"}
+	if n.Type == TypeApproval {
+		known = []string{"message", "form", "timeout", "on_timeout"}
+		k.approval(m, s, at)
+	} else if (m["for"] == nil) == (m["until"] == nil) {
+		k.r.error(at, s.ID, "wait.input", "write for: 10m or until: 2030-01-31T08:00:00Z", "a wait needs exactly one of for and until")
+	}
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		if !slices.Contains(known, key) && !isExtension(key) {
+			k.r.error(at.get(key), s.ID, "field.unknown", k.r.suggest(key, func() []string { return slices.Clone(known) }, "known keys: "+strings.Join(known, ", ")),
+				"unknown key %s in the input of a node of type %s", clip(key), n.Type)
+		}
+	}
+	for _, key := range []string{"for", "timeout"} {
+		if v, given := m[key]; given && v != nil {
+			if err := literalDuration(v); err != nil {
+				k.r.error(at.at([]string{key}), s.ID, "duration.invalid", "write it like 250ms, 30s or 1h30m", "%s: %s", key, err)
+			}
+		}
+	}
+	if v := m["until"]; v != nil {
+		text, isText := v.(string)
+		if _, err := time.Parse(time.RFC3339, text); (!isText || err != nil) && !strings.Contains(text, "${") {
+			k.r.error(at.at([]string{"until"}), s.ID, "wait.until", "write it like 2030-01-31T08:00:00Z", "until %s is not a time", clip(Text(v)))
+		}
+	}
+}
+
+func (k *compiler) approval(m map[string]any, s *spec, at *tree) {
+	if text, ok := m["message"].(string); !ok || strings.TrimSpace(text) == "" {
+		k.r.error(at.at([]string{"message"}), s.ID, "approval.input", "add message: with what the person is to decide", "an approval needs a message")
+	}
+	switch v := m["on_timeout"]; v {
+	case nil, "approve", "reject", "fail":
+		if v != nil && m["timeout"] == nil {
+			k.r.warn(at.at([]string{"on_timeout"}), s.ID, "approval.on_timeout", "add timeout:", "on_timeout has no effect without timeout")
+		}
+	default:
+		if text, ok := v.(string); !ok || !strings.Contains(text, "${") {
+			k.r.error(at.at([]string{"on_timeout"}), s.ID, "approval.input", "write approve, reject or fail", "unknown on_timeout %s", clip(Text(v)))
+		}
+	}
+	if form := m["form"]; form != nil {
+		if text, ok := form.(string); !ok || !strings.Contains(text, "${") {
+			k.schema(form, at.at([]string{"form"}), s.ID)
+		}
+	}
+}
+
+// literalDuration checks a duration inside an input; one with references is
+// known only when the node runs.
+func literalDuration(v any) error {
+	text, ok := v.(string)
+	switch {
+	case !ok:
+		return errors.New("it must be text")
+	case strings.Contains(text, "${"):
+		return nil
+	}
+	d, err := time.ParseDuration(text)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s is not a duration", clip(text))
+	case d < 0 || d > maxDuration:
+		return errors.New("it must be from 0 to 87600h")
+	}
+	return nil
+}
+
+// when checks the condition under which a node with needs runs.
+func (k *compiler) when(n *ProgramNode, s *spec) {
+	n.When = WhenSuccess
+	if s.When == "" {
+		return
+	}
+	if len(s.Needs) == 0 {
+		suggestion := "add needs:, or put the condition on an edge"
+		if s.step {
+			suggestion = "add dependencies:, or leave the condition out"
+		}
+		k.r.error(s.field("when"), s.ID, "when.without_needs", suggestion, "%s has a condition but needs nothing", clip(s.ID))
+	}
+	switch w := When(s.When); w {
+	case WhenSuccess, WhenFailure, WhenAlways:
+		n.When = w
+		return
+	}
+	var err error
+	n.When = WhenCondition
+	at, text := s.field("when"), s.When
+	if s.custom != "" {
+		text = s.custom
+		if v := at.get("expr"); v != nil {
+			at = v
+		}
+		n.WhenCond, err = k.condition(text, ParseExpression)
+	} else {
+		n.WhenCond, err = k.condition(text, ParseCondition)
+	}
+	switch {
+	case err != nil:
+		n.WhenCond = nil
+		k.syntax(err, at, s.ID, "when")
+	case n.WhenCond.Fallback() || n.WhenCond.OnFailure():
+		k.r.error(at, s.ID, "when.condition", "write success, failure, always, or a comparison", "%s is not a condition of when", clip(s.When))
+	default:
+		k.comparedAsText(n.WhenCond, at, s.ID)
+	}
+}
+
+// comparedAsText warns of a plain condition that was meant as an expression.
+func (k *compiler) comparedAsText(c *Condition, at *tree, node string) {
+	if !c.Plain() {
+		return
+	}
+	for _, sign := range []string{"&&", "||", "==", "!=", "<=", ">=", " < ", " > "} {
+		if strings.Contains(c.Value(), sign) {
+			k.r.warn(at, node, "condition.plain", fmt.Sprintf("did you mean expr: %s?", strings.TrimSpace(c.Text)),
+				"the value %s holds %s, but is compared as text", clip(c.Value()), strings.TrimSpace(sign))
+			return
+		}
+	}
+}
+
+// itemUse refuses references to the item where there is none.
+func (k *compiler) itemUse(n *ProgramNode, s *spec) {
+	if n.Input == nil {
+		return
+	}
+	for _, ref := range n.Input.References() {
+		if ref.Root == RefItem || ref.Root == RefIndex {
+			k.r.error(k.d.insideText(s.field("input").at(ref.At), "${"+ref.Text), s.ID, "ref.item", "add foreach: with the list", "${%s} stands outside a foreach", ref.Text)
+		}
+	}
+}
+
+// foreach checks the list that a node runs over.
+func (k *compiler) foreach(n *ProgramNode, s *spec) {
+	if s.Foreach == "" {
+		k.itemUse(n, s)
+		if s.MaxParallel > 0 {
+			k.r.warn(s.field("max_parallel"), s.ID, "node.max_parallel", "add foreach:, or leave it out", "max_parallel has no effect without foreach")
+		}
+		return
+	}
+	text := strings.TrimSpace(s.Foreach)
+	if inner, ok := strings.CutPrefix(text, "${"); ok {
+		text = strings.TrimSuffix(inner, "}")
+	}
+	ref, err := ParseReference(text)
+	if err != nil {
+		e, ok := errors.AsType[*SyntaxError](err)
+		if !ok {
+			e = &SyntaxError{Message: err.Error()}
+		}
+		k.r.error(k.d.column(s.field("foreach"), e.Column+max(0, strings.Index(s.Foreach, text))), s.ID, "ref.malformed", e.Suggestion, "foreach: %s", e.Message)
+		return
+	}
+	switch ref.Root {
+	case RefItem, RefIndex, RefRun, RefSecret:
+		k.r.error(s.field("foreach"), s.ID, "foreach.reference", "refer to input, last, memory or output.<node>", "%s is not a list", clip(s.Foreach))
+		return
+	}
+	n.Foreach = ref
+}

@@ -1,0 +1,125 @@
+package planner
+
+import (
+	"slices"
+	"time"
+)
+
+// stepNames maps the words of the graph language to those of step plans.
+var stepNames = map[string]string{"needs": "dependencies", "when": "condition", "input": "params", "agent": "agentId", "type": "tool"}
+
+// taskNames is stepNames for a step whose input is its task.
+var taskNames = map[string]string{"needs": "dependencies", "when": "condition", "input": "task", "agent": "agentId", "type": "tool"}
+
+// stepSpecs turns steps into nodes with needs. Without any dependency they run
+// one after the other, by order, else as they are listed (ruling 5).
+func (k *compiler) stepSpecs(s *StepPlan) {
+	list := k.d.tree.get("steps")
+	order := make([]int, len(s.Steps))
+	k.p.Sequential = true
+	for i, st := range s.Steps {
+		order[i] = i
+		if len(st.Dependencies) > 0 {
+			k.p.Sequential = false
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return s.Steps[a].Order - s.Steps[b].Order })
+	for n, i := range order {
+		st := s.Steps[i]
+		sp := spec{Node: Node{ID: st.ID, Needs: st.Dependencies, Timeout: st.Timeout, OnError: st.OnError}, key: st.ID,
+			tree: list.items[i], names: stepNames, task: st.Task, expected: st.ExpectedOutput, order: st.Order, step: true}
+		if k.p.Sequential && n > 0 {
+			sp.Needs = []string{s.Steps[order[n-1]].ID}
+		}
+		k.stepAction(&sp, st)
+		stepInput(&sp, st)
+		if st.Retry != nil {
+			sp.Retry = &Retry{MaxAttempts: st.Retry.MaxAttempts}
+			for _, ms := range st.Retry.BackoffMs {
+				sp.Retry.Backoff.List = append(sp.Retry.Backoff.List, time.Duration(ms)*time.Millisecond)
+			}
+		}
+		k.stepCondition(&sp, st)
+		k.specs = append(k.specs, sp)
+	}
+}
+
+// stepInput: a step's input is its params; an agent is given its task.
+func stepInput(sp *spec, st Step) {
+	if st.Params != nil {
+		sp.Input = st.Params
+	}
+	if sp.Type != TypeAgent && sp.Type != TypeLLM || st.Task == "" {
+		return
+	}
+	if len(st.Params) == 0 {
+		sp.Input, sp.names = st.Task, taskNames
+	} else {
+		sp.Input = map[string]any{"task": st.Task, "params": st.Params}
+	}
+}
+
+// stepCondition: a step that depends on nothing can succeed or always run;
+// there is nothing else that its condition could mean.
+func (k *compiler) stepCondition(sp *spec, st Step) {
+	c := st.Condition
+	if c == nil || c.Type == "" {
+		return
+	}
+	if len(sp.Needs) == 0 && (c.Type == string(WhenSuccess) || c.Type == string(WhenAlways)) {
+		return
+	}
+	sp.When = c.Type
+	if c.Type == "custom" {
+		sp.When, sp.custom = string(WhenCondition), c.Expr
+	}
+}
+
+// stepAction resolves what a step does: exactly one of skill, agent and tool.
+func (k *compiler) stepAction(sp *spec, st Step) {
+	given := 0
+	for _, s := range []string{st.SkillID, st.AgentID, st.Tool} {
+		if s != "" {
+			given++
+		}
+	}
+	if given != 1 {
+		count := map[int]string{0: "none", 2: "two", 3: "all"}[given]
+		k.r.error(sp.tree, st.ID, "step.action", "name exactly one of them", "step %s names %s of skillId, agentId and tool", clip(st.ID), count)
+	}
+	switch {
+	case st.AgentID != "":
+		sp.Type, sp.Agent = TypeAgent, st.AgentID
+	case st.Tool != "" && BuiltinType(st.Tool):
+		sp.Type = st.Tool
+	case st.Tool != "":
+		sp.Type, sp.Tool = TypeTool, st.Tool
+	case st.SkillID != "":
+		k.skill(sp, st.SkillID)
+	}
+}
+
+// skill binds a step to what the installation configured for its skill; a tool
+// of that name will do.
+func (k *compiler) skill(sp *spec, id string) {
+	sp.Type, sp.Tool = TypeTool, id
+	if k.c == nil {
+		return
+	}
+	skill, ok := k.c.Skills[id]
+	if !ok {
+		if _, isTool := k.c.Tools[id]; !isTool {
+			k.r.error(sp.tree.get("skillId"), sp.ID, "step.skill_unknown",
+				k.r.suggest(id, func() []string { return keys(k.c.Skills) }, "configure the skill"), "unknown skill %s", clip(id))
+		}
+		return
+	}
+	switch {
+	case skill.Agent != "":
+		sp.Type, sp.Tool, sp.Agent = TypeAgent, "", skill.Agent
+	case BuiltinType(skill.Tool):
+		sp.Type, sp.Tool = skill.Tool, ""
+	default:
+		sp.Tool = skill.Tool
+	}
+}

@@ -1,0 +1,161 @@
+package planner_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/kairosd/kairosd/planner"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files")
+
+// TestProblems reads testdata/problems: each file holds cases of one theme, a
+// case is a plan and every problem that it must give, with its position.
+//
+//	== id: what it shows          a case; "catalog" in the id's line checks it
+//	                              against the catalog of this test
+//	the document, YAML or JSON
+//	-- problems                   what Parse and Check say, one per line
+func TestProblems(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/problems/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no cases: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			t.Parallel()
+			src, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			head, cases := splitCases(src)
+			var out bytes.Buffer
+			out.WriteString(head)
+			for _, c := range cases {
+				got := describe(problemsOf([]byte(c.document), c.catalog()))
+				fmt.Fprintf(&out, "== %s\n%s-- problems\n%s", c.title, c.document, got)
+				if diff := cmp.Diff(c.problems, got); diff != "" && !*update {
+					t.Errorf("%s (-want +got):\n%s", c.title, diff)
+				}
+			}
+			if *update {
+				if err := os.WriteFile(file, out.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// TestEveryProblemHasACase keeps the cases complete: every code that the
+// package can report occurs in one of them, or in a test named here.
+func TestEveryProblemHasACase(t *testing.T) {
+	t.Parallel()
+	elsewhere := map[string]string{
+		"document.too_large": "TestLimits", "document.encoding": "TestEncodings", "document.control_character": "TestEncodings",
+		"plan.too_many_nodes": "TestLimits", "plan.too_many_edges": "TestLimits", "too_many_problems": "TestLimits",
+		"plan.steps": "TestGraphParsers",
+	}
+	var seen strings.Builder
+	files, _ := filepath.Glob("testdata/problems/*.txt")
+	for _, file := range files {
+		src, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen.Write(src)
+	}
+	code := regexp.MustCompile(`"([a-z]+(?:[._][a-z_]+)+)", `)
+	sources, _ := filepath.Glob("*.go")
+	for _, file := range sources {
+		if strings.HasSuffix(file, "_test.go") || !regexp.MustCompile(`^(parse|tree|decode|compile|check|analyse|secret)`).MatchString(file) {
+			continue
+		}
+		src, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range code.FindAllStringSubmatch(string(src), -1) {
+			if elsewhere[m[1]] == "" && !strings.Contains(seen.String(), "["+m[1]+"]") {
+				t.Errorf("%s reports %s, and no case shows it", file, m[1])
+			}
+		}
+	}
+}
+
+type problemCase struct{ title, document, problems string }
+
+func (c problemCase) catalog() *planner.Catalog {
+	if strings.Contains(c.title, "(catalog)") {
+		return testCatalog()
+	}
+	return nil
+}
+
+func splitCases(src []byte) (head string, cases []problemCase) {
+	parts := strings.Split("\n"+string(src), "\n== ")
+	head = strings.TrimPrefix(parts[0], "\n")
+	if head != "" {
+		head += "\n"
+	}
+	for i, part := range parts[1:] {
+		if i < len(parts)-2 {
+			part += "\n"
+		}
+		title, rest, _ := strings.Cut(part, "\n")
+		document, problems, _ := strings.Cut("\n"+rest, "\n-- problems\n")
+		document = strings.TrimPrefix(document, "\n")
+		if document != "" {
+			document += "\n"
+		}
+		cases = append(cases, problemCase{title, document, problems})
+	}
+	return head, cases
+}
+
+// problemsOf is what an operator is told who stores the document.
+func problemsOf(src []byte, c *planner.Catalog) planner.Problems {
+	d, problems := planner.Parse(src, planner.FormatAuto)
+	if d != nil && c != nil {
+		return d.Check(c)
+	}
+	return problems
+}
+
+func describe(ps planner.Problems) string {
+	var b strings.Builder
+	for _, p := range ps {
+		fmt.Fprintf(&b, "%d:%d %s [%s]", p.Line, p.Column, p.Severity, p.Code)
+		if p.Node != "" {
+			fmt.Fprintf(&b, " %s", p.Node)
+		}
+		fmt.Fprintf(&b, ": %s", p.Message)
+		if p.Suggestion != "" {
+			fmt.Fprintf(&b, " (%s)", p.Suggestion)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+func testCatalog() *planner.Catalog {
+	return &planner.Catalog{
+		Tools: map[string]planner.ToolInfo{
+			"http": {Effect: planner.EffectUnsafe, Schema: map[string]any{"type": "object", "required": []any{"url"},
+				"properties": map[string]any{"url": map[string]any{"type": "string"}, "method": map[string]any{"enum": []any{"GET", "POST"}}}}},
+			"datetime":   {Effect: planner.EffectRead},
+			"calculator": {Effect: planner.EffectPure},
+		},
+		Agents: map[string]planner.AgentInfo{"support": {Effect: planner.EffectIdempotent}, "billing": {Effect: planner.EffectUnsafe}},
+		Skills: map[string]planner.SkillInfo{"generate_content": {Agent: "support"}, "keep": {Tool: "set"}},
+		Types:  map[string]planner.Effect{"scrape": planner.EffectRead},
+	}
+}

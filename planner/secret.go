@@ -1,0 +1,88 @@
+package planner
+
+import (
+	"regexp"
+	"strings"
+)
+
+// secretForm recognises one kind of credential by its public shape. The marker
+// must occur in the text before the pattern is tried, which keeps the search
+// fast on plans without any.
+type secretForm struct {
+	what    string
+	marker  string
+	pattern *regexp.Regexp
+}
+
+var secretForms = []secretForm{
+	{"a private key", "PRIVATE KEY-----", regexp.MustCompile(`-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY-----`)},
+	{"an API key", "sk-", regexp.MustCompile(`(?:^|[^A-Za-z0-9_-])sk-(?:[a-z0-9]+-)*[A-Za-z0-9_]*[A-Za-z][A-Za-z0-9_]*[0-9][A-Za-z0-9_-]{12,}`)},
+	{"an API key", "sk-", regexp.MustCompile(`(?:^|[^A-Za-z0-9_-])sk-[A-Za-z0-9]{32,}`)},
+	{"a payment key", "_live_", regexp.MustCompile(`(?:^|[^A-Za-z0-9])[sr]k_live_[A-Za-z0-9]{16,}`)},
+	{"an AWS access key", "AKIA", regexp.MustCompile(`(?:^|[^A-Za-z0-9])AKIA[A-Z0-9]{16}(?:[^A-Za-z0-9]|$)`)},
+	{"an AWS access key", "ASIA", regexp.MustCompile(`(?:^|[^A-Za-z0-9])ASIA[A-Z0-9]{16}(?:[^A-Za-z0-9]|$)`)},
+	{"a GitHub token", "gh", regexp.MustCompile(`(?:^|[^A-Za-z0-9])gh[pousr]_[A-Za-z0-9]{36,}`)},
+	{"a GitHub token", "github_pat_", regexp.MustCompile(`github_pat_[A-Za-z0-9_]{22,}`)},
+	{"a GitLab token", "glpat-", regexp.MustCompile(`glpat-[A-Za-z0-9_-]{20,}`)},
+	{"a Slack token", "xox", regexp.MustCompile(`(?:^|[^A-Za-z0-9])xox[abprs]-[A-Za-z0-9-]{10,}`)},
+	{"a Google API key", "AIza", regexp.MustCompile(`(?:^|[^A-Za-z0-9])AIza[A-Za-z0-9_-]{35}`)},
+}
+
+// inlineSecret says what kind of credential a text holds, or "" (P39).
+func inlineSecret(s string) string {
+	if len(s) < 16 {
+		return ""
+	}
+	for _, f := range secretForms {
+		if strings.Contains(s, f.marker) && f.pattern.MatchString(s) {
+			return f.what
+		}
+	}
+	return ""
+}
+
+// checkSecrets reports credentials that are written into the document, comments
+// apart: a plan is stored, shown and exported, and a secret in it is lost.
+func checkSecrets(t *tree, node string, r *reporter) {
+	switch t.kind {
+	case treeString:
+		if what := inlineSecret(t.text); what != "" {
+			r.error(t, node, "secret.inline", "store it as a secret, refer to it as ${secret.NAME}, and replace the key: it has been written down",
+				"%s stands in the plan", what)
+		}
+	case treeList:
+		for _, e := range t.items {
+			checkSecrets(e, node, r)
+		}
+	case treeMap:
+		for i, k := range t.keys {
+			checkSecrets(k, node, r)
+			checkSecrets(t.items[i], node, r)
+		}
+	}
+}
+
+// checkDocumentSecrets is checkSecrets with each problem's node named.
+func checkDocumentSecrets(t *tree, r *reporter) {
+	if t.kind != treeMap {
+		return
+	}
+	for i, k := range t.keys {
+		switch v := t.items[i]; {
+		case k.text == "nodes" && v.kind == treeMap:
+			for j, id := range v.keys {
+				checkSecrets(v.items[j], id.text, r)
+			}
+		case k.text == "steps" && v.kind == treeList:
+			for _, s := range v.items {
+				id := ""
+				if e := s.get("id"); e != nil {
+					id = e.text
+				}
+				checkSecrets(s, id, r)
+			}
+		default:
+			checkSecrets(v, "", r)
+		}
+	}
+}

@@ -1,0 +1,241 @@
+package planner
+
+import "slices"
+
+// bitset is a set of node positions.
+type bitset []uint64
+
+func newBitset(n int) bitset    { return make(bitset, (n+63)/64) }
+func (b bitset) has(i int) bool { return b[i/64]&(1<<(i%64)) != 0 }
+func (b bitset) set(i int)      { b[i/64] |= 1 << (i % 64) }
+func (b bitset) or(o bitset) {
+	for i := range o {
+		b[i] |= o[i]
+	}
+}
+
+// view answers which nodes may, and which must, have run before another. It is
+// computed at the first question: most plans of thousands of nodes ask none.
+type view struct {
+	p          *Program
+	components [][]int
+	owner      []int // token source of each node, -1: unreachable
+
+	ancestors []bitset
+	// enter and leave number the dominator tree of all token regions, so that
+	// a dominates b when its interval holds b's.
+	enter, leave []int
+	idom         []int
+	certain      []bitset // of token sources: nodes that have completed before
+}
+
+func newView(p *Program, components [][]int, owner []int) *view {
+	return &view{p: p, components: components, owner: owner}
+}
+
+// before reports whether some path leads from a to b.
+func (v *view) before(a, b int) bool {
+	if v.ancestors == nil {
+		v.findAncestors()
+	}
+	return v.ancestors[b].has(a)
+}
+
+// findAncestors unites sets along components in topological order.
+func (v *view) findAncestors() {
+	n := len(v.p.Nodes)
+	v.ancestors = make([]bitset, n)
+	incoming := make([]bitset, n) // gathered from predecessors
+	for _, c := range v.components {
+		var shared bitset
+		if len(c) == 1 && incoming[c[0]] != nil {
+			shared = incoming[c[0]]
+		} else {
+			shared = newBitset(n)
+			for _, u := range c {
+				shared.or(incoming[u])
+			}
+		}
+		if v.p.Nodes[c[0]].OnCycle {
+			for _, u := range c {
+				shared.set(u)
+			}
+		}
+		for _, u := range c {
+			v.ancestors[u] = shared
+			for i := 0; ; i++ {
+				w, ok := v.p.successor(u, i)
+				if !ok {
+					break
+				}
+				if incoming[w] == nil {
+					incoming[w] = newBitset(n)
+				}
+				incoming[w].or(shared)
+				incoming[w].set(u)
+			}
+		}
+	}
+}
+
+// surely reports whether a has been visited whenever b starts: it dominates b
+// among the edges, or a need that must have completed did so after it.
+func (v *view) surely(a, b int) bool {
+	if v.idom == nil {
+		v.findDominators()
+		v.findCertain()
+	}
+	source := v.owner[b]
+	if source < 0 {
+		return false
+	}
+	if v.owner[a] == source {
+		return a != b && v.enter[a] <= v.enter[b] && v.leave[b] <= v.leave[a]
+	}
+	return v.certain[source] != nil && v.certain[source].has(a)
+}
+
+// findCertain gives every token source what must have completed before it: for
+// a node with needs, its needs and what was certain before those.
+func (v *view) findCertain() {
+	n := len(v.p.Nodes)
+	v.certain = make([]bitset, n)
+	settled := make([]bitset, n) // of needs: the need and everything certain before it
+	for _, c := range v.components {
+		for _, i := range c {
+			node := &v.p.Nodes[i]
+			if len(node.Needs) == 0 || node.When == WhenFailure || node.When == WhenAlways {
+				continue
+			}
+			set := newBitset(n)
+			for _, need := range node.Needs {
+				if settled[need] == nil {
+					s := newBitset(n)
+					source := v.owner[need]
+					for u := need; u >= 0 && v.owner[u] == source; u = v.idom[u] {
+						s.set(u)
+					}
+					if source >= 0 && v.certain[source] != nil {
+						s.or(v.certain[source])
+					}
+					settled[need] = s
+				}
+				set.or(settled[need])
+			}
+			v.certain[i] = set
+		}
+	}
+}
+
+// findDominators computes immediate dominators among edges, for all token
+// regions at once (semi-dominators by path compression, then nearest common
+// ancestors).
+func (v *view) findDominators() {
+	n := len(v.p.Nodes)
+	v.idom, v.enter, v.leave = make([]int, n), make([]int, n), make([]int, n)
+	number := make([]int, n) // in depth-first order, from 1; 0 is a root above all sources
+	vertex, parent := []int{-1}, []int{0}
+	type frame struct{ v, next int }
+	for source := range n {
+		v.idom[source] = -1
+		if v.owner[source] != source {
+			continue
+		}
+		number[source] = len(vertex)
+		vertex, parent = append(vertex, source), append(parent, 0)
+		frames := []frame{{source, 0}}
+		for len(frames) > 0 {
+			f := &frames[len(frames)-1]
+			if f.next == len(v.p.Nodes[f.v].Out) {
+				frames = frames[:len(frames)-1]
+				continue
+			}
+			w := v.p.Nodes[f.v].Out[f.next].To
+			f.next++
+			if number[w] == 0 {
+				number[w] = len(vertex)
+				vertex, parent = append(vertex, w), append(parent, number[f.v])
+				frames = append(frames, frame{w, 0})
+			}
+		}
+	}
+	count := len(vertex)
+	before := make([][]int, count) // predecessors, by number
+	for i := 1; i < count; i++ {
+		for _, e := range v.p.Nodes[vertex[i]].Out {
+			before[number[e.To]] = append(before[number[e.To]], i)
+		}
+		if v.owner[vertex[i]] == vertex[i] {
+			before[i] = append(before[i], 0)
+		}
+	}
+	semi, label, link := make([]int, count), make([]int, count), slices.Clone(parent)
+	for i := range semi {
+		semi[i], label[i] = i, i
+	}
+	var path []int
+	// evaluate gives the number with the least semi-dominator on the way from u
+	// up to, but not including, what is not processed yet, and shortens the way.
+	evaluate := func(u, processed int) int {
+		if link[u] < processed {
+			return label[u]
+		}
+		path = path[:0]
+		for ; link[u] >= processed; u = link[u] {
+			path = append(path, u)
+		}
+		top, best := u, label[u]
+		for i := len(path) - 1; i >= 0; i-- {
+			w := path[i]
+			link[w] = link[top]
+			if semi[best] < semi[label[w]] {
+				label[w] = best
+			} else {
+				best = label[w]
+			}
+			top = w
+		}
+		return label[top]
+	}
+	dominator := slices.Clone(parent)
+	for i := count - 1; i > 0; i-- {
+		for _, u := range before[i] {
+			if u < i {
+				semi[i] = min(semi[i], u)
+			} else {
+				semi[i] = min(semi[i], semi[evaluate(u, i+1)])
+			}
+		}
+	}
+	for i := 1; i < count; i++ {
+		for dominator[i] > semi[i] {
+			dominator[i] = dominator[dominator[i]]
+		}
+	}
+	children := make([][]int, count)
+	for i := 1; i < count; i++ {
+		children[dominator[i]] = append(children[dominator[i]], i)
+		if dominator[i] > 0 {
+			v.idom[vertex[i]] = vertex[dominator[i]]
+		}
+	}
+	clock := 0
+	frames := []frame{{0, 0}}
+	for len(frames) > 0 {
+		f := &frames[len(frames)-1]
+		if f.next == 0 && f.v > 0 {
+			clock++
+			v.enter[vertex[f.v]] = clock
+		}
+		if f.next < len(children[f.v]) {
+			f.next++
+			frames = append(frames, frame{children[f.v][f.next-1], 0})
+			continue
+		}
+		if f.v > 0 {
+			clock++
+			v.leave[vertex[f.v]] = clock
+		}
+		frames = frames[:len(frames)-1]
+	}
+}
