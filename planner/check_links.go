@@ -39,13 +39,16 @@ func (k *compiler) needs() {
 	}
 }
 
+// unknownCode is the code of a name that is no node, by where it stands.
+var unknownCode = map[string]string{"needs": "needs.unknown", "start": "start.unknown", "from": "edge.source_unknown", "to": "edge.target_unknown"}
+
 // resolve finds a node by id or map key.
 func (k *compiler) resolve(name string, at func() *tree, node, what string) (int, bool) {
 	j, ok := k.names[name]
 	switch {
 	case !ok:
 		k.broken = true
-		k.r.error(at(), node, what+"_unknown", k.r.suggest(name, func() []string { return keys(k.names) }, "add the node, or correct the name"),
+		k.r.error(at(), node, unknownCode[what], k.r.suggest(name, func() []string { return keys(k.names) }, "add the node, or correct the name"),
 			"%s names %s, which is no node", what, clip(name))
 		return 0, false
 	case j < 0:
@@ -133,11 +136,11 @@ func (k *compiler) edgeEnd(name, end string, t *tree) (int, bool) {
 	if _, known := k.names[name]; !known {
 		if advice := foreignEnd(name, end == "from"); advice != "" {
 			k.broken = true
-			k.r.error(at(), "", "edge."+end+"_unknown", advice, "edge.%s names %s, which is no node", end, clip(name))
+			k.r.error(at(), "", unknownCode[end], advice, "%s names %s, which is no node", end, clip(name))
 			return 0, false
 		}
 	}
-	return k.resolve(name, at, "", "edge."+end)
+	return k.resolve(name, at, "", end)
 }
 
 // roots finds where tokens start.

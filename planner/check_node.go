@@ -27,9 +27,14 @@ func (k *compiler) enter() {
 			at = s.keyTree
 		}
 		k.checkID(s, at)
-		if _, twice := k.p.Index[s.ID]; twice && s.ID != "" {
+		if s.ID == "" && s.step {
+			k.broken = true
+			continue
+		}
+		if _, twice := k.p.Index[s.ID]; twice {
 			k.r.error(at, s.ID, "node.id_duplicate", "give each its own id", "two nodes have the id %s", clip(s.ID))
 			k.broken = true
+			continue
 		} else {
 			k.p.Index[s.ID] = i
 			lower := strings.ToLower(s.ID)
@@ -99,7 +104,7 @@ func (k *compiler) action(n *ProgramNode, s *spec) {
 		k.r.error(s.field("plan"), s.ID, "node.plan", "write type: plan", "plan: belongs to a node of type plan")
 	}
 	if n.Type == TypeNoop && s.Input != nil {
-		k.r.warn(s.field("input"), s.ID, "node.input_unused", "use type: set to output a value", "a %s ignores its input", s.Type)
+		k.r.warn(s.field("input"), s.ID, "node.input_unused", "use type: set to output a value", "a node of type %s ignores its input", s.Type)
 	}
 	if s.OutputSchema != nil && n.Type != TypeAgent && n.Type != TypeLLM && builtins[n.Type] != "" {
 		k.r.warn(s.field("output_schema"), s.ID, "node.output_schema", "it asks agents and models for structured output",
@@ -184,7 +189,7 @@ func (k *compiler) secretUse(n *ProgramNode, s *spec) {
 	for _, ref := range n.Input.References() {
 		if ref.Secret() != "" {
 			k.r.error(k.d.insideText(s.field("input").at(ref.At), "${"+ref.Text), s.ID, "secret.not_granted",
-				"give the secret to a tool that needs it", "a %s cannot use secrets: they are resolved only in the arguments of tools", s.Type)
+				"give the secret to a tool that needs it", "a node of type %s cannot use secrets: they are resolved only in the arguments of tools", s.Type)
 			return
 		}
 	}
@@ -220,8 +225,8 @@ func (k *compiler) control(n *ProgramNode, s *spec) {
 	}
 	for _, key := range []string{"for", "timeout"} {
 		if v, given := m[key]; given && v != nil {
-			if err := literalDuration(v); err != nil {
-				k.r.error(at.at([]string{key}), s.ID, "duration.invalid", "write it like 250ms, 30s or 1h30m", "%s: %s", key, err)
+			if wrong := literalDuration(v); wrong != "" {
+				k.r.error(at.at([]string{key}), s.ID, "duration.invalid", "write it like 250ms, 30s or 1h30m", "%s %s", key, wrong)
 			}
 		}
 	}
@@ -256,22 +261,22 @@ func (k *compiler) approval(m map[string]any, s *spec, at *tree) {
 
 // literalDuration checks a duration inside an input; one with references is
 // known only when the node runs.
-func literalDuration(v any) error {
+func literalDuration(v any) (wrong string) {
 	text, ok := v.(string)
 	switch {
 	case !ok:
-		return errors.New("it must be text")
+		return "must be text"
 	case strings.Contains(text, "${"):
-		return nil
+		return ""
 	}
 	d, err := time.ParseDuration(text)
 	switch {
 	case err != nil:
-		return fmt.Errorf("%s is not a duration", clip(text))
+		return clip(text) + " is not a duration"
 	case d < 0 || d > maxDuration:
-		return errors.New("it must be from 0 to 87600h")
+		return "must be from 0 to 87600h"
 	}
-	return nil
+	return ""
 }
 
 // when checks the condition under which a node with needs runs.
@@ -352,7 +357,10 @@ func (k *compiler) foreach(n *ProgramNode, s *spec) {
 	}
 	text := strings.TrimSpace(s.Foreach)
 	if inner, ok := strings.CutPrefix(text, "${"); ok {
-		text = strings.TrimSuffix(inner, "}")
+		if text, ok = strings.CutSuffix(inner, "}"); !ok {
+			k.r.error(s.field("foreach"), s.ID, "ref.malformed", "add }, or leave out ${", "foreach: unclosed reference: ${ without }")
+			return
+		}
 	}
 	ref, err := ParseReference(text)
 	if err != nil {

@@ -63,8 +63,15 @@ func stepInput(sp *spec, st Step) {
 // there is nothing else that its condition could mean.
 func (k *compiler) stepCondition(sp *spec, st Step) {
 	c := st.Condition
-	if c == nil || c.Type == "" {
+	if c == nil {
 		return
+	}
+	switch When(c.Type) {
+	case WhenSuccess, WhenFailure, WhenAlways:
+	default:
+		if c.Type != "custom" || c.Expr == "" {
+			return // reported when it was read
+		}
 	}
 	if len(sp.Needs) == 0 && (c.Type == string(WhenSuccess) || c.Type == string(WhenAlways)) {
 		return
@@ -82,6 +89,9 @@ func (k *compiler) stepAction(sp *spec, st Step) {
 		if s != "" {
 			given++
 		}
+	}
+	if sp.tree.kind != treeMap {
+		return // reported when it was read
 	}
 	if given != 1 {
 		count := map[int]string{0: "none", 2: "two", 3: "all"}[given]
@@ -111,6 +121,7 @@ func (k *compiler) skill(sp *spec, id string) {
 		if _, isTool := k.c.Tools[id]; !isTool {
 			k.r.error(sp.tree.get("skillId"), sp.ID, "step.skill_unknown",
 				k.r.suggest(id, func() []string { return keys(k.c.Skills) }, "configure the skill"), "unknown skill %s", clip(id))
+			sp.Type = ""
 		}
 		return
 	}

@@ -17,13 +17,15 @@ type object struct {
 	node string // the node or step that problems belong to
 	what string // for messages: "node", "edge", …
 	read map[string]bool
+	// bad says that the value is no object: what it lacks goes without saying.
+	bad bool
 }
 
 func newObject(t *tree, r *reporter, what, node string) *object {
 	o := &object{t: t, r: r, what: what, node: node, read: map[string]bool{}}
 	if t.kind != treeMap {
-		r.error(t, node, "field.type", "", "%s must be an object, not %s", what, t.kind)
-		o.t = &tree{kind: treeMap, line: t.line, column: t.column}
+		r.error(t, node, "field.type", "", "%s must be an object, not %s", article(what), t.kind)
+		o.t, o.bad = &tree{kind: treeMap, line: t.line, column: t.column}, true
 	}
 	return o
 }
@@ -47,11 +49,12 @@ func (o *object) wrong(v *tree, key, want string) {
 	o.r.error(v, o.node, "field.type", "", "%s of %s must be %s, not %s", key, article(o.what), want, v.kind)
 }
 
+// article is the name of an object with its article.
 func article(what string) string {
 	switch what {
 	case "edge":
 		return "an edge"
-	case "limits", "defaults":
+	case "limits", "defaults", "metadata", "retry", "backoff":
 		return what
 	}
 	return "a " + what
@@ -339,7 +342,7 @@ func decodeRetry(o *object) *Retry {
 		return nil
 	}
 	retry := &Retry{MaxAttempts: max(1, int(f.integer("max_attempts", 1, 1000)))}
-	if f.t.get("max_attempts") == nil {
+	if f.t.get("max_attempts") == nil && !f.bad {
 		f.r.error(f.t, f.node, "retry.max_attempts", "say how many attempts there are, the first included", "retry without max_attempts")
 	}
 	if b := f.field("backoff"); b != nil {

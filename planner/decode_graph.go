@@ -39,7 +39,7 @@ func decodeNode(key, t *tree, r *reporter) Node {
 	if n.ID == "" {
 		n.ID = id
 	}
-	if n.Type == "" && (t.get("type") == nil || t.get("type").kind == treeNull) {
+	if n.Type == "" && !o.bad && (t.get("type") == nil || t.get("type").kind == treeNull) {
 		suggestion := "say what the node does, e.g. type: tool"
 		for _, k := range t.keys {
 			if near := nearest(k.text, []string{"type"}); near != "" {
@@ -57,6 +57,7 @@ func decodeNode(key, t *tree, r *reporter) Node {
 func decodeEdges(g *Graph, o *object) {
 	edges := o.list("edges")
 	if len(edges) > MaxEdges {
+		o.r.broken = true
 		o.r.error(o.t.get("edges"), "", "plan.too_many_edges", "", "%d edges; at most %d are allowed", len(edges), MaxEdges)
 		return
 	}

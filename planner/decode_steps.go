@@ -51,11 +51,17 @@ func decodeStep(t *tree, r *reporter) Step {
 				r.error(c.t, id, "condition.expr", "add expr: with an expression", "a custom condition without expr")
 			}
 		default:
+			if c.bad {
+				break
+			}
 			r.error(c.t, id, "field.value", "write success, failure, always or custom", "unknown condition type %s", clip(s.Condition.Type))
 		}
 		c.finish()
 	}
 	if f := o.object("retry", "retry"); f != nil {
+		if f.t.get("maxAttempts") == nil && !f.bad {
+			r.error(f.t, id, "retry.max_attempts", "say how many attempts there are, the first included", "retry without maxAttempts")
+		}
 		s.Retry = &StepRetry{MaxAttempts: max(1, int(f.integer("maxAttempts", 1, 1000)))}
 		for _, e := range f.list("backoffMs") {
 			g := &object{t: &tree{kind: treeMap, keys: []*tree{{kind: treeString, text: "backoffMs"}}, items: []*tree{e}}, r: r, node: id, what: "retry", read: map[string]bool{}}

@@ -127,6 +127,10 @@ func withoutStrings(text string) (bare string, tooDeep int) {
 func celError(issues *cel.Issues, lead int) *SyntaxError {
 	first := issues.Errors()[0]
 	message, _, _ := strings.Cut(strings.TrimPrefix(first.Message, "Syntax error: "), "\n")
+	message, _, _ = strings.Cut(message, " expecting ")
+	if strings.Contains(message, "'<EOF>'") {
+		message = "the expression ends too early"
+	}
 	e := &SyntaxError{Message: message, Column: lead + first.Location.Column() + 1}
 	if name, ok := strings.CutPrefix(message, "undeclared reference to '"); ok {
 		name, _, _ = strings.Cut(name, "'")

@@ -17,11 +17,21 @@ func nearest(word string, candidates []string) string {
 		if strings.EqualFold(c, word) {
 			return c
 		}
-		if d := editDistance(word, c, bestDistance); d < bestDistance || d == bestDistance && best == "" {
+		d := editDistance(word, c, bestDistance)
+		if d < bestDistance || d == bestDistance && (best == "" || commonPrefix(word, c) > commonPrefix(word, best)) {
 			best, bestDistance = c, d
 		}
 	}
 	return best
+}
+
+// commonPrefix decides between candidates that are equally far.
+func commonPrefix(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
 }
 
 // editDistance counts insertions, deletions, substitutions and swaps of

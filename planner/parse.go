@@ -55,11 +55,15 @@ func (d *Document) Canonical() []byte { return d.canonical }
 // as that can be said without knowing an installation ([Document.Check] knows).
 // The document is nil when any problem is an error. Parse never panics and its
 // time is linear in the source.
-func Parse(src []byte, f Format) (*Document, Problems) {
+func Parse(src []byte, f Format) (*Document, Problems) { return ParseFor(src, f, nil) }
+
+// ParseFor is Parse for an installation: what [Document.Check] would say is
+// reported together with everything else.
+func ParseFor(src []byte, f Format, c *Catalog) (*Document, Problems) {
 	r := &reporter{}
 	d := parse(src, f, r)
 	if d != nil {
-		d.compile(nil, true, r)
+		d.compile(c, true, r)
 	}
 	problems := r.done()
 	if r.errors > 0 {

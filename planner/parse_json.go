@@ -99,6 +99,10 @@ func (p *jsonParser) fail(err error) {
 	case errors.Is(err, errTrailing):
 		code, suggestion = "json.trailing_data", "a file holds one plan"
 		offset = p.skip(p.end)
+	case strings.Contains(message, "surrogate"):
+		code, message, suggestion = "json.surrogate", "half of a surrogate pair stands alone", "write the whole pair, or the character itself"
+	case offset < len(p.src) && p.src[offset] == ',':
+		message, suggestion = "a comma that separates nothing", "remove it"
 	case len(p.src) > 0 && p.src[p.skip(0)%len(p.src)] != '{' && p.src[p.skip(0)%len(p.src)] != '[':
 		suggestion = "this does not look like JSON: is it YAML?"
 	}

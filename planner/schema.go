@@ -21,7 +21,7 @@ const (
 	// hold: they are compared as exact fractions, written out in full.
 	maxSchemaExponent = 400
 	// schemaURL is the base of every schema; nothing is ever fetched from it.
-	schemaURL = "schema:/document"
+	schemaURL = "schema:///document"
 )
 
 // Schema is a compiled JSON Schema, of draft 2020-12 unless it names another.
