@@ -1,0 +1,455 @@
+package engine
+
+import (
+	"context"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// Messages to an actor.
+type (
+	slotMsg     struct{} // the run holds a slot now
+	nodeSlotMsg struct{} // the run holds one more node slot now
+	timerMsg    struct{} // something is due
+	stopMsg     struct{} // the engine stops
+	childrenMsg struct{} // look whether children have ended
+	// childMsg says that a child run ended, or cannot be created.
+	childMsg struct {
+		run string
+		err error
+	}
+	doneMsg struct {
+		attempt *attempt
+		result  Result
+		err     error
+	}
+	abandonMsg struct{ attempt *attempt }
+	lateMsg    struct {
+		attempt *attempt
+		output  any
+		err     error
+	}
+)
+
+// actor executes one run. All fields below the mailbox belong to its goroutine.
+type actor struct {
+	e  *Engine
+	id string
+
+	mailMu   sync.Mutex
+	mail     []any
+	closed   bool
+	rejected error // first rejection since the last hand-over
+	wake     chan struct{}
+	gone     chan struct{} // closed when the goroutine ends
+	waiting  atomic.Bool   // mail is not empty
+	acked    atomic.Int64  // checkpoints answered by the store, either way
+	wakeAt   atomic.Int64  // answer to wake at
+	retryNow atomic.Bool   // rejected checkpoints are due again
+
+	created *kairos.Run // a run without journal, as it was created
+	run     kairos.Run
+	prog    *program
+	s       *state
+	queue   []workKey
+	running map[workKey]*attempt
+
+	next      kairos.Checkpoint // being put together
+	hasFinal  bool
+	dueDirty  bool
+	fence     int64
+	sent      int64
+	answered  int64
+	inflight  []kairos.Checkpoint
+	deferred  []deferred
+	pathMark  int
+	pathLen   int
+	broken    bool // rejected; checkpoints are handed over again later
+	conflicts int
+	backoff   time.Duration
+
+	slot         bool
+	waitingSlot  bool
+	nodeCredit   int
+	waitingNode  bool
+	budget       string
+	runningSince time.Time
+	stopping     bool
+	ended        bool
+	dropped      bool // the run is no longer this actor's business
+}
+
+// deferred is what must not happen before a checkpoint is durable.
+type deferred struct {
+	index int64 // of the checkpoint; 0: the one being put together
+	fn    func(error)
+}
+
+func newActor(e *Engine, id string) *actor {
+	a := &actor{e: e, id: id, wake: make(chan struct{}, 1), gone: make(chan struct{}), running: map[workKey]*attempt{}}
+	a.wakeAt.Store(math.MaxInt64)
+	return a
+}
+
+// post adds a message; false: the actor has ended.
+func (a *actor) post(m any) bool {
+	a.mailMu.Lock()
+	if a.closed {
+		a.mailMu.Unlock()
+		return false
+	}
+	a.mail = append(a.mail, m)
+	a.waiting.Store(true)
+	a.mailMu.Unlock()
+	a.nudge()
+	return true
+}
+
+func (a *actor) nudge() {
+	select {
+	case a.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (a *actor) take() []any {
+	a.mailMu.Lock()
+	defer a.mailMu.Unlock()
+	mail := a.mail
+	a.mail = nil
+	a.waiting.Store(false)
+	return mail
+}
+
+// close refuses further messages if there are none now.
+func (a *actor) close() bool {
+	a.mailMu.Lock()
+	defer a.mailMu.Unlock()
+	if len(a.mail) > 0 {
+		return false
+	}
+	a.closed = true
+	return true
+}
+
+// ack is called by the store's writer for every checkpoint.
+func (a *actor) ack(err error) {
+	if err != nil {
+		a.mailMu.Lock()
+		if a.rejected == nil {
+			a.rejected = err
+		}
+		a.mailMu.Unlock()
+		a.acked.Add(1)
+		a.nudge()
+		return
+	}
+	if a.acked.Add(1) >= a.wakeAt.Load() {
+		a.nudge()
+	}
+}
+
+func (a *actor) unacked() int64 { return a.sent - a.acked.Load() }
+
+// loop is the run's goroutine.
+func (a *actor) loop() {
+	defer a.end()
+	if err := a.load(); err != nil {
+		a.giveUp(err)
+		return
+	}
+	for {
+		a.durable()
+		if a.dropped {
+			return
+		}
+		if a.broken && a.retryNow.Swap(false) {
+			a.again()
+		}
+		if !a.broken {
+			for _, m := range a.take() {
+				a.handle(m)
+			}
+			a.advance()
+			a.putDown()
+			a.flush()
+		} else if a.isStopping() {
+			a.giveUp(kairos.Errorf(kairos.CodeUnavailable, "the store does not accept checkpoints"))
+			return
+		}
+		if a.dropped || a.idle() && a.e.evict(a) {
+			return
+		}
+		target := a.target()
+		a.wakeAt.Store(target)
+		if a.acked.Load() >= target {
+			continue
+		}
+		<-a.wake
+	}
+}
+
+// putDown records that a run was left at rest by a clean shutdown, so that the
+// next start does not take it for a crash.
+func (a *actor) putDown() {
+	if a.stopping && len(a.running) == 0 && !a.ended && !a.s.clean && a.run.Status == kairos.RunRunning {
+		a.verbRow(payload{Verb: "stop"}, kairos.System.Name, "kairosd was stopped")
+	}
+}
+
+// target is the answer of the store that the loop waits for.
+func (a *actor) target() int64 {
+	switch {
+	case len(a.deferred) > 0 && a.deferred[0].index > 0:
+		return a.deferred[0].index
+	case a.unacked() >= maxUnacked:
+		return a.sent - maxUnacked/2
+	case len(a.running) == 0 && a.sent > a.answered:
+		return a.sent
+	}
+	return math.MaxInt64
+}
+
+// idle reports whether the run needs no goroutine: it is final, or waits.
+func (a *actor) idle() bool {
+	if len(a.running) > 0 || a.acked.Load() < a.sent || len(a.deferred) > 0 || a.broken {
+		return false
+	}
+	if a.ended || a.stopping {
+		return true
+	}
+	// With a ticket in the queue the scheduler brings the run back; a node slot
+	// that was promised to this actor must find it.
+	return !a.waitingNode && (a.waitingSlot || a.peek() == nil || a.blocked())
+}
+
+// blocked reports whether nothing may start.
+func (a *actor) blocked() bool {
+	return a.s.paused || a.s.held || a.s.quarantined || a.budget != "" || a.stopping || a.ended
+}
+
+func (a *actor) isStopping() bool {
+	if a.stopping {
+		return true
+	}
+	a.mailMu.Lock()
+	defer a.mailMu.Unlock()
+	for _, m := range a.mail {
+		if _, ok := m.(stopMsg); ok {
+			a.stopping = true
+		}
+	}
+	return a.stopping
+}
+
+// load reads the run and folds its journal; what was in flight when the daemon
+// died is settled by its effect class (SPEC 4.1).
+func (a *actor) load() error {
+	ctx := context.WithoutCancel(a.e.base)
+	fresh := a.created != nil && a.created.LastSeq == 0
+	if a.created != nil {
+		a.run, a.created = *a.created, nil
+	} else {
+		r, err := a.e.store.Run(ctx, a.id)
+		if err != nil {
+			return err
+		}
+		a.run = r
+	}
+	p, err := a.e.program(ctx, a.run.Hash)
+	if err != nil {
+		return a.unrunnable(ctx, err)
+	}
+	a.prog = p
+	input, err := decode(a.run.Input)
+	if err != nil {
+		return kairos.Errorf(kairos.CodeCorrupt, "input of run %s: %w", a.id, err)
+	}
+	var journal []kairos.Entry
+	if !fresh {
+		if journal, err = a.e.store.Journal(ctx, a.id, 0); err != nil {
+			return err
+		}
+	}
+	held := a.run.Status == kairos.RunWaiting && a.run.WaitReason == kairos.WaitHeld
+	s, err := fold(p.Program, facts{run: a.id, input: input, held: held}, journal)
+	if err != nil {
+		return err
+	}
+	a.s, a.fence = s, s.seq
+	a.queue = nil
+	for _, w := range s.sorted() {
+		if w.phase == phaseReady || w.phase == phaseWaiting && w.reason == kairos.WaitRetry {
+			a.queue = append(a.queue, w.workKey)
+		}
+	}
+	for v := range s.fans {
+		a.queue = append(a.queue, workKey{v, noItem})
+	}
+	s.fresh = nil
+	a.pathMark, a.pathLen = len(s.settled), len(a.run.Path)
+	a.ended = a.run.Status.Final() && s.walk.Outcome().Done
+	a.dueDirty = true
+	a.recover()
+	return nil
+}
+
+// unrunnable ends a run whose plan cannot be compiled here.
+func (a *actor) unrunnable(ctx context.Context, cause error) error {
+	switch kairos.CodeOf(cause) {
+	case kairos.CodeInvalid, kairos.CodeCorrupt, kairos.CodeNotFound:
+	default:
+		return cause
+	}
+	if a.run.Status.Final() {
+		return cause
+	}
+	now := a.e.now()
+	headline := cause.Error()
+	err := a.e.store.Commit(ctx, kairos.Checkpoint{Run: a.id, Fence: a.run.LastSeq,
+		Patch: &kairos.RunPatch{Status: kairos.RunFailed, Headline: &headline, EndedAt: &now, DueAt: &time.Time{},
+			Error: &kairos.RunError{Code: "plan", Message: headline}},
+		Audit: []kairos.AuditRecord{statusRecord(a.id, kairos.RunFailed, "", headline)}})
+	if err != nil {
+		return err
+	}
+	a.e.sched.ended(a.id, a.concurrencyKey())
+	a.e.changed(a.id)
+	return cause
+}
+
+func (a *actor) concurrencyKey() string {
+	if a.run.Concurrency == nil {
+		return ""
+	}
+	return a.run.Concurrency.Key
+}
+
+// giveUp answers everything that waits and leaves the run as it is stored.
+func (a *actor) giveUp(err error) {
+	a.e.log.Error("run cannot be executed", "run_id", a.id, "err", err)
+	a.dropped = true
+	for _, d := range a.deferred {
+		d.fn(err)
+	}
+	a.deferred = nil
+	for !a.e.evict(a) {
+		for _, m := range a.take() {
+			if v, ok := m.(answerable); ok {
+				v.refuse(err)
+			}
+		}
+	}
+}
+
+// end gives back what the actor holds.
+func (a *actor) end() {
+	for _, t := range a.running {
+		t.cancel(ErrFenced)
+	}
+	for range a.nodeCredit {
+		a.e.sched.releaseNode()
+	}
+	if a.slot {
+		a.e.sched.release(a.id)
+	}
+	close(a.gone)
+}
+
+// durable runs what waited for checkpoints that are durable now, and deals with
+// rejected ones.
+func (a *actor) durable() {
+	acked := a.acked.Load()
+	a.mailMu.Lock()
+	err := a.rejected
+	a.mailMu.Unlock()
+	if err == nil {
+		if n := acked - a.answered; n > 0 {
+			a.inflight = a.inflight[n:]
+			a.answered, a.conflicts, a.backoff = acked, 0, 0
+		}
+		for len(a.deferred) > 0 && a.deferred[0].index > 0 && a.deferred[0].index <= acked {
+			d := a.deferred[0]
+			a.deferred = a.deferred[1:]
+			d.fn(nil)
+		}
+		return
+	}
+	if acked < a.sent || a.broken {
+		return // the rest is rejected too; wait for it
+	}
+	a.reject(err)
+}
+
+// reject deals with a rejected checkpoint: everything after the last durable
+// row is void (ruling 20).
+func (a *actor) reject(err error) {
+	code := kairos.CodeOf(err)
+	if code == kairos.CodeConflict || code == kairos.CodeStale {
+		a.refold(err)
+		return
+	}
+	a.e.log.Error("checkpoint rejected", "run_id", a.id, "seq", a.fence, "err", err)
+	if code == kairos.CodeUnavailable || code == kairos.CodeInternal && a.isStopping() {
+		a.giveUp(err)
+		return
+	}
+	// Nothing is lost: the same checkpoints are handed over again, in order,
+	// when the store may have recovered (space, a passing I/O error).
+	a.broken = true
+	a.backoff = min(max(2*a.backoff, time.Second), 30*time.Second)
+	time.AfterFunc(a.backoff, func() { a.retryNow.Store(true); a.nudge() })
+}
+
+// refold reads the run again after a lost race. If another writer has moved the
+// run, this engine yields it: one wins.
+func (a *actor) refold(cause error) {
+	a.conflicts++
+	fenced := kairos.Errorf(kairos.CodeConflict, "run %s was changed by someone else: %w", a.id, cause)
+	for _, d := range a.deferred {
+		d.fn(fenced)
+	}
+	a.deferred = nil
+	r, err := a.e.store.Run(context.WithoutCancel(a.e.base), a.id)
+	durable := a.fence
+	if len(a.inflight) > 0 {
+		durable = a.inflight[0].Fence
+	}
+	if err != nil || r.LastSeq != durable || a.conflicts > 3 {
+		a.giveUp(fenced)
+		return
+	}
+	for k, t := range a.running {
+		t.cancel(ErrFenced)
+		delete(a.running, k)
+		a.nodeCredit++
+	}
+	a.mailMu.Lock()
+	a.rejected = nil
+	a.mailMu.Unlock()
+	a.inflight, a.next, a.hasFinal = nil, kairos.Checkpoint{}, false
+	a.answered = a.sent
+	a.budget = ""
+	if err := a.load(); err != nil {
+		a.giveUp(err)
+	}
+}
+
+// again hands the void checkpoints over once more.
+func (a *actor) again() {
+	a.mailMu.Lock()
+	a.rejected = nil
+	a.mailMu.Unlock()
+	a.broken = false
+	void := a.inflight
+	a.sent -= int64(len(void))
+	a.acked.Store(a.sent)
+	for _, cp := range void {
+		a.sent++
+		a.e.store.Enqueue(cp, a.ack)
+	}
+}

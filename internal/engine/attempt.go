@@ -1,0 +1,258 @@
+package engine
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// attempt is one call of a handler. Its goroutine touches nothing of the run;
+// it reports by a message.
+type attempt struct {
+	e       *Engine
+	run     string
+	key     workKey
+	node    *planner.ProgramNode
+	number  int
+	effect  planner.Effect
+	stepped bool
+	handler Handler
+	call    Call
+	input   kairos.RawJSON
+	started time.Time
+
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	log    attemptLog
+
+	mu sync.Mutex
+	// over is set by whoever ends the attempt first: its handler or its
+	// abandonment. A handler that comes second is late.
+	over bool
+}
+
+func (a *actor) newAttempt(w *work, node *planner.ProgramNode, h Handler, effect planner.Effect, input any) *attempt {
+	t := &attempt{e: a.e, run: a.id, key: w.workKey, node: node, number: w.attempt + 1, effect: effect, handler: h, started: a.e.now()}
+	if s, ok := h.(Stepped); ok {
+		t.stepped = s.Stepped()
+	}
+	t.ctx, t.cancel = context.WithCancelCause(a.e.base)
+	t.log.e, t.log.t = a.e, t
+	previous := a.s.previous[:len(a.s.previous):len(a.s.previous)]
+	substeps := maps.Clone(w.substeps)
+	if w.failure != nil && w.failure.Code != codeInterrupted {
+		substeps = nil // an error retry starts over (ruling 21)
+	}
+	t.call = Call{
+		RunID: a.id, PlanKey: a.run.PlanKey, Session: cmpText(a.run.Session, a.id), Node: node,
+		Visit: w.Visit, Item: w.item, Attempt: t.number, Input: input, Last: a.s.walk.Last(w.VisitKey),
+		IdempotencyKey: a.e.idempotencyKey(a.id, node.ID, w.Visit, w.item),
+		Previous:       func() []PreviousResult { return previous },
+		Log:            t.log.line, Progress: t.log.progress,
+	}
+	t.call.Substep = func(n int, kind, digest string, effect planner.Effect, fn func() (any, kairos.Usage, error)) (any, error) {
+		return a.runSubstep(t, substeps[n], n, kind, digest, effect, fn)
+	}
+	return t
+}
+
+// idempotencyKey is the same in all attempts of one visit and item, and new for
+// every rerun and fork, whose run id differs (ruling 25).
+func (e *Engine) idempotencyKey(run, node string, visit, item int) string {
+	m := hmac.New(sha256.New, e.store.InstanceKey())
+	m.Write([]byte(run + "\x00" + node + "\x00" + strconv.Itoa(visit) + "\x00" + strconv.Itoa(item)))
+	return strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(m.Sum(nil)[:20]))
+}
+
+// start runs an attempt whose intent is durable. The timeout begins now.
+func (e *Engine) start(t *attempt) {
+	e.wg.Go(func() {
+		ctx, stop := t.ctx, context.CancelFunc(func() {})
+		if t.node.Timeout > 0 {
+			ctx, stop = context.WithTimeoutCause(t.ctx, t.node.Timeout, ErrTimeout)
+		}
+		defer stop()
+		unwatch := context.AfterFunc(ctx, func() {
+			cause := context.Cause(ctx)
+			grace := timeoutGrace
+			switch {
+			case errors.Is(cause, ErrCancelled):
+				grace = e.opts.CancelGrace
+			case errors.Is(cause, ErrStopping):
+				grace = abandonStopped
+			case errors.Is(cause, ErrFenced):
+				return
+			}
+			time.AfterFunc(grace, func() {
+				if t.end() {
+					e.post(t.run, abandonMsg{t})
+				}
+			})
+		})
+		result, err := guard(ctx, t)
+		if errors.Is(context.Cause(ctx), ErrTimeout) {
+			err = t.timedOut(result, err)
+		}
+		unwatch()
+		if t.end() {
+			e.post(t.run, doneMsg{t, result, err})
+		} else if !errors.Is(context.Cause(t.ctx), ErrFenced) {
+			e.post(t.run, lateMsg{t, result.Output, err})
+		}
+	})
+}
+
+// end claims the right to say how the attempt ended.
+func (t *attempt) end() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.over {
+		return false
+	}
+	t.over = true
+	return true
+}
+
+// timedOut is how an attempt ends whose handler returned after its timeout: a
+// failure, whatever it returned. A failure that says more is kept.
+func (t *attempt) timedOut(r Result, err error) error {
+	f := &planner.Failure{Code: planner.CodeTimeout, Message: fmt.Sprintf("timed out after %s", t.node.Timeout)}
+	if err == nil {
+		t.e.post(t.run, lateMsg{t, r.Output, nil})
+		return f
+	}
+	if said, ok := errors.AsType[*planner.Failure](err); ok {
+		f.NoEffect, f.Detail = said.NoEffect, said.Message
+	}
+	return f.WithCause(err)
+}
+
+// guard calls the handler; a panic is the node's failure (SPEC 4.10).
+func guard(ctx context.Context, t *attempt) (r Result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &panicError{p, string(debug.Stack())}
+		}
+	}()
+	call := t.call
+	return t.handler.Handle(ctx, &call)
+}
+
+// constant is the handler of a built-in node that runs as an attempt.
+func constant(out any) Handler {
+	return HandlerFunc(func(context.Context, *Call) (Result, error) { return Result{Output: out}, nil })
+}
+
+// attemptLog collects what a handler logs, up to a cap, and its last progress.
+type attemptLog struct {
+	e *Engine
+	t *attempt
+
+	mu      sync.Mutex
+	lines   []logLine
+	bytes   int
+	dropped int
+	last    *progress
+}
+
+type logLine struct {
+	At      time.Time `json:"at"`
+	Level   string    `json:"level"`
+	Message string    `json:"message"`
+}
+
+type progress struct {
+	Done    int64  `json:"done"`
+	Total   int64  `json:"total"`
+	Message string `json:"message,omitempty"`
+}
+
+// storedLog is the form of Entry.Log.
+type storedLog struct {
+	Lines    []logLine `json:"lines,omitempty"`
+	Dropped  int       `json:"dropped,omitempty"` // lines beyond the cap
+	Progress *progress `json:"progress,omitempty"`
+}
+
+func logOf(text string) kairos.RawJSON {
+	if len(text) > maxLogBytes {
+		text = strings.ToValidUTF8(text[:maxLogBytes], "")
+	}
+	b, err := json.Marshal(storedLog{Lines: []logLine{{At: time.Now().UTC().Truncate(time.Microsecond), Level: "info", Message: text}}})
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
+func (l *attemptLog) line(level, message string) {
+	now := l.e.now()
+	message = l.e.mask(message)
+	l.mu.Lock()
+	kept := l.bytes+len(message) <= maxLogBytes
+	if kept {
+		l.bytes += len(message) + 32
+		l.lines = append(l.lines, logLine{now, level, message})
+	} else {
+		l.dropped++
+	}
+	l.mu.Unlock()
+	if kept {
+		l.e.bus.live(l.t.event("node_log", map[string]any{"level": level, "message": message}))
+	}
+}
+
+func (l *attemptLog) progress(done, total int64, message string) {
+	p := &progress{done, total, l.e.mask(message)}
+	l.mu.Lock()
+	l.last = p
+	l.mu.Unlock()
+	l.e.bus.live(l.t.event("node_progress", map[string]any{"done": done, "total": total, "message": p.Message}))
+}
+
+// stored is the log as the row keeps it; nil when there is nothing.
+func (l *attemptLog) stored() kairos.RawJSON {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.lines) == 0 && l.last == nil {
+		return nil
+	}
+	b, err := json.Marshal(storedLog{l.lines, l.dropped, l.last})
+	if err != nil {
+		return nil // strings and numbers only: cannot happen, and a log is not worth a run
+	}
+	return b
+}
+
+func (e *Engine) mask(s string) string {
+	if e.secrets == nil || s == "" {
+		return s
+	}
+	return string(e.secrets.Mask([]byte(s)))
+}
+
+// event is a live event about an attempt.
+func (t *attempt) event(typ string, data map[string]any) kairos.Event {
+	data["node"], data["visit"], data["attempt"] = t.node.ID, t.key.Visit, t.number
+	if t.key.item != noItem {
+		data["item"] = t.key.item
+	}
+	return kairos.Event{Type: typ, Run: t.run, At: t.e.now(), Data: data}
+}
+
+func (a *actor) startedEvent(t *attempt) kairos.Event {
+	return t.event("node_started", map[string]any{"type": t.node.Type, "effect": t.effect})
+}

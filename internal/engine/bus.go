@@ -1,0 +1,230 @@
+package engine
+
+import (
+	"context"
+	"sync"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+const (
+	listenerBuffer = 1024 // events that a listener may be behind
+	catchUpPage    = 500
+)
+
+// bus hands committed events to listeners. It never waits for one: a listener
+// that does not keep up is told to start over and cut (SPEC 8).
+type bus struct {
+	store Store
+
+	mu        sync.Mutex
+	listeners map[*listener]bool
+	stopped   chan struct{}
+	once      sync.Once
+}
+
+// listener buffers what it has not delivered yet.
+type listener struct {
+	run string
+
+	mu       sync.Mutex
+	buffer   []kairos.Event
+	overflow bool
+	wake     chan struct{}
+}
+
+func newBus(store Store) *bus {
+	return &bus{store: store, listeners: map[*listener]bool{}, stopped: make(chan struct{})}
+}
+
+func (b *bus) stop() { b.once.Do(func() { close(b.stopped) }) }
+
+// HandleCommit is the store's hook: it is called after each commit, in order,
+// with the audit events that became durable and their journal rows.
+func (e *Engine) HandleCommit(events []kairos.AuditEvent) { e.bus.commit(events, e.store) }
+
+func (b *bus) commit(events []kairos.AuditEvent, store Store) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.listeners) == 0 {
+		return
+	}
+	incarnation := store.Incarnation()
+	for i := range events {
+		var derived []kairos.Event
+		for l := range b.listeners {
+			if l.run != "" && l.run != events[i].Run {
+				continue
+			}
+			if derived == nil {
+				derived = Derive(events[i], incarnation)
+			}
+			l.push(derived...)
+		}
+	}
+}
+
+// live sends an event that is not stored.
+func (b *bus) live(ev kairos.Event) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for l := range b.listeners {
+		if l.run == "" || l.run == ev.Run {
+			l.push(ev)
+		}
+	}
+}
+
+func (l *listener) push(events ...kairos.Event) {
+	l.mu.Lock()
+	if !l.overflow {
+		if len(l.buffer)+len(events) > listenerBuffer {
+			l.overflow, l.buffer = true, nil
+		} else {
+			l.buffer = append(l.buffer, events...)
+		}
+	}
+	l.mu.Unlock()
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// take empties the buffer; overflow says that events were lost since.
+func (l *listener) take() (events []kairos.Event, overflow bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	events, overflow = l.buffer, l.overflow
+	l.buffer, l.overflow = nil, false
+	return events, overflow
+}
+
+// Subscribe delivers events until the context ends: first those stored with
+// Seq > after, then live ones, without a gap. run restricts to one run; a
+// negative after means "only what happens from now on". A listener that does
+// not keep up gets a "reset" event, and its channel is closed.
+func (e *Engine) Subscribe(ctx context.Context, after int64, run string) (<-chan kairos.Event, error) {
+	last, err := e.store.LastEvent(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l := &listener{run: run, wake: make(chan struct{}, 1)}
+	e.bus.mu.Lock()
+	e.bus.listeners[l] = true
+	e.bus.mu.Unlock()
+	out := make(chan kairos.Event, 64)
+	reset := after > last // numbers of another life of the database
+	if after < 0 || reset {
+		after = last
+	}
+	go func() {
+		defer close(out)
+		defer func() {
+			e.bus.mu.Lock()
+			delete(e.bus.listeners, l)
+			e.bus.mu.Unlock()
+		}()
+		d := &delivery{e: e, l: l, out: out, after: after}
+		if reset && !d.send(ctx, kairos.Event{Type: "reset", At: e.now()}) {
+			return
+		}
+		d.run(ctx)
+	}()
+	return out, nil
+}
+
+// delivery feeds one listener's channel.
+type delivery struct {
+	e     *Engine
+	l     *listener
+	out   chan<- kairos.Event
+	after int64 // last stored event that was delivered
+}
+
+func (d *delivery) send(ctx context.Context, ev kairos.Event) bool {
+	select {
+	case d.out <- ev:
+		return true
+	case <-ctx.Done():
+	case <-d.e.bus.stopped:
+	}
+	return false
+}
+
+func (d *delivery) run(ctx context.Context) {
+	if !d.catchUp(ctx) {
+		return
+	}
+	for {
+		events, overflow := d.l.take()
+		for _, ev := range events {
+			if ev.Seq != 0 && ev.Seq <= d.after {
+				continue
+			}
+			if !d.send(ctx, ev) {
+				return
+			}
+		}
+		if n := len(events); n > 0 {
+			d.after = max(d.after, lastSeq(events))
+		}
+		if overflow {
+			select {
+			case d.out <- kairos.Event{Type: "reset", At: d.e.now()}:
+			default: // it does not even read; the closed channel tells it
+			}
+			return
+		}
+		select {
+		case <-d.l.wake:
+		case <-ctx.Done():
+			return
+		case <-d.e.bus.stopped:
+			return
+		}
+	}
+}
+
+func lastSeq(events []kairos.Event) int64 {
+	last := int64(0)
+	for _, ev := range events {
+		last = max(last, ev.Seq)
+	}
+	return last
+}
+
+// catchUp delivers stored events until the live buffer holds all newer ones.
+func (d *delivery) catchUp(ctx context.Context) bool {
+	incarnation := d.e.store.Incarnation()
+	for {
+		page, err := d.e.store.EventsAfter(ctx, d.after, d.l.run, catchUpPage)
+		if err != nil {
+			if ctx.Err() == nil {
+				d.e.log.Error("events cannot be read", "err", err)
+				d.send(ctx, kairos.Event{Type: "reset", At: d.e.now()})
+			}
+			return false
+		}
+		for i := range page {
+			for _, ev := range Derive(page[i], incarnation) {
+				if !d.send(ctx, ev) {
+					return false
+				}
+			}
+			d.after = page[i].Seq
+		}
+		if len(page) == catchUpPage {
+			continue
+		}
+		d.l.mu.Lock()
+		lost := d.l.overflow
+		if lost {
+			d.l.overflow = false // what was lost is stored: read on
+		}
+		d.l.mu.Unlock()
+		if !lost {
+			return true
+		}
+	}
+}

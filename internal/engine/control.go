@@ -1,0 +1,90 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// control starts a node of class control: a durable row that waits for time, a
+// person or a child run. It holds no slot while it waits (ruling 17).
+func (a *actor) control(w *work, node *planner.ProgramNode) {
+	input, failure := a.s.walk.Input(w.VisitKey, w.item)
+	if failure != nil {
+		a.refuse(w, failure)
+		return
+	}
+	switch node.Type {
+	case planner.TypeWait:
+		a.startTimer(w, node, input)
+	case planner.TypeApproval:
+		a.ask(w, node, input)
+	case planner.TypePlan:
+		a.startChild(w, node, input)
+	}
+}
+
+// refuse fails work before anything of it has begun.
+func (a *actor) refuse(w *work, f *planner.Failure) {
+	f.Permanent, f.NoEffect = true, true
+	a.final(w, kairos.NodeFailed, nil, fromPlanner(f, a.prog.Nodes[w.Node].ID), func(e *kairos.Entry) { e.Attempt = w.attempt + 1 })
+	a.flush()
+}
+
+// waitRow appends the durable row of a wait.
+func (a *actor) waitRow(w *work, reason kairos.WaitReason, input any, fill func(*kairos.Entry)) {
+	e := a.entry(kairos.EntryWait, w.workKey)
+	e.Status, e.Reason, e.Attempt, e.Effect = kairos.NodeWaiting, string(reason), w.attempt+1, string(planner.EffectControl)
+	e.StartedAt = e.At
+	if raw, err := planner.EncodeValue(input); err == nil { // it was rendered from JSON values
+		e.Input = raw
+	}
+	fill(&e)
+	a.add(e)
+	a.dueDirty = true
+}
+
+// startTimer begins a `wait` node: input {for: 10m} or {until: RFC 3339}. Its
+// output is what it was started with.
+func (a *actor) startTimer(w *work, node *planner.ProgramNode, input any) {
+	due, err := timerDue(a.e.now(), input)
+	if err != nil {
+		a.refuse(w, &planner.Failure{Code: planner.CodeInvalidInput, Node: node.ID, Message: fmt.Sprintf("node %q: %s", node.ID, err),
+			Suggestion: "write input: {for: 10m} or {until: 2026-01-31T09:00:00Z}"})
+		return
+	}
+	if !due.After(a.e.now()) {
+		a.final(w, kairos.NodeCompleted, a.s.walk.Last(w.VisitKey), nil, func(e *kairos.Entry) { e.Attempt = w.attempt + 1 })
+		a.flush()
+		return
+	}
+	a.waitRow(w, kairos.WaitTimer, input, func(e *kairos.Entry) { e.DueAt = due })
+}
+
+// timerDue reads the input of a `wait` node.
+func timerDue(now time.Time, input any) (time.Time, error) {
+	m, ok := input.(map[string]any)
+	if !ok || len(m) != 1 {
+		return time.Time{}, fmt.Errorf("a wait takes one of for and until")
+	}
+	if text, ok := m["for"].(string); ok {
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			return time.Time{}, fmt.Errorf("%q is not a duration", text)
+		}
+		if d < 0 {
+			return time.Time{}, fmt.Errorf("the duration %s is negative", text)
+		}
+		return now.Add(d.Truncate(time.Microsecond)), nil
+	}
+	if text, ok := m["until"].(string); ok {
+		t, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			return time.Time{}, fmt.Errorf("%q is not a time in RFC 3339 form", text)
+		}
+		return t.UTC().Truncate(time.Microsecond), nil
+	}
+	return time.Time{}, fmt.Errorf("a wait takes one of for and until, as text")
+}

@@ -1,0 +1,54 @@
+// Package engine runs plans durably. A run's journal is all that is remembered:
+// what runs next is computed from the plan and the journal, by the same code
+// when a run goes on and when it is taken up after a crash.
+//
+// # The rows of a journal
+//
+// Rows are appended in checkpoints; each has the next sequence number.
+//
+//   - intent: an attempt of a node whose effect is not pure is about to run.
+//     Attempt, Effect, IdempotencyKey and Input (secrets unresolved) are set.
+//     With Substep > 0 it announces an unsafe sub-step of that attempt.
+//   - result, not Final: an attempt ended and its visit or item goes on.
+//     Status failed: it will be tried again. Status in_doubt: it may have had
+//     its effect and a person must say. Status pending with failure code
+//     "interrupted": the daemon stopped (Reason "stop") or died (Reason
+//     "crash") while it ran; it costs no retry.
+//   - result, Final: a visit or an item settled with Status completed, failed,
+//     skipped or cancelled. Output is its value, Decision what the walk decided
+//     (absent when nothing was to be decided). Only these rows move the walk.
+//     Pure nodes write nothing else; their Input is stored unless it equals the
+//     output (set, log, noop, decision).
+//   - wait: a visit or item waits durably. Reason is the kairos.WaitReason:
+//     retry (Attempt failed; the next may start at DueAt), timer (DueAt),
+//     approval (Ref is the approval, DueAt its time-out, Input the question),
+//     child (Ref is the child run, Input its input).
+//   - resolve: something from outside answered. Decision is {"action": …}:
+//     happened, retry, skip, fail (an attempt in doubt), approved, rejected,
+//     expired (an approval), child (a child run ended), due (a timer), late (the
+//     result of an abandoned attempt; never used). What it settles follows as a
+//     final result row in the same checkpoint.
+//   - substep: one model or tool call inside an attempt: Substep, Output, Usage
+//     and Decision {"kind", "digest"}.
+//   - reset: a resume opened failed work again; Decision is the planner.Reset.
+//   - verb: an act on the run; Decision is {"verb": …}: pause, continue, cancel,
+//     limits, release, retry-now, quarantine, crash (found unfinished after an
+//     unclean death; Decision lists the open nodes), stop (put down at a clean
+//     shutdown), plans (the versions that plan nodes are pinned to).
+//
+// # Folding
+//
+// fold.go is the single place that gives these rows their meaning. A live run
+// and a run taken up again pass every row through the same state.apply; a final
+// row is either decided (live, planner.Walk.Settle) or replayed with its
+// recorded decision (fold, planner.Walk.Replay). Hence fold(journal) equals the
+// live state at every checkpoint, which a property test checks.
+//
+// # The life of a run
+//
+// A run that works has one goroutine, its actor, and a mailbox; everything that
+// happens to the run is a message to it. A run that only waits has neither: its
+// due time is in one heap of timers, and a message brings it back. Checkpoints
+// of a run are handed to the store in order; what must not happen before one is
+// durable (starting a handler, answering an operator) is tied to it.
+package engine

@@ -1,0 +1,349 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// Config is what an engine needs. Store and Registry are required.
+type Config struct {
+	Store    Store
+	Registry Registry
+	Secrets  Secrets      // nil: no reference to a secret resolves
+	Logger   *slog.Logger // nil: nothing is logged
+	Options  Options
+}
+
+// Options tune an engine; each zero value means the default.
+type Options struct {
+	MaxRunning int // runs that work at once; default 64
+	MaxNodes   int // nodes that run at once; default 256
+	// StopGrace is how long running handlers may finish at shutdown before
+	// their contexts end; default 10 s.
+	StopGrace time.Duration
+	// CancelGrace is how long the handlers of a cancelled run may take to end
+	// before they are abandoned; default 4 s.
+	CancelGrace time.Duration
+	// OwnRunsOnly executes runs that this engine started, and their children,
+	// and leaves all other unfinished ones alone (ruling 27).
+	OwnRunsOnly bool
+	// SeparateApprovals refuses that who started a run approves it (ruling 38).
+	SeparateApprovals bool
+	// QuarantineAfter is the number of unclean deaths within one node after
+	// which its run is parked; default 3 (SPEC 4.1).
+	QuarantineAfter int
+}
+
+// Defaults that are not worth an option.
+const (
+	maxUnacked     = 64       // pipelined checkpoints of one run that are not durable yet
+	maxOutput      = 32 << 20 // bytes of one output
+	maxRecursion   = 8        // nesting of plan nodes (ruling 13)
+	defaultSteps   = 100_000  // nodes per run (ruling 28)
+	timeoutGrace   = 100 * time.Millisecond
+	abandonStopped = 2 * time.Second
+	maxLogBytes    = 64 << 10
+	maxPath        = 64
+)
+
+// Engine runs plans. It is safe for concurrent use.
+type Engine struct {
+	store    Store
+	registry Registry
+	secrets  Secrets
+	log      *slog.Logger
+	opts     Options
+
+	programs programs
+	bus      *bus
+	timers   *timers
+	sched    *scheduler
+	admit    sync.Mutex // one start with a concurrency key at a time
+
+	base   context.Context // parent of every handler's context
+	cancel context.CancelCauseFunc
+
+	mu       sync.Mutex
+	actors   map[string]*actor
+	watchers map[string][]chan struct{}
+	own      map[string]bool // runs started here, with OwnRunsOnly
+	opened   bool
+	stopping bool
+	stopped  chan struct{}
+	wg       sync.WaitGroup
+}
+
+// New makes an engine that executes nothing until Open.
+func New(c Config) (*Engine, error) {
+	if c.Store == nil || c.Registry == nil {
+		return nil, errors.New("engine: Store and Registry are required")
+	}
+	o := c.Options
+	o.MaxRunning = cmp.Or(o.MaxRunning, 64)
+	o.MaxNodes = cmp.Or(o.MaxNodes, 256)
+	o.StopGrace = cmp.Or(o.StopGrace, 10*time.Second)
+	o.CancelGrace = cmp.Or(o.CancelGrace, 4*time.Second)
+	o.QuarantineAfter = cmp.Or(o.QuarantineAfter, 3)
+	if o.MaxRunning < 0 || o.MaxNodes < 0 {
+		return nil, errors.New("engine: MaxRunning and MaxNodes must be positive")
+	}
+	log := c.Logger
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	e := &Engine{
+		store: c.Store, registry: c.Registry, secrets: c.Secrets, log: log, opts: o,
+		actors: map[string]*actor{}, watchers: map[string][]chan struct{}{}, own: map[string]bool{},
+		stopped: make(chan struct{}),
+	}
+	e.base, e.cancel = context.WithCancelCause(context.Background())
+	e.bus = newBus(c.Store)
+	e.sched = newScheduler(o.MaxRunning, o.MaxNodes, e.granted)
+	e.timers = newTimers(func(run string) { e.post(run, timerMsg{}) })
+	return e, nil
+}
+
+// Open takes up every unfinished run and begins to execute. It returns as soon
+// as work is accepted: runs are folded when their turn comes.
+func (e *Engine) Open(ctx context.Context) error {
+	e.mu.Lock()
+	if e.opened || e.stopping {
+		e.mu.Unlock()
+		return kairos.Errorf(kairos.CodeConflict, "the engine is open already, or stopped")
+	}
+	e.opened = true
+	e.mu.Unlock()
+	e.wg.Go(e.timers.loop)
+	if e.opts.OwnRunsOnly {
+		return nil
+	}
+	unfinished, err := e.store.Unfinished(ctx)
+	if err != nil {
+		return err
+	}
+	live := make(map[string]bool, len(unfinished)) // parents with an unfinished child
+	for i := range unfinished {
+		if p := unfinished[i].Parent; p != nil {
+			live[p.Run] = true
+		}
+	}
+	now := e.now()
+	var sweep []kairos.Run
+	for i := range unfinished {
+		r := &unfinished[i]
+		if r.Concurrency != nil && r.Status != kairos.RunQueued {
+			e.sched.hold(r.Concurrency.Key, r.ID)
+		}
+		switch {
+		case r.Status == kairos.RunQueued && r.StartAt.After(now):
+			e.timers.set(r.ID, r.StartAt)
+		case r.Status == kairos.RunQueued, r.Status == kairos.RunRunning:
+			e.sched.enqueue(ticketOf(r, nil))
+		default:
+			if !r.DueAt.IsZero() {
+				e.timers.set(r.ID, r.DueAt)
+			}
+			if r.WaitReason != kairos.WaitTimer && r.WaitReason != kairos.WaitRetry &&
+				(r.WaitReason != kairos.WaitChild || !live[r.ID]) {
+				sweep = append(sweep, kairos.Run{ID: r.ID, Hash: r.Hash})
+			}
+		}
+	}
+	if len(sweep) > 0 {
+		e.wg.Go(func() { e.sweep(sweep) })
+	}
+	return nil
+}
+
+// sweep looks for waiting runs whose child ended while nobody listened: only
+// runs with plan nodes can be among them.
+func (e *Engine) sweep(runs []kairos.Run) {
+	for _, r := range runs {
+		if e.base.Err() != nil || e.isStopping() {
+			return
+		}
+		p, err := e.program(e.base, r.Hash)
+		if err != nil || !p.hasPlans {
+			continue
+		}
+		e.post(r.ID, childrenMsg{})
+	}
+}
+
+// Stop puts all runs down: no node starts any more, running handlers may finish
+// within the grace period and are then cancelled with cause ErrStopping; what
+// they return is checkpointed. Runs stay `running` in the store and go on at the
+// next Open. The context bounds the wait, not the work.
+func (e *Engine) Stop(ctx context.Context) error {
+	e.mu.Lock()
+	first := !e.stopping
+	e.stopping = true
+	actors := make([]*actor, 0, len(e.actors))
+	for _, a := range e.actors {
+		actors = append(actors, a)
+	}
+	e.mu.Unlock()
+	if first {
+		e.sched.stop()
+		e.timers.stop()
+		for _, a := range actors {
+			a.post(stopMsg{})
+		}
+		grace := time.AfterFunc(e.opts.StopGrace, func() { e.cancel(ErrStopping) })
+		go func() {
+			e.wg.Wait()
+			grace.Stop()
+			e.cancel(ErrStopping)
+			e.bus.stop()
+			close(e.stopped)
+		}()
+	}
+	select {
+	case <-e.stopped:
+		return nil
+	case <-ctx.Done():
+		e.cancel(ErrStopping)
+		select {
+		case <-e.stopped:
+			return nil
+		case <-time.After(abandonStopped + time.Second):
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func (e *Engine) isStopping() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.stopping
+}
+
+// now is the time as the journal keeps it: microseconds, UTC.
+func (e *Engine) now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
+
+// post hands a message to a run's actor, bringing the run back if it only
+// waits. It reports false when the engine does not execute (any more).
+func (e *Engine) post(run string, m any) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if a := e.actors[run]; a != nil {
+		a.post(m)
+		return true
+	}
+	if e.stopping || !e.opened {
+		return false
+	}
+	a := newActor(e, run)
+	e.actors[run] = a
+	a.post(m)
+	e.wg.Go(a.loop)
+	return true
+}
+
+// granted is called by the scheduler when a run may work.
+func (e *Engine) granted(t ticket) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	a := e.actors[t.run]
+	if a == nil {
+		if e.stopping {
+			e.wg.Go(func() { e.sched.release(t.run) })
+			return
+		}
+		a = newActor(e, t.run)
+		a.created = t.created
+		e.actors[t.run] = a
+		a.post(slotMsg{})
+		e.wg.Go(a.loop)
+		return
+	}
+	a.post(slotMsg{})
+}
+
+// evict forgets an actor if nothing was posted to it meanwhile.
+func (e *Engine) evict(a *actor) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !a.close() {
+		return false
+	}
+	if e.actors[a.id] == a {
+		delete(e.actors, a.id)
+	}
+	return true
+}
+
+// watch returns a channel that is closed at the run's next change of status.
+func (e *Engine) watch(run string) (<-chan struct{}, func()) {
+	c := make(chan struct{})
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.watchers[run] = append(e.watchers[run], c)
+	return c, func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		list := e.watchers[run]
+		for i, w := range list {
+			if w == c {
+				e.watchers[run] = append(list[:i:i], list[i+1:]...)
+				break
+			}
+		}
+		if len(e.watchers[run]) == 0 {
+			delete(e.watchers, run)
+		}
+	}
+}
+
+// changed wakes those who wait for a run.
+func (e *Engine) changed(run string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, c := range e.watchers[run] {
+		close(c)
+	}
+	delete(e.watchers, run)
+}
+
+// Wait returns when the run is final or waits for a person, or the context ends.
+func (e *Engine) Wait(ctx context.Context, run string) (kairos.Run, error) {
+	return e.WaitFor(ctx, run, func(r kairos.Run) bool {
+		return r.Status.Final() || r.Status == kairos.RunWaiting && r.WaitReason.NeedsPerson()
+	})
+}
+
+// WaitFor returns when a run is as the caller wants it, or the context ends. The
+// run is looked at whenever its status changes.
+func (e *Engine) WaitFor(ctx context.Context, run string, wanted func(kairos.Run) bool) (kairos.Run, error) {
+	for {
+		changed, forget := e.watch(run)
+		r, err := e.store.Run(ctx, run)
+		if err != nil || wanted(r) {
+			forget()
+			return r, err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			forget()
+			return r, context.Cause(ctx)
+		case <-e.stopped:
+			forget()
+			return r, kairos.Errorf(kairos.CodeUnavailable, "the engine stopped while run %s was %s", run, r.Status)
+		}
+		forget()
+	}
+}
+
+// Catalog is what this installation offers to plans.
+func (e *Engine) Catalog() *planner.Catalog { return e.registry.Catalog() }
+
+// Incarnation names this life of the database; event ids begin with it.
+func (e *Engine) Incarnation() string { return e.store.Incarnation() }

@@ -1,0 +1,236 @@
+// Package enginetest runs engines on real stores with scripted handlers.
+package enginetest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/storetest"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// Operator may do everything an operator and an author may.
+var Operator = kairos.Actor{Name: "marta", Role: kairos.RoleAuthor, Surface: "test"}
+
+// Registry is a registry of scripted handlers: a node's type is a handler's
+// name. It records every call.
+type Registry struct {
+	mu       sync.Mutex
+	handlers map[string]engine.Handler
+	effects  map[string]planner.Effect
+	calls    []Call
+}
+
+// Call is one recorded attempt.
+type Call struct {
+	Run, Node, Key       string
+	Visit, Item, Attempt int
+	Input                any
+}
+
+// NewRegistry makes a registry without handlers.
+func NewRegistry() *Registry {
+	return &Registry{handlers: map[string]engine.Handler{}, effects: map[string]planner.Effect{}}
+}
+
+// Handle adds the handler of a node type.
+func (r *Registry) Handle(typ string, effect planner.Effect, h engine.HandlerFunc) *Registry {
+	r.Add(typ, effect, h)
+	return r
+}
+
+// Add adds any handler.
+func (r *Registry) Add(typ string, effect planner.Effect, h engine.Handler) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.handlers[typ], r.effects[typ] = h, effect
+}
+
+// Calls lists the recorded attempts.
+func (r *Registry) Calls() []Call {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]Call(nil), r.calls...)
+}
+
+// Count says how often a node's handler was called.
+func (r *Registry) Count(node string) int {
+	n := 0
+	for _, c := range r.Calls() {
+		if c.Node == node {
+			n++
+		}
+	}
+	return n
+}
+
+// Handler finds the handler of a node.
+func (r *Registry) Handler(n *planner.ProgramNode) (engine.Handler, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	h, ok := r.handlers[n.TypeName]
+	if !ok {
+		return nil, false
+	}
+	record := engine.HandlerFunc(func(ctx context.Context, c *engine.Call) (engine.Result, error) {
+		r.mu.Lock()
+		r.calls = append(r.calls, Call{c.RunID, c.Node.ID, c.IdempotencyKey, c.Visit, c.Item, c.Attempt, c.Input})
+		r.mu.Unlock()
+		return h.Handle(ctx, c)
+	})
+	if s, ok := h.(engine.Stepped); ok && s.Stepped() {
+		return stepped{record}, true
+	}
+	return record, true
+}
+
+type stepped struct{ engine.HandlerFunc }
+
+func (stepped) Stepped() bool { return true }
+
+// Effect is what the type was added with.
+func (r *Registry) Effect(n *planner.ProgramNode, _ any) planner.Effect {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.effects[n.TypeName]
+}
+
+// Catalog names the scripted types.
+func (r *Registry) Catalog() *planner.Catalog {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := &planner.Catalog{Types: map[string]planner.Effect{}}
+	for typ, effect := range r.effects {
+		c.Types[typ] = effect
+	}
+	return c
+}
+
+// Engine is an open engine on a real store.
+type Engine struct {
+	*engine.Engine
+	Store    *store.Store
+	Registry *Registry
+	tb       testing.TB
+}
+
+// Open opens an engine on a new store; it is stopped with the test.
+func Open(tb testing.TB, r *Registry) *Engine {
+	tb.Helper()
+	return OpenOn(tb, storetest.Open(tb), r, engine.Options{})
+}
+
+// OpenOn opens an engine on a store.
+func OpenOn(tb testing.TB, s *store.Store, r *Registry, o engine.Options) *Engine {
+	tb.Helper()
+	return OpenWith(tb, s, s, r, o)
+}
+
+// OpenWith opens an engine that sees the store through something else.
+func OpenWith(tb testing.TB, s *store.Store, through engine.Store, r *Registry, o engine.Options) *Engine {
+	tb.Helper()
+	if o.StopGrace == 0 {
+		o.StopGrace = 50 * time.Millisecond
+	}
+	e, err := engine.New(engine.Config{Store: through, Registry: r, Options: o})
+	if err != nil {
+		tb.Fatalf("new engine: %v", err)
+	}
+	s.OnCommit(e.HandleCommit)
+	if err := e.Open(context.Background()); err != nil {
+		tb.Fatalf("open engine: %v", err)
+	}
+	t := &Engine{e, s, r, tb}
+	tb.Cleanup(t.Close)
+	return t
+}
+
+// Close stops the engine; closing twice is harmless.
+func (e *Engine) Close() {
+	e.tb.Helper()
+	if err := e.Engine.Stop(context.Background()); err != nil {
+		e.tb.Errorf("stop engine: %v", err)
+	}
+}
+
+// Save stores a plan.
+func (e *Engine) Save(src string) kairos.Version {
+	e.tb.Helper()
+	_, v, _, problems, err := e.SavePlan(context.Background(), Operator, []byte(src), planner.FormatAuto, "upload", "")
+	if err != nil {
+		e.tb.Fatalf("save plan: %v %v", err, problems)
+	}
+	return v
+}
+
+// Run stores a plan and starts a run of it.
+func (e *Engine) Run(src, input string) kairos.Run {
+	e.tb.Helper()
+	return e.Begin(e.Save(src), input)
+}
+
+// Begin starts a run of a version.
+func (e *Engine) Begin(v kairos.Version, input string) kairos.Run {
+	e.tb.Helper()
+	r := kairos.StartRequest{Hash: v.Hash}
+	if input != "" {
+		r.Input = kairos.RawJSON(input)
+	}
+	run, err := e.Start(context.Background(), Operator, r)
+	if err != nil {
+		e.tb.Fatalf("start: %v", err)
+	}
+	return run
+}
+
+// Settle waits until a run is final or waits for a person.
+func (e *Engine) Settle(run string) kairos.Run {
+	e.tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	r, err := e.Wait(ctx, run)
+	if err != nil {
+		e.tb.Fatalf("wait for run: %v; it is %s %s\n%s", err, r.Status, r.WaitReason, e.Journal(run))
+	}
+	return r
+}
+
+// Until waits until a run has a status and reason.
+func (e *Engine) Until(run string, status kairos.RunStatus, reason kairos.WaitReason) kairos.Run {
+	e.tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	r, err := e.WaitFor(ctx, run, func(r kairos.Run) bool { return r.Status == status && (reason == "" || r.WaitReason == reason) })
+	if err != nil {
+		e.tb.Fatalf("wait for %s %s: %v; the run is %s %s\n%s", status, reason, err, r.Status, r.WaitReason, e.Journal(run))
+	}
+	return r
+}
+
+// Do performs a verb.
+func (e *Engine) Do(run string, action kairos.Action) (kairos.Run, error) {
+	return e.Act(context.Background(), Operator, kairos.VerbRequest{Run: run, Action: action, Reason: "test"})
+}
+
+// Journal prints a run's journal, a line per row.
+func (e *Engine) Journal(run string) string {
+	rows, err := e.Store.Journal(context.Background(), run, 0)
+	if err != nil {
+		return err.Error()
+	}
+	text := ""
+	for _, r := range rows {
+		final := ""
+		if r.Final {
+			final = " final"
+		}
+		text += fmt.Sprintf("%d %s%s %s#%d[%d] attempt %d %s %s %s %s\n", r.Seq, r.Kind, final, r.Node, r.Visit, r.Item, r.Attempt, r.Status, r.Reason, r.Output, r.Decision)
+	}
+	return text
+}

@@ -1,0 +1,78 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// Causes with which the context of a handler ends; context.Cause tells which.
+var (
+	// ErrStopping: the daemon shuts down; the attempt counts as interrupted.
+	ErrStopping = errors.New("kairosd is stopping")
+	// ErrCancelled: the run was cancelled.
+	ErrCancelled = errors.New("the run was cancelled")
+	// ErrTimeout: the node's timeout has passed.
+	ErrTimeout = errors.New("timed out")
+	// ErrFenced: another writer has taken over the run.
+	ErrFenced = errors.New("another writer has taken over the run")
+)
+
+const (
+	codeInterrupted     = "interrupted"
+	codeApprovalTimeout = "approval_timeout"
+	codeChildFailed     = "child_failed"
+	codeRecursion       = "recursion"
+	codeUnknownPlan     = "unknown_plan"
+)
+
+// Answers in resolve rows.
+const (
+	actionHappened = "happened"
+	actionRetry    = "retry"
+	actionSkip     = "skip"
+	actionFail     = "fail"
+	actionLate     = "late"
+	actionChild    = "child"
+	actionDue      = "due"
+)
+
+func toPlanner(f *kairos.Failure) *planner.Failure {
+	if f == nil {
+		return nil
+	}
+	return &planner.Failure{Code: f.Code, Message: f.Message, Suggestion: f.Suggestion, Node: f.Node,
+		Permanent: f.Permanent, NoEffect: f.NoEffect, RetryAfter: f.RetryAfter, Detail: f.Detail}
+}
+
+func fromPlanner(f *planner.Failure, node string) *kairos.Failure {
+	if f == nil {
+		return nil
+	}
+	k := &kairos.Failure{Code: f.Code, Message: f.Message, Suggestion: f.Suggestion, Node: f.Node,
+		Permanent: f.Permanent, NoEffect: f.NoEffect, RetryAfter: f.RetryAfter, Detail: f.Detail}
+	if k.Code == "" {
+		k.Code = planner.CodeFailed
+	}
+	if k.Node == "" {
+		k.Node = node
+	}
+	if k.Detail == k.Message {
+		k.Detail = ""
+	}
+	return k
+}
+
+func interrupted(why string) *kairos.Failure {
+	return &kairos.Failure{Code: codeInterrupted, Message: why}
+}
+
+// panicError is a handler's panic with its stack (SPEC 4.10).
+type panicError struct {
+	value any
+	stack string
+}
+
+func (p *panicError) Error() string { return fmt.Sprintf("panic: %v", p.value) }

@@ -1,0 +1,649 @@
+package engine
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// noItem is the item of a visit without foreach.
+const noItem = -1
+
+// workKey names one piece of work: a visit, or one item of a foreach visit.
+type workKey struct {
+	planner.VisitKey
+	item int
+}
+
+// phase is where a piece of work stands, by the journal alone.
+type phase uint8
+
+const (
+	phaseReady   phase = iota // nothing recorded is under way
+	phaseRunning              // an intent row without its result
+	phaseWaiting              // a wait row without its answer
+	phaseDoubt                // in doubt: a person must say what happened
+)
+
+// work is an open visit or item.
+type work struct {
+	workKey
+	order   int // position in the order of becoming ready
+	phase   phase
+	attempt int // number of the last attempt that began
+	tries   int // failed attempts that count against the retry budget
+	retries int // error retries ever; names child runs (ruling 13)
+	crashes int // unclean deaths while it was open, since the last release
+
+	reason kairos.WaitReason // while waiting
+	since  time.Time
+	due    time.Time
+	ref    string // approval or child run
+	input  kairos.RawJSON
+	effect planner.Effect // of the attempt in flight or in doubt
+	begun  time.Time      // when that attempt began
+
+	failure *kairos.Failure // of the last attempt
+	// substeps are the recorded responses by number; inherited by an attempt
+	// after a crash, not by an error retry (ruling 21).
+	substeps map[int]kairos.Entry
+	// substep is the unsafe sub-step in flight, 0: none.
+	substep int
+	// answer is what a person said of an attempt that was in doubt when the
+	// run was cancelled; it takes effect when a resume opens the work again.
+	answer *answer
+}
+
+// answer is a person's word on an attempt in doubt.
+type answer struct {
+	action string
+	output kairos.RawJSON
+}
+
+// doubt is an attempt in doubt of a visit that was cancelled meanwhile
+// (ruling 15).
+type doubt struct {
+	attempt int
+	since   time.Time
+	answer  *answer
+}
+
+// fan is an open foreach visit.
+type fan struct {
+	planner.VisitKey
+	order    int
+	total    int  // -1 until the list is resolved
+	open     int  // items begun and not settled
+	begunAll bool // no item is left to begin
+	// parked counts those of them that wait: they hold no slot (ruling 7).
+	parked int
+}
+
+// past is what work that did not complete leaves for its next opening.
+type past struct {
+	attempt, retries int
+}
+
+// settled is one settled visit, for the path and for context messages.
+type settled struct {
+	node, visit int
+	status      kairos.NodeStatus
+	seq         int64
+}
+
+// state is where a run stands: everything that its journal says.
+type state struct {
+	prog *planner.Program
+	walk *planner.Walk
+	seq  int64
+
+	work   map[workKey]*work
+	fans   map[planner.VisitKey]*fan
+	doubts map[workKey]*doubt
+	past   map[workKey]past
+	opened int
+	// fresh lists work and foreach visits that became ready since the actor
+	// looked last.
+	fresh []workKey
+
+	steps    int64
+	settled  []settled
+	previous []PreviousResult // step plans only
+	agents   map[int]string   // who ran a node, if an agent did
+
+	paused      bool
+	cancelled   bool
+	quarantined bool
+	held        bool
+	clean       bool // the last row says that the run was put down cleanly
+	plans       map[string]string
+}
+
+// facts are what a fold knows of a run besides its journal.
+type facts struct {
+	run   string
+	input any
+	held  bool
+}
+
+func newState(prog *planner.Program, f facts) *state {
+	s := &state{
+		prog: prog,
+		walk: planner.NewWalk(prog, planner.Facts{RunID: f.run, Input: f.input}),
+		work: map[workKey]*work{},
+		fans: map[planner.VisitKey]*fan{},
+		held: f.held,
+	}
+	s.intake()
+	return s
+}
+
+// fold rebuilds a run's state from its program and journal.
+func fold(prog *planner.Program, f facts, journal []kairos.Entry) (*state, error) {
+	s := newState(prog, f)
+	for i := range journal {
+		if err := s.apply(&journal[i]); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// payload is what the Decision of a resolve, verb or substep row holds.
+type payload struct {
+	Action string             `json:"action,omitempty"`
+	Verb   string             `json:"verb,omitempty"`
+	Plans  map[string]string  `json:"plans,omitempty"`
+	Open   []planner.VisitKey `json:"-"`
+	Nodes  []openNode         `json:"nodes,omitempty"`
+	Limits *kairos.Limits     `json:"limits,omitempty"`
+	Kind   string             `json:"kind,omitempty"`
+	Digest string             `json:"digest,omitempty"`
+	Seq    int64              `json:"seq,omitempty"`
+	Run    string             `json:"run,omitempty"`
+}
+
+// openNode names work that was open at an unclean death.
+type openNode struct {
+	Node  string `json:"node"`
+	Visit int    `json:"visit"`
+	Item  int    `json:"item"`
+}
+
+func (p payload) json() kairos.RawJSON {
+	b, err := json.Marshal(p)
+	if err != nil {
+		panic("engine: payload: " + err.Error())
+	}
+	return b
+}
+
+// corrupt says that a journal contradicts itself or its plan.
+func corrupt(e *kairos.Entry, format string, args ...any) error {
+	return kairos.Errorf(kairos.CodeCorrupt, "journal row %d (%s %s): %s", e.Seq, e.Kind, e.Node, fmt.Sprintf(format, args...))
+}
+
+// apply gives one recorded row its meaning.
+func (s *state) apply(e *kairos.Entry) error {
+	if e.Seq != s.seq+1 {
+		return corrupt(e, "follows row %d", s.seq)
+	}
+	s.clean = false
+	switch e.Kind {
+	case kairos.EntryReset, kairos.EntryVerb, kairos.EntryReplan:
+		if err := s.applyRun(e); err != nil {
+			return err
+		}
+		s.seq = e.Seq
+		return nil
+	}
+	k, err := s.key(e)
+	if err != nil {
+		return err
+	}
+	if e.Kind == kairos.EntryResult && e.Final {
+		return s.replay(e, k)
+	}
+	s.seq = e.Seq
+	if e.Kind == kairos.EntryResolve {
+		return s.applyResolve(e, k)
+	}
+	w := s.ensure(k)
+	if w == nil {
+		return corrupt(e, "visit %d of the node is not open", e.Visit)
+	}
+	switch e.Kind {
+	case kairos.EntryIntent:
+		if e.Substep > 0 {
+			w.substep = e.Substep
+			return nil
+		}
+		if w.attempt > 0 && w.failure != nil && w.failure.Code != codeInterrupted {
+			w.substeps = nil
+		}
+		s.move(w, phaseRunning)
+		w.attempt, w.substep = e.Attempt, 0
+		w.effect, w.begun, w.input = planner.Effect(e.Effect), e.StartedAt, e.Input
+		w.reason, w.due, w.ref, w.answer = "", time.Time{}, "", nil
+	case kairos.EntryResult:
+		w.attempt, w.failure = max(w.attempt, e.Attempt), e.Failure
+		w.since = e.At
+		switch e.Status {
+		case kairos.NodeFailed:
+			s.move(w, phaseReady)
+			w.tries++
+			w.retries++
+		case kairos.NodeInDoubt:
+			s.move(w, phaseDoubt)
+			w.effect = planner.Effect(e.Effect)
+		case kairos.NodePending:
+			s.move(w, phaseReady)
+		default:
+			return corrupt(e, "status %s of an attempt that is not final", e.Status)
+		}
+	case kairos.EntryWait:
+		s.move(w, phaseWaiting)
+		w.reason = kairos.WaitReason(e.Reason)
+		w.attempt = max(w.attempt, e.Attempt)
+		w.since, w.due, w.ref, w.input = e.At, e.DueAt, e.Ref, e.Input
+	case kairos.EntrySubstep:
+		if w.substeps == nil {
+			w.substeps = map[int]kairos.Entry{}
+		}
+		w.substeps[e.Substep] = *e
+		if w.substep == e.Substep {
+			w.substep = 0
+		}
+	default:
+		return corrupt(e, "unknown kind")
+	}
+	return nil
+}
+
+// applyRun applies rows that speak of the run and not of a node.
+func (s *state) applyRun(e *kairos.Entry) error {
+	if e.Kind == kairos.EntryReplan {
+		return corrupt(e, "this version cannot follow a re-plan")
+	}
+	if e.Kind == kairos.EntryReset {
+		var r planner.Reset
+		if err := json.Unmarshal(e.Decision, &r); err != nil {
+			return corrupt(e, "%v", err)
+		}
+		if err := s.walk.ReplayReset(r); err != nil {
+			return corrupt(e, "%v", err)
+		}
+		s.afterReset(r)
+		return nil
+	}
+	var p payload
+	if err := json.Unmarshal(e.Decision, &p); err != nil {
+		return corrupt(e, "%v", err)
+	}
+	switch p.Verb {
+	case "pause":
+		s.paused = true
+	case "continue":
+		s.paused = false
+	case "cancel":
+		s.cancelled = true
+		s.paused, s.quarantined, s.held = false, false, false
+		s.walk.Stop()
+	case "quarantine":
+		s.quarantined = true
+	case "release":
+		s.quarantined, s.held = false, false
+		for _, w := range s.work {
+			w.crashes = 0
+		}
+	case "retry-now":
+		for _, w := range s.work {
+			if w.phase == phaseWaiting && w.reason == kairos.WaitRetry {
+				w.due = e.At
+			}
+		}
+	case "crash":
+		for _, n := range p.Nodes {
+			if w := s.work[s.keyOf(n)]; w != nil {
+				w.crashes++
+			}
+		}
+	case "stop":
+		s.clean = true
+	case "plans":
+		s.plans = p.Plans
+	case "limits":
+	default:
+		return corrupt(e, "unknown verb %q", p.Verb)
+	}
+	return nil
+}
+
+func (s *state) keyOf(n openNode) workKey {
+	i, ok := s.prog.Index[n.Node]
+	if !ok {
+		i = -1
+	}
+	return workKey{planner.VisitKey{Node: i, Visit: n.Visit}, n.Item}
+}
+
+// applyResolve applies an answer from outside. What it settles follows as a
+// final row.
+func (s *state) applyResolve(e *kairos.Entry, k workKey) error {
+	var p payload
+	if err := json.Unmarshal(e.Decision, &p); err != nil {
+		return corrupt(e, "%v", err)
+	}
+	w := s.work[k]
+	switch p.Action {
+	case actionLate:
+		return nil
+	case actionRetry:
+		if w != nil && w.phase == phaseDoubt {
+			s.move(w, phaseReady)
+			w.failure = interrupted("a person asked to run it again")
+			return nil
+		}
+		fallthrough
+	case actionHappened, actionSkip, actionFail:
+		if w != nil {
+			return nil
+		}
+		if d := s.doubts[k]; d != nil {
+			d.answer = &answer{p.Action, e.Output}
+			return nil
+		}
+		return corrupt(e, "nothing is in doubt")
+	}
+	return nil
+}
+
+// replay applies a recorded final row with its recorded decision (ruling 9).
+func (s *state) replay(e *kairos.Entry, k workKey) error {
+	if k.item != noItem {
+		s.ensure(k)
+	}
+	out, err := decode(e.Output)
+	if err != nil {
+		return corrupt(e, "output: %v", err)
+	}
+	var d planner.Decision
+	if len(e.Decision) > 0 {
+		if err := json.Unmarshal(e.Decision, &d); err != nil {
+			return corrupt(e, "decision: %v", err)
+		}
+	}
+	settlement := planner.Settlement{VisitKey: k.VisitKey, Item: k.item,
+		Status: planner.Status(e.Status), Output: out, Failure: toPlanner(e.Failure)}
+	if err := s.walk.Replay(settlement, d); err != nil {
+		return corrupt(e, "%v", err)
+	}
+	s.seq = e.Seq
+	s.close(e, k, d, out)
+	return nil
+}
+
+// settle decides a live final row, completes it with the decision and applies
+// it.
+func (s *state) settle(e *kairos.Entry, k workKey, out any) (planner.Decision, error) {
+	d, err := s.walk.Settle(planner.Settlement{VisitKey: k.VisitKey, Item: k.item,
+		Status: planner.Status(e.Status), Output: out, Failure: toPlanner(e.Failure)})
+	if err != nil {
+		return d, fmt.Errorf("settle %s: %w", e.Node, err)
+	}
+	if !zeroDecision(&d) {
+		if e.Decision, err = json.Marshal(d); err != nil {
+			return d, fmt.Errorf("encode decision of %s: %w", e.Node, err)
+		}
+	}
+	s.clean = false
+	s.seq = e.Seq
+	s.close(e, k, d, out)
+	return d, nil
+}
+
+func zeroDecision(d *planner.Decision) bool {
+	return d.Edge == 0 && d.To == "" && d.Ended == "" && len(d.Evaluated) == 0 && len(d.Settled) == 0 &&
+		d.Handled == "" && d.Visit == "" && d.Failure == nil
+}
+
+// close is what settling leads to, live or replayed.
+func (s *state) close(e *kairos.Entry, k workKey, d planner.Decision, out any) {
+	w := s.work[k]
+	delete(s.work, k)
+	s.steps++
+	if w != nil && e.Status != kairos.NodeCompleted {
+		if s.past == nil {
+			s.past = map[workKey]past{}
+		}
+		s.past[k] = past{max(w.attempt, e.Attempt), w.retries}
+		if e.Status == kairos.NodeCancelled && w.phase == phaseDoubt {
+			if s.doubts == nil {
+				s.doubts = map[workKey]*doubt{}
+			}
+			s.doubts[k] = &doubt{attempt: w.attempt, since: w.since}
+		}
+	}
+	status, over := e.Status, true
+	if k.item != noItem {
+		if f := s.fans[k.VisitKey]; f != nil {
+			f.open--
+			if w != nil && w.parked() {
+				f.parked--
+			}
+		}
+		if over = d.Visit != ""; over {
+			status = kairos.NodeStatus(d.Visit)
+		}
+	}
+	if over {
+		delete(s.fans, k.VisitKey)
+		s.record(k, status, e, out)
+	}
+	for _, c := range d.Settled {
+		if c.Status == string(planner.Skipped) {
+			s.settled = append(s.settled, settled{s.prog.Index[c.Node], c.Visit, kairos.NodeSkipped, e.Seq})
+		}
+	}
+	s.intake()
+}
+
+// record notes a settled visit for those who ask what happened before.
+func (s *state) record(k workKey, status kairos.NodeStatus, e *kairos.Entry, out any) {
+	s.settled = append(s.settled, settled{k.Node, k.Visit, status, e.Seq})
+	if e.Agent != "" {
+		if s.agents == nil {
+			s.agents = map[int]string{}
+		}
+		s.agents[k.Node] = e.Agent
+	}
+	if s.prog.Kind == planner.KindSteps {
+		n := &s.prog.Nodes[k.Node]
+		if k.item != noItem {
+			out, _ = s.walk.Output(n.ID)
+		}
+		s.previous = append(s.previous, PreviousResult{Node: n.ID, Task: n.Task, Status: status, Output: out})
+	}
+}
+
+// intake takes up the visits that the walk has opened.
+func (s *state) intake() {
+	for _, v := range s.walk.Ready() {
+		s.opened++
+		if s.prog.Nodes[v.Node].Foreach != nil {
+			s.fans[v] = &fan{VisitKey: v, order: s.opened, total: -1}
+			s.fresh = append(s.fresh, workKey{v, noItem})
+			continue
+		}
+		s.open(workKey{v, noItem})
+	}
+}
+
+func (s *state) open(k workKey) *work {
+	s.opened++
+	w := &work{workKey: k, order: s.opened}
+	if p, ok := s.past[k]; ok {
+		w.attempt, w.retries = p.attempt, p.retries
+		delete(s.past, k)
+	}
+	if d := s.doubts[k]; d != nil {
+		w.answer = d.answer
+		delete(s.doubts, k)
+	}
+	s.work[k] = w
+	s.fresh = append(s.fresh, k)
+	return w
+}
+
+// afterReset takes up what a reset opened again and forgets that it settled.
+func (s *state) afterReset(r planner.Reset) {
+	s.cancelled = false
+	undone := map[planner.VisitKey]bool{}
+	for _, list := range [][]planner.ResetVisit{r.Reopened, r.Forgotten} {
+		for _, v := range list {
+			undone[planner.VisitKey{Node: s.prog.Index[v.Node], Visit: v.Visit}] = true
+		}
+	}
+	s.settled = slices.DeleteFunc(s.settled, func(d settled) bool { return undone[planner.VisitKey{Node: d.node, Visit: d.visit}] })
+	s.intake()
+}
+
+// ensure returns open work, beginning the foreach item that a row speaks of.
+func (s *state) ensure(k workKey) *work {
+	if w := s.work[k]; w != nil {
+		return w
+	}
+	f := s.fans[k.VisitKey]
+	if f == nil || k.item == noItem {
+		return nil
+	}
+	s.walk.StartItem(k.VisitKey, k.item)
+	f.open++
+	return s.open(k)
+}
+
+// nextItem begins the next item of a foreach visit; nil when none may begin.
+func (s *state) nextItem(f *fan) *work {
+	i := s.walk.NextItem(f.VisitKey)
+	if i < 0 {
+		f.begunAll = true
+		return nil
+	}
+	f.open++
+	return s.open(workKey{f.VisitKey, i})
+}
+
+func (s *state) key(e *kairos.Entry) (workKey, error) {
+	i, ok := s.prog.Index[e.Node]
+	if !ok {
+		return workKey{}, corrupt(e, "the plan has no such node")
+	}
+	return workKey{planner.VisitKey{Node: i, Visit: e.Visit}, e.Item}, nil
+}
+
+// move changes where work stands, keeping count of parked items.
+func (s *state) move(w *work, p phase) {
+	was := w.parked()
+	w.phase = p
+	if f := s.fans[w.VisitKey]; f != nil && w.item != noItem && was != w.parked() {
+		if was {
+			f.parked--
+		} else {
+			f.parked++
+		}
+	}
+}
+
+// parked reports whether the work waits for something and holds no slot.
+func (w *work) parked() bool { return w.phase == phaseWaiting || w.phase == phaseDoubt }
+
+// sorted lists open work in the order in which it became ready.
+func (s *state) sorted() []*work {
+	list := make([]*work, 0, len(s.work))
+	for _, w := range s.work {
+		list = append(list, w)
+	}
+	slices.SortFunc(list, func(a, b *work) int { return cmp.Compare(a.order, b.order) })
+	return list
+}
+
+// waits lists what the run waits for (ruling 14), in order of precedence.
+func (s *state) waits(budget string) []kairos.Wait {
+	var list []kairos.Wait
+	flag := func(on bool, r kairos.WaitReason, message string) {
+		if on {
+			list = append(list, kairos.Wait{Item: noItem, Reason: r, Message: message})
+		}
+	}
+	flag(s.quarantined, kairos.WaitQuarantined, "")
+	flag(s.held, kairos.WaitHeld, "")
+	flag(s.paused, kairos.WaitPaused, "")
+	flag(budget != "", kairos.WaitBudget, budget)
+	for _, w := range s.sorted() {
+		wait := kairos.Wait{Node: s.prog.Nodes[w.Node].ID, Visit: w.Visit, Item: w.item, Since: w.since}
+		switch w.phase {
+		case phaseDoubt:
+			wait.Reason = kairos.WaitInDoubt
+		case phaseWaiting:
+			wait.Reason, wait.Due = w.reason, w.due
+			switch w.reason {
+			case kairos.WaitApproval:
+				wait.Approval = w.ref
+				wait.Message = question(w.input)
+			case kairos.WaitChild:
+				wait.Child = w.ref
+			}
+		default:
+			continue
+		}
+		if w.failure != nil && wait.Message == "" {
+			wait.Message = w.failure.Message
+		}
+		list = append(list, wait)
+	}
+	for _, k := range s.openDoubts() {
+		list = append(list, kairos.Wait{Node: s.prog.Nodes[k.Node].ID, Visit: k.Visit, Item: k.item,
+			Reason: kairos.WaitInDoubt, Since: s.doubts[k].since})
+	}
+	slices.SortStableFunc(list, func(a, b kairos.Wait) int {
+		return cmp.Compare(slices.Index(kairos.WaitReasons, a.Reason), slices.Index(kairos.WaitReasons, b.Reason))
+	})
+	return list
+}
+
+// openDoubts lists cancelled attempts in doubt that nobody has resolved.
+func (s *state) openDoubts() []workKey {
+	var list []workKey
+	for k, d := range s.doubts {
+		if d.answer == nil {
+			list = append(list, k)
+		}
+	}
+	slices.SortFunc(list, func(a, b workKey) int {
+		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Visit, b.Visit), cmp.Compare(a.item, b.item))
+	})
+	return list
+}
+
+// due is when the earliest wait ends by itself; zero: none does.
+func (s *state) due() time.Time {
+	var due time.Time
+	for _, w := range s.work {
+		if w.phase == phaseWaiting && !w.due.IsZero() && (due.IsZero() || w.due.Before(due)) {
+			due = w.due
+		}
+	}
+	return due
+}
+
+func decode(raw kairos.RawJSON) (any, error) {
+	if len(raw) == 0 {
+		return nil, nil
+	}
+	return planner.DecodeValue(raw)
+}

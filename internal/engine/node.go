@@ -1,0 +1,225 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// dispatch starts one piece of work; false: it must wait for a node slot. The
+// work is the head of the queue.
+func (a *actor) dispatch(k workKey) bool {
+	node := &a.prog.Nodes[k.Node]
+	if k.item == noItem && node.Foreach != nil {
+		a.fanOut(a.s.fans[k.VisitKey])
+		return true
+	}
+	w := a.s.work[k]
+	if w.answer != nil {
+		a.pop()
+		a.applyAnswer(w, *w.answer)
+		return true
+	}
+	switch node.Type {
+	case planner.TypeWait, planner.TypeApproval, planner.TypePlan:
+		a.pop()
+		a.control(w, node)
+		return true
+	}
+	if builtin(node.Type) && node.Effect == "" {
+		a.pop()
+		a.inline(w, node)
+		return true
+	}
+	return a.call(w, node)
+}
+
+// pop takes the head off the queue.
+func (a *actor) pop() { a.queue = a.queue[1:] }
+
+// builtin reports whether the engine itself runs nodes of the type at once.
+func builtin(typ string) bool {
+	switch typ {
+	case planner.TypeSet, planner.TypeLog, planner.TypeNoop, planner.TypeDecision:
+		return true
+	}
+	return false
+}
+
+// inline runs a pure built-in node: one final row, no intent (ruling 17).
+func (a *actor) inline(w *work, node *planner.ProgramNode) {
+	out, failure := a.builtin(w, node)
+	if failure != nil {
+		a.final(w, kairos.NodeFailed, nil, fromPlanner(failure, node.ID), func(e *kairos.Entry) { e.Attempt = w.attempt + 1 })
+		a.flush()
+		return
+	}
+	a.final(w, kairos.NodeCompleted, out, nil, func(e *kairos.Entry) {
+		e.Attempt = w.attempt + 1
+		if node.Type == planner.TypeLog {
+			e.Log = logOf(planner.Text(out))
+		}
+	})
+	a.flush()
+}
+
+// builtin computes the output of a pure built-in node (SPEC 5).
+func (a *actor) builtin(w *work, node *planner.ProgramNode) (any, *planner.Failure) {
+	switch node.Type {
+	case planner.TypeNoop, planner.TypeDecision:
+		if w.item != noItem {
+			return a.s.walk.Input(w.VisitKey, w.item)
+		}
+		return a.s.walk.Last(w.VisitKey), nil
+	}
+	return a.s.walk.Input(w.VisitKey, w.item)
+}
+
+// fanOut begins the next item of a foreach visit, or settles a visit that has
+// none.
+func (a *actor) fanOut(f *fan) {
+	if f.total < 0 {
+		n, failure := a.s.walk.Items(f.VisitKey)
+		switch {
+		case failure != nil:
+			a.pop()
+			a.settleVisit(f.VisitKey, kairos.NodeFailed, nil, fromPlanner(failure, a.prog.Nodes[f.Node].ID))
+			a.flush()
+			return
+		case n == 0:
+			a.pop()
+			a.settleVisit(f.VisitKey, kairos.NodeCompleted, []any{}, nil)
+			a.flush()
+			return
+		}
+		f.total = n
+	}
+	if w := a.s.nextItem(f); w != nil {
+		// A new item is dispatched before others that wait for their turn.
+		a.s.fresh = a.s.fresh[:len(a.s.fresh)-1]
+		a.queue = append([]workKey{w.workKey}, a.queue...)
+		return
+	}
+	a.pop()
+}
+
+// call prepares an attempt of a node that has a handler.
+func (a *actor) call(w *work, node *planner.ProgramNode) bool {
+	refuse := func(f *planner.Failure) bool {
+		a.pop()
+		f.Permanent, f.NoEffect = true, true
+		a.final(w, kairos.NodeFailed, nil, fromPlanner(f, node.ID), func(e *kairos.Entry) { e.Attempt = w.attempt + 1 })
+		a.flush()
+		return true
+	}
+	var handler Handler
+	if builtin(node.Type) {
+		// A built-in node that the plan made stricter than pure.
+		out, failure := a.builtin(w, node)
+		if failure != nil {
+			return refuse(failure)
+		}
+		handler = constant(out)
+	} else {
+		h, ok := a.e.registry.Handler(node)
+		if !ok {
+			return refuse(&planner.Failure{Code: planner.CodeUnknownType, Message: fmt.Sprintf("nothing here runs nodes of type %q", node.TypeName)})
+		}
+		handler = h
+	}
+	input, failure := a.s.walk.Input(w.VisitKey, w.item)
+	if failure != nil {
+		return refuse(failure)
+	}
+	dispatch := input
+	if node.Type == planner.TypeTool && a.e.secrets != nil {
+		// Secrets are resolved only now and only in tool arguments (ruling 40).
+		dispatch, failure = a.s.walk.DispatchInput(w.VisitKey, w.item, func(name string) (string, bool) {
+			return a.e.secrets.Secret(name, node.Tool)
+		})
+		if failure != nil {
+			return refuse(failure)
+		}
+	}
+	if !a.takeNode() {
+		return false
+	}
+	a.pop()
+	t := a.newAttempt(w, node, handler, a.e.effect(a.prog, node, dispatch), dispatch)
+	raw, err := planner.EncodeValue(input)
+	if err != nil {
+		a.nodeCredit++
+		a.final(w, kairos.NodeFailed, nil, &kairos.Failure{Code: planner.CodeInvalidInput, Message: err.Error(), Permanent: true, NoEffect: true},
+			func(e *kairos.Entry) { e.Attempt = t.number })
+		a.flush()
+		return true
+	}
+	t.input = raw
+	a.running[w.workKey] = t
+	if t.effect == planner.EffectPure {
+		// Pure work needs no durable intent and may run ahead (ruling 17).
+		a.e.bus.live(a.startedEvent(t))
+		a.e.start(t)
+		return true
+	}
+	e := a.entry(kairos.EntryIntent, w.workKey)
+	e.Status, e.Attempt, e.Effect = kairos.NodeRunning, t.number, string(t.effect)
+	e.IdempotencyKey, e.Input, e.StartedAt = t.call.IdempotencyKey, raw, t.started
+	e.Agent = node.Agent
+	if h := a.handoff(w, node); h != nil {
+		a.next.Handoffs = append(a.next.Handoffs, *h)
+	}
+	a.add(e)
+	p := patchOf(&a.next)
+	headline := node.ID
+	if t.number > 1 {
+		headline = fmt.Sprintf("%s (attempt %d)", node.ID, t.number)
+	}
+	p.Headline, p.Node = &headline, &node.ID
+	a.after(func(err error) {
+		if err != nil || a.running[t.key] != t {
+			return
+		}
+		if a.stopping || context.Cause(t.ctx) != nil {
+			a.unstarted(t)
+			return
+		}
+		a.e.start(t)
+	})
+	return true
+}
+
+// handoff is the passing of work to another agent, if that is what starting
+// this node means (SPEC 8, ruling 34).
+func (a *actor) handoff(w *work, node *planner.ProgramNode) *kairos.Handoff {
+	if node.Agent == "" {
+		return nil
+	}
+	from := "supervisor"
+	seen := map[int]bool{node.Index: true}
+	queue := append([]int(nil), a.prog.entered[node.Index]...)
+	ancestors := map[int]bool{}
+	for len(queue) > 0 {
+		i := queue[0]
+		queue = queue[1:]
+		if seen[i] {
+			continue
+		}
+		seen[i], ancestors[i] = true, true
+		queue = append(queue, a.prog.entered[i]...)
+	}
+	for i := len(a.s.settled) - 1; i >= 0; i-- {
+		v := a.s.settled[i]
+		if agent := a.prog.Nodes[v.node].Agent; agent != "" && ancestors[v.node] && v.status == kairos.NodeCompleted {
+			from = agent
+			break
+		}
+	}
+	if from == node.Agent {
+		return nil
+	}
+	return &kairos.Handoff{ID: kairos.NewID(), Run: a.id, Seq: a.s.seq + 1, From: from, To: node.Agent, Node: node.ID,
+		Reason: "plan_step", Context: node.Task, At: a.e.now()}
+}

@@ -1,0 +1,313 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// fate is what becomes of a failed attempt.
+type fate int
+
+const (
+	fateFailed      fate = iota // the visit or item has failed for good
+	fateRetry                   // it is tried again
+	fateDoubt                   // nobody knows whether it had its effect
+	fateInterrupted             // the daemon stopped or died; it costs no retry
+	fateCancelled
+)
+
+// judgement is everything that decides about a failed attempt. It is pure: see
+// the table in its test.
+type judgement struct {
+	effect      planner.Effect
+	stepped     bool // only a sub-step can be in doubt (ruling 21)
+	substep     bool // an unsafe sub-step was in flight
+	noEffect    bool // it is proved that nothing happened outside
+	permanent   bool
+	interrupted bool
+	cancelled   bool // the run is being cancelled
+	stopping    bool // the run stops because of another failure
+	tries, most int  // failed attempts with this one; attempts allowed
+}
+
+// verdict applies SPEC 4.1, 4.5 and ruling 8.
+func (j judgement) verdict() fate {
+	unsafe := j.effect == planner.EffectUnsafe && (!j.stepped || j.substep)
+	switch {
+	case unsafe && !j.noEffect:
+		return fateDoubt
+	case j.cancelled:
+		return fateCancelled
+	case j.interrupted:
+		return fateInterrupted
+	case j.permanent, j.stopping, j.tries >= j.most:
+		return fateFailed
+	}
+	return fateRetry
+}
+
+// done records how an attempt ended.
+func (a *actor) done(t *attempt, r Result, err error) {
+	if a.running[t.key] != t {
+		return // fenced off by a refold
+	}
+	delete(a.running, t.key)
+	a.nodeCredit++
+	t.cancel(nil)
+	w := a.s.work[t.key]
+	if w == nil {
+		a.freeNodes()
+		return
+	}
+	if err == nil {
+		a.succeeded(t, w, r)
+	} else {
+		a.failed(t, w, a.failureOf(t, err), r.Usage, context.Cause(t.ctx))
+	}
+	a.freeNodes()
+}
+
+// freeNodes gives back node slots that the run has no use for.
+func (a *actor) freeNodes() {
+	for a.nodeCredit > 0 && (a.blocked() || a.peek() == nil) {
+		a.nodeCredit--
+		a.e.sched.releaseNode()
+	}
+}
+
+// succeeded settles work with its output, turned into JSON at once (SPEC 4.1).
+func (a *actor) succeeded(t *attempt, w *work, r Result) {
+	out, raw, failure := a.e.encodeOutput(t.node.ID, r.Output)
+	fill := func(e *kairos.Entry) { a.fill(e, t, r.Usage, cmpText(r.Agent, t.node.Agent)) }
+	if failure != nil {
+		a.final(w, kairos.NodeFailed, nil, failure, fill)
+		return
+	}
+	a.final(w, kairos.NodeCompleted, out, nil, func(e *kairos.Entry) { fill(e); e.Output = raw })
+}
+
+// fill completes the row of an attempt's end.
+func (a *actor) fill(e *kairos.Entry, t *attempt, usage kairos.Usage, agent string) {
+	e.Attempt, e.StartedAt, e.Effect, e.Usage, e.Agent = t.number, t.started, string(t.effect), usage, agent
+	e.IdempotencyKey, e.Log = t.call.IdempotencyKey, t.log.stored()
+	if t.effect == planner.EffectPure {
+		e.Input, e.IdempotencyKey = t.input, ""
+	}
+}
+
+// encodeOutput turns a handler's output into the value and the text that every
+// reader sees, with secrets masked (ruling 40).
+func (e *Engine) encodeOutput(node string, v any) (out any, raw kairos.RawJSON, f *kairos.Failure) {
+	out, err := normalize(v)
+	if err == nil {
+		raw, err = planner.EncodeValue(out)
+	}
+	if err != nil {
+		return nil, nil, &kairos.Failure{Code: planner.CodeOutput, Node: node, Permanent: true,
+			Message: fmt.Sprintf("output of node %q: %s", node, err)}
+	}
+	if len(raw) > maxOutput {
+		return nil, nil, &kairos.Failure{Code: planner.CodeOutputTooLarge, Node: node, Permanent: true,
+			Message:    fmt.Sprintf("output of node %q has %d MiB; at most %d are stored", node, len(raw)>>20, maxOutput>>20),
+			Suggestion: "write large data to a file and output its path"}
+	}
+	if e.secrets == nil {
+		return out, raw, nil
+	}
+	masked := e.secrets.Mask(raw)
+	if string(masked) == string(raw) {
+		return out, raw, nil
+	}
+	if out, err = planner.DecodeValue(masked); err != nil {
+		return nil, nil, &kairos.Failure{Code: planner.CodeOutput, Node: node, Permanent: true,
+			Message: fmt.Sprintf("output of node %q holds a secret that cannot be masked: %s", node, err)}
+	}
+	return out, masked, nil
+}
+
+// normalize is planner.Normalize for values whose own methods may panic.
+func normalize(v any) (out any, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("encoding it panicked: %v", p)
+		}
+	}()
+	return planner.Normalize(v)
+}
+
+// failureOf puts an error into the form that the journal keeps.
+func (a *actor) failureOf(t *attempt, err error) *kairos.Failure {
+	if p, ok := errors.AsType[*panicError](err); ok {
+		return &kairos.Failure{Code: planner.CodePanic, Node: t.node.ID, Message: a.e.mask(p.Error()), Stack: a.e.mask(p.stack)}
+	}
+	f := fromPlanner(planner.AsFailure(err), t.node.ID)
+	f.Message, f.Detail, f.Suggestion = a.e.mask(f.Message), a.e.mask(f.Detail), a.e.mask(f.Suggestion)
+	return f
+}
+
+// unstarted takes back an attempt whose handler was never called, because the
+// engine stops or the run was cancelled meanwhile.
+func (a *actor) unstarted(t *attempt) {
+	delete(a.running, t.key)
+	a.nodeCredit++
+	if w := a.s.work[t.key]; w != nil {
+		f := interrupted("it had not begun")
+		f.NoEffect = true
+		a.failed(t, w, f, kairos.Usage{}, cmp.Or(context.Cause(t.ctx), ErrStopping))
+	}
+	a.freeNodes()
+}
+
+// abandon records the end of an attempt whose handler ignores its context; what
+// it returns one day is late (SPEC 4.6).
+func (a *actor) abandon(t *attempt) {
+	if a.running[t.key] != t {
+		return
+	}
+	delete(a.running, t.key)
+	a.nodeCredit++
+	w := a.s.work[t.key]
+	if w != nil {
+		f := &kairos.Failure{Code: planner.CodeTimeout, Node: t.node.ID, Message: fmt.Sprintf("timed out after %s; the handler did not stop", t.node.Timeout)}
+		cause := context.Cause(t.ctx)
+		switch {
+		case errors.Is(cause, ErrCancelled):
+			f = &kairos.Failure{Code: planner.CodeCancelled, Node: t.node.ID, Message: "cancelled; the handler did not stop"}
+		case errors.Is(cause, ErrStopping):
+			f = interrupted("kairosd stopped while it ran")
+		}
+		a.failed(t, w, f, kairos.Usage{}, cause)
+	}
+	a.freeNodes()
+}
+
+// failed records a failed attempt and what becomes of it.
+func (a *actor) failed(t *attempt, w *work, f *kairos.Failure, usage kairos.Usage, cause error) {
+	j := judgement{effect: t.effect, stepped: t.stepped, substep: w.substep > 0, noEffect: f.NoEffect, permanent: f.Permanent,
+		interrupted: errors.Is(cause, ErrStopping), cancelled: a.s.cancelled, stopping: a.s.walk.Stopping(),
+		tries: w.tries + 1, most: t.node.MaxAttempts}
+	if j.interrupted && (f.Code == planner.CodeCancelled || f.Code == planner.CodeFailed) {
+		f = &kairos.Failure{Code: codeInterrupted, Message: "kairosd stopped while it ran", NoEffect: f.NoEffect, Detail: f.Message}
+	}
+	fill := func(e *kairos.Entry) { a.fill(e, t, usage, t.node.Agent) }
+	switch j.verdict() {
+	case fateFailed:
+		a.final(w, kairos.NodeFailed, nil, f, fill)
+	case fateRetry:
+		a.goesOn(w, kairos.NodeFailed, f, "", fill)
+		a.retry(t.node, w, f)
+	case fateDoubt:
+		a.goesOn(w, kairos.NodeInDoubt, f, "", fill)
+		if a.s.cancelled {
+			// The run is over for this visit, but the doubt stays (ruling 15).
+			a.final(w, kairos.NodeCancelled, nil, nil, fill)
+		}
+	case fateInterrupted:
+		a.goesOn(w, kairos.NodePending, f, "stop", fill)
+	case fateCancelled:
+		a.final(w, kairos.NodeCancelled, nil, f, fill)
+	}
+	a.closeFans()
+}
+
+// goesOn appends the row of an attempt that ended without settling its work.
+func (a *actor) goesOn(w *work, status kairos.NodeStatus, f *kairos.Failure, reason string, fill func(*kairos.Entry)) {
+	e := a.entry(kairos.EntryResult, w.workKey)
+	e.Status, e.Failure, e.Reason = status, f, reason
+	fill(&e)
+	a.add(e)
+}
+
+// retry waits before the next attempt; the wait is durable (SPEC 4.5).
+func (a *actor) retry(node *planner.ProgramNode, w *work, f *kairos.Failure) {
+	delay := max(node.Backoff.Delay(w.tries, rand.Float64()), f.RetryAfter)
+	if delay <= 0 {
+		a.queue = append(a.queue, w.workKey)
+		return
+	}
+	e := a.entry(kairos.EntryWait, w.workKey)
+	e.Status, e.Reason, e.Attempt = kairos.NodeWaiting, string(kairos.WaitRetry), w.attempt
+	e.DueAt = a.e.now().Add(delay.Truncate(time.Microsecond) + time.Microsecond)
+	a.add(e)
+	a.dueDirty = true
+}
+
+// late keeps the result of an abandoned attempt for people to read.
+func (a *actor) late(m lateMsg) {
+	e := a.entry(kairos.EntryResolve, m.attempt.key)
+	e.Decision, e.Attempt, e.StartedAt = payload{Action: actionLate}.json(), m.attempt.number, m.attempt.started
+	e.Reason = "the handler returned after it was given up"
+	if m.err != nil {
+		e.Failure = a.failureOf(m.attempt, m.err)
+	} else if _, raw, f := a.e.encodeOutput(m.attempt.node.ID, m.output); f == nil {
+		e.Output = raw
+	} else {
+		e.Failure = f
+	}
+	a.add(e)
+}
+
+// recover settles what was in flight when the daemon died (SPEC 4.1).
+func (a *actor) recover() {
+	if a.run.Status != kairos.RunRunning || a.ended {
+		return
+	}
+	a.runningSince = a.e.now()
+	if a.s.clean {
+		return
+	}
+	var nodes []openNode
+	var flying []*work
+	for _, w := range a.s.sorted() {
+		if w.parked() {
+			continue
+		}
+		if w.phase == phaseRunning {
+			flying = append(flying, w)
+		}
+		nodes = append(nodes, openNode{a.prog.Nodes[w.Node].ID, w.Visit, w.item})
+	}
+	crashes := a.run.Crashes + 1
+	a.run.Crashes = crashes
+	a.verbRow(payload{Verb: "crash", Nodes: nodes}, kairos.System.Name, "kairosd ended without putting the run down")
+	patchOf(&a.next).Crashes = &crashes
+	for _, w := range flying {
+		node := &a.prog.Nodes[w.Node]
+		j := judgement{effect: w.effect, substep: w.substep > 0, interrupted: true, cancelled: a.s.cancelled, most: 1}
+		if h, ok := a.e.registry.Handler(node); ok {
+			if s, ok := h.(Stepped); ok {
+				j.stepped = s.Stepped()
+			}
+		}
+		f := interrupted("kairosd died while it ran")
+		fill := func(e *kairos.Entry) { e.Attempt, e.Effect, e.StartedAt = w.attempt, string(w.effect), w.begun }
+		switch j.verdict() {
+		case fateDoubt:
+			a.goesOn(w, kairos.NodeInDoubt, f, "crash", fill)
+			if a.s.cancelled {
+				a.final(w, kairos.NodeCancelled, nil, nil, fill)
+			}
+		case fateCancelled:
+			a.final(w, kairos.NodeCancelled, nil, f, fill)
+		default:
+			a.goesOn(w, kairos.NodePending, f, "crash", fill)
+			a.queue = append(a.queue, w.workKey)
+		}
+	}
+	for _, w := range a.s.sorted() {
+		if w.crashes >= a.e.opts.QuarantineAfter && !a.s.quarantined {
+			a.verbRow(payload{Verb: "quarantine"}, kairos.System.Name,
+				fmt.Sprintf("kairosd died %d times while node %s was open", w.crashes, a.prog.Nodes[w.Node].ID))
+		}
+	}
+	if a.s.cancelled {
+		a.cancelOpen()
+	}
+}

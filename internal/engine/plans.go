@@ -1,0 +1,58 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// CheckPlan validates a document against this installation without storing it.
+func (e *Engine) CheckPlan(src []byte, f planner.Format) (*planner.Document, planner.Problems) {
+	doc, problems := planner.Parse(src, f)
+	if doc == nil {
+		return nil, problems
+	}
+	return doc, doc.Check(e.registry.Catalog())
+}
+
+// SavePlan parses, validates and stores a document. Problems are returned also
+// when it is stored (warnings); with errors the error is CodeInvalid.
+func (e *Engine) SavePlan(ctx context.Context, actor kairos.Actor, src []byte, f planner.Format, origin, reason string) (kairos.Plan, kairos.Version, bool, planner.Problems, error) {
+	if err := e.allow(ctx, actor, kairos.RoleAuthor, "plan.save", "", ""); err != nil {
+		return kairos.Plan{}, kairos.Version{}, false, nil, err
+	}
+	doc, problems := e.CheckPlan(src, f)
+	if err := problems.Err(); err != nil {
+		return kairos.Plan{}, kairos.Version{}, false, problems, kairos.Errorf(kairos.CodeInvalid, "the plan is not valid: %w", err)
+	}
+	v := kairos.NewVersion{Key: doc.ID, Hash: doc.Hash, Kind: string(doc.Kind()), Format: string(doc.Format), Origin: origin,
+		Semantics: planner.Semantics, Source: doc.Source, Canonical: doc.Canonical(),
+		ByPerson: origin != "planner" && origin != "replan", Reason: reason, Author: actor.Name}
+	if doc.Graph != nil {
+		v.Name, v.Description = doc.Graph.Name, doc.Graph.Description
+	} else {
+		v.Name, v.Description = doc.Steps.Name, doc.Steps.Description
+	}
+	p, stored, created, err := e.store.PutVersion(ctx, v, actor)
+	return p, stored, created, problems, err
+}
+
+// ArchivePlan hides a plan from lists, or shows it again.
+func (e *Engine) ArchivePlan(ctx context.Context, actor kairos.Actor, plan string, archived bool, reason string) error {
+	action := "plan.unarchive"
+	if archived {
+		action = "plan.archive"
+	}
+	if err := e.allow(ctx, actor, kairos.RoleAuthor, action, "", "plan:"+plan); err != nil {
+		return err
+	}
+	p, err := e.store.Plan(ctx, plan)
+	if err != nil {
+		return err
+	}
+	if p.Archived == archived {
+		return kairos.Errorf(kairos.CodeConflict, "plan %s is archived already", p.Key)
+	}
+	return e.store.ArchivePlan(ctx, p.ID, archived, actor, reason)
+}

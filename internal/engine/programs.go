@@ -1,0 +1,120 @@
+package engine
+
+import (
+	"context"
+	"sync"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// maxPrograms bounds the cache of compiled versions.
+const maxPrograms = 256
+
+// program is a compiled version with what the engine asks of it often.
+type program struct {
+	*planner.Program
+	version  kairos.Version // without source
+	hasPlans bool
+	// entered is what may reach a node: predecessors over edges and needs.
+	entered [][]int
+}
+
+// programs caches compiled versions by hash.
+type programs struct {
+	mu    sync.Mutex
+	byKey map[string]*program
+	order []string
+}
+
+func (p *programs) get(hash string) *program {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.byKey[hash]
+}
+
+func (p *programs) put(hash string, c *program) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.byKey == nil {
+		p.byKey = map[string]*program{}
+	}
+	if p.byKey[hash] == nil {
+		if len(p.order) >= maxPrograms {
+			delete(p.byKey, p.order[0])
+			p.order = p.order[1:]
+		}
+		p.order = append(p.order, hash)
+	}
+	p.byKey[hash] = c
+}
+
+// program compiles a stored version.
+func (e *Engine) program(ctx context.Context, hash string) (*program, error) {
+	if p := e.programs.get(hash); p != nil {
+		return p, nil
+	}
+	v, err := e.store.VersionByHash(ctx, hash)
+	if err != nil {
+		return nil, err
+	}
+	if v.Semantics > planner.Semantics {
+		return nil, kairos.Errorf(kairos.CodeUnavailable, "plan %s version %d was written for a newer kairosd (semantics %d)",
+			v.PlanKey, v.Number, v.Semantics).Suggest("upgrade kairosd")
+	}
+	doc, problems := planner.Parse(v.Source, planner.Format(v.Format))
+	if doc == nil {
+		return nil, kairos.Errorf(kairos.CodeCorrupt, "stored plan %s version %d cannot be read: %w", v.PlanKey, v.Number, problems.Err())
+	}
+	compiled, err := doc.Program(e.registry.Catalog())
+	if err != nil {
+		return nil, kairos.Errorf(kairos.CodeInvalid, "plan %s version %d does not fit this installation: %w", v.PlanKey, v.Number, err).
+			Suggest("check that every tool, agent and plan it names is configured")
+	}
+	v.Source, v.Canonical = nil, nil
+	p := newProgram(compiled, v)
+	e.programs.put(hash, p)
+	return p, nil
+}
+
+func newProgram(compiled *planner.Program, v kairos.Version) *program {
+	p := &program{Program: compiled, version: v, entered: make([][]int, len(compiled.Nodes))}
+	for i := range compiled.Nodes {
+		n := &compiled.Nodes[i]
+		p.hasPlans = p.hasPlans || n.Type == "plan"
+		for _, out := range n.Out {
+			p.entered[out.To] = append(p.entered[out.To], i)
+		}
+		p.entered[i] = append(p.entered[i], n.Needs...)
+	}
+	return p
+}
+
+// Program compiles a stored version (cached).
+func (e *Engine) Program(ctx context.Context, hash string) (*planner.Program, error) {
+	p, err := e.program(ctx, hash)
+	if err != nil {
+		return nil, err
+	}
+	return p.Program, nil
+}
+
+// effect is what running a node with this input may do. A node may make its
+// effect stricter; laxer counts only in plans that a person stored (SPEC 4.1).
+func (e *Engine) effect(p *program, n *planner.ProgramNode, input any) planner.Effect {
+	own := planner.EffectPure
+	switch n.Type {
+	case "set", "log", "noop", "decision":
+	case "wait", "approval", "plan":
+		return planner.EffectControl
+	default:
+		own = e.registry.Effect(n, input)
+	}
+	if n.Effect != "" && (n.Effect.Stricter(own) || p.version.ByPerson) {
+		return n.Effect
+	}
+	if own == "" {
+		return planner.EffectUnsafe // unknown is treated as the worst
+	}
+	return own
+}

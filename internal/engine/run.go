@@ -1,0 +1,587 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// answerable is a message whose sender waits for an answer.
+type answerable interface{ refuse(error) }
+
+func (a *actor) handle(m any) {
+	switch m := m.(type) {
+	case slotMsg:
+		a.slot, a.waitingSlot = true, false
+		if a.ended || a.stopping || a.nothingToDo() {
+			a.yieldSlot()
+		}
+	case nodeSlotMsg:
+		a.waitingNode = false
+		a.nodeCredit++
+	case timerMsg:
+		a.due()
+	case stopMsg:
+		a.stopping = true
+		for range a.nodeCredit {
+			a.e.sched.releaseNode()
+		}
+		a.nodeCredit = 0
+	case childrenMsg:
+		a.lookForChildren()
+	case childMsg:
+		a.childEnded(m)
+	case doneMsg:
+		a.done(m.attempt, m.result, m.err)
+	case abandonMsg:
+		a.abandon(m.attempt)
+	case lateMsg:
+		a.late(m)
+	case substepMsg:
+		a.substep(m)
+	case answerable:
+		a.verb(m)
+	}
+}
+
+// nothingToDo reports that a granted slot is of no use: the run waits again.
+func (a *actor) nothingToDo() bool {
+	a.collect()
+	return a.run.Status == kairos.RunWaiting && len(a.running) == 0 && (a.blocked() || a.peek() == nil)
+}
+
+func (a *actor) yieldSlot() {
+	if a.slot {
+		a.slot = false
+		a.e.sched.release(a.id)
+	}
+}
+
+// collect queues what became ready.
+func (a *actor) collect() {
+	if len(a.s.fresh) > 0 {
+		a.queue = append(a.queue, a.s.fresh...)
+		a.s.fresh = a.s.fresh[:0]
+	}
+}
+
+// peek finds the first work that may be dispatched, dropping what is stale.
+func (a *actor) peek() *workKey {
+	a.collect()
+	keep := 0
+	for i := 0; i < len(a.queue); i++ {
+		k := a.queue[i]
+		ok, stale := a.startable(k)
+		if ok {
+			if keep != i {
+				a.queue = slices.Delete(a.queue, keep, i)
+			}
+			return &a.queue[keep]
+		}
+		if !stale {
+			a.queue[keep] = k
+			keep++
+		}
+	}
+	a.queue = a.queue[:keep]
+	return nil
+}
+
+// startable reports whether work may be dispatched now, and whether it will
+// never be from where it stands in the queue.
+func (a *actor) startable(k workKey) (ok, stale bool) {
+	node := &a.prog.Nodes[k.Node]
+	if k.item == noItem && node.Foreach != nil {
+		f := a.s.fans[k.VisitKey]
+		if f == nil {
+			return false, true
+		}
+		return f.total < 0 || f.open-f.parked < node.MaxParallel && !a.allBegun(f), a.allBegun(f)
+	}
+	w := a.s.work[k]
+	if w == nil || a.running[k] != nil {
+		return false, w == nil
+	}
+	switch w.phase {
+	case phaseReady:
+		return true, false
+	case phaseWaiting:
+		if w.reason != kairos.WaitRetry {
+			return false, true
+		}
+		if w.due.After(a.e.now()) {
+			return false, true // its timer queues it again
+		}
+		f := a.s.fans[k.VisitKey]
+		return f == nil || f.open-f.parked < node.MaxParallel, false
+	}
+	return false, true
+}
+
+// allBegun reports whether no item of a foreach is left to begin.
+func (a *actor) allBegun(f *fan) bool { return f.total >= 0 && f.begunAll }
+
+// advance starts everything that may start.
+func (a *actor) advance() {
+	for !a.blocked() && !a.waiting.Load() && a.unacked() < maxUnacked {
+		k := a.peek()
+		if k == nil || !a.takeSlot() {
+			return
+		}
+		if a.budget = a.overBudget(); a.budget != "" {
+			return
+		}
+		if !a.dispatch(*k) {
+			return
+		}
+	}
+}
+
+// takeSlot makes sure that the run may work, or queues it.
+func (a *actor) takeSlot() bool {
+	if a.slot {
+		return true
+	}
+	if a.waitingSlot {
+		return false
+	}
+	t := ticketOf(&a.run, nil)
+	if a.e.sched.try(t) {
+		a.slot = true
+		return true
+	}
+	a.waitingSlot = true
+	a.e.sched.enqueue(t)
+	return false
+}
+
+// takeNode takes a slot for one node.
+func (a *actor) takeNode() bool {
+	if a.nodeCredit > 0 {
+		a.nodeCredit--
+		return true
+	}
+	if a.waitingNode {
+		return false
+	}
+	if a.e.sched.acquireNode(a, a.run.Priority, a.run.CreatedAt) {
+		return true
+	}
+	a.waitingNode = true
+	return false
+}
+
+// due handles waits that have ended by themselves.
+func (a *actor) due() {
+	a.dueDirty = true
+	if a.s.paused || a.s.held || a.s.quarantined || a.ended {
+		return // due timers start nothing (ruling 15)
+	}
+	now := a.e.now()
+	for _, w := range a.s.sorted() {
+		if w.phase != phaseWaiting || w.due.IsZero() || w.due.After(now) {
+			continue
+		}
+		switch w.reason {
+		case kairos.WaitRetry:
+			if !slices.Contains(a.queue, w.workKey) {
+				a.queue = append(a.queue, w.workKey)
+			}
+		case kairos.WaitTimer:
+			a.final(w, kairos.NodeCompleted, a.s.walk.Last(w.VisitKey), nil, nil)
+		case kairos.WaitApproval:
+			a.approvalExpired(w)
+		}
+	}
+}
+
+// entry begins a row about a piece of work; seq is assigned by add.
+func (a *actor) entry(kind kairos.EntryKind, k workKey) kairos.Entry {
+	return kairos.Entry{Kind: kind, Node: a.prog.Nodes[k.Node].ID, Visit: k.Visit, Item: k.item, At: a.e.now()}
+}
+
+// add appends a row to the checkpoint being put together and applies it.
+func (a *actor) add(e kairos.Entry) {
+	e.Seq = a.s.seq + 1
+	if err := a.s.apply(&e); err != nil {
+		// A row that this code just made contradicts the state: a defect here,
+		// which must not be written.
+		panic(fmt.Sprintf("engine: run %s: %v", a.id, err))
+	}
+	a.next.Entries = append(a.next.Entries, e)
+	a.use(e.Usage)
+}
+
+// verbRow appends a row about the run.
+func (a *actor) verbRow(p payload, actor, reason string) {
+	a.add(kairos.Entry{Kind: kairos.EntryVerb, Item: noItem, Decision: p.json(), Actor: actor, Reason: reason, At: a.e.now()})
+}
+
+func patchOf(c *kairos.Checkpoint) *kairos.RunPatch {
+	if c.Patch == nil {
+		c.Patch = &kairos.RunPatch{}
+	}
+	return c.Patch
+}
+
+// after ties fn to the checkpoint being put together.
+func (a *actor) after(fn func(error)) { a.deferred = append(a.deferred, deferred{fn: fn}) }
+
+// final settles a visit or item: the row is decided by the walk and joins the
+// checkpoint. fill may set more of the row's fields. One finished node is one
+// checkpoint, so a row that waits to be handed over goes first.
+func (a *actor) final(w *work, status kairos.NodeStatus, out any, f *kairos.Failure, fill func(*kairos.Entry)) {
+	if a.hasFinal {
+		a.flush()
+	}
+	a.settle(w, status, out, f, fill)
+	a.hasFinal = true
+	if a.s.walk.Stopping() && !a.s.cancelled {
+		a.cancelWaiting()
+	}
+}
+
+// settle appends a final row without regard to where checkpoints begin.
+func (a *actor) settle(w *work, status kairos.NodeStatus, out any, f *kairos.Failure, fill func(*kairos.Entry)) {
+	e := a.entry(kairos.EntryResult, w.workKey)
+	e.Final, e.Status, e.Failure, e.Attempt = true, status, f, w.attempt
+	if fill != nil {
+		fill(&e)
+	}
+	if status == kairos.NodeCompleted && e.Output == nil {
+		raw, err := planner.EncodeValue(out)
+		if err != nil {
+			e.Status, e.Failure, out = kairos.NodeFailed, &kairos.Failure{Code: planner.CodeOutput, Message: err.Error(), Permanent: true}, nil
+		} else {
+			e.Output = raw
+		}
+	}
+	if e.Status == kairos.NodeFailed && e.Failure != nil && e.Failure.Node == "" {
+		e.Failure.Node = e.Node
+	}
+	e.Seq = a.s.seq + 1
+	if _, err := a.s.settle(&e, w.workKey, out); err != nil {
+		panic(fmt.Sprintf("engine: run %s: %v", a.id, err))
+	}
+	a.next.Entries = append(a.next.Entries, e)
+	patchOf(&a.next).AddSteps++
+	a.run.Steps++
+	a.use(e.Usage)
+}
+
+// use counts what a row used.
+func (a *actor) use(u kairos.Usage) {
+	if u.Zero() {
+		return
+	}
+	p := patchOf(&a.next)
+	p.AddUsage = p.AddUsage.Add(u)
+	a.run.Usage = a.run.Usage.Add(u)
+}
+
+// settleVisit settles a foreach visit as a whole: its list is empty, cannot be
+// read, or no item will start.
+func (a *actor) settleVisit(v planner.VisitKey, status kairos.NodeStatus, out any, f *kairos.Failure) {
+	if a.hasFinal && status != kairos.NodeCancelled {
+		a.flush()
+	}
+	a.settle(&work{workKey: workKey{v, noItem}}, status, out, f, nil)
+	a.hasFinal = true
+	if a.s.walk.Stopping() && !a.s.cancelled {
+		a.cancelWaiting()
+	}
+}
+
+// cancelWaiting cancels visits that wait and pending retries, because the run
+// is stopping (ruling 6). What is in doubt stays so until a person resolves it.
+func (a *actor) cancelWaiting() {
+	if a.prog.ContinueBranches {
+		return
+	}
+	for _, w := range a.s.sorted() {
+		if w.phase != phaseWaiting || a.running[w.workKey] != nil || a.s.work[w.workKey] != w {
+			continue
+		}
+		if w.item != noItem && w.reason == kairos.WaitRetry && !a.s.walk.Stopping() {
+			continue
+		}
+		a.cancelWork(w)
+	}
+}
+
+// cancelWork settles open work as cancelled and tells what it waited for.
+func (a *actor) cancelWork(w *work) {
+	if w.phase == phaseWaiting {
+		switch w.reason {
+		case kairos.WaitApproval:
+			a.closeApproval(w, "cancelled", kairos.System.Name, "")
+		case kairos.WaitChild:
+			child := w.ref
+			a.after(func(err error) {
+				if err == nil {
+					a.e.background(func() { a.e.cancelChild(child) })
+				}
+			})
+		}
+	}
+	a.dueDirty = true
+	a.settle(w, kairos.NodeCancelled, nil, nil, nil)
+}
+
+// flush hands the checkpoint over to the store.
+func (a *actor) flush() {
+	if a.s == nil || a.broken || a.dropped {
+		return
+	}
+	a.status()
+	c := a.next
+	if len(c.Entries) == 0 && c.Patch == nil && len(c.Audit) == 0 && len(c.Approvals) == 0 {
+		// Nothing to write: what was tied to this checkpoint needs no more than
+		// those before it.
+		for i := range a.deferred {
+			if a.deferred[i].index == 0 {
+				a.deferred[i].index = max(a.sent, 1)
+			}
+		}
+		if a.sent == 0 && len(a.deferred) > 0 {
+			list := a.deferred
+			a.deferred = nil
+			for _, d := range list {
+				d.fn(nil)
+			}
+		}
+		return
+	}
+	c.Run, c.Fence = a.id, a.fence
+	a.next, a.hasFinal = kairos.Checkpoint{}, false
+	a.fence += int64(len(c.Entries))
+	a.run.LastSeq = a.fence
+	a.sent++
+	for i := len(a.deferred) - 1; i >= 0 && a.deferred[i].index == 0; i-- {
+		a.deferred[i].index = a.sent
+	}
+	a.inflight = append(a.inflight, c)
+	a.e.store.Enqueue(c, a.ack)
+}
+
+// status completes the checkpoint with what becomes of the run.
+func (a *actor) status() {
+	if n := a.s.settled[a.pathMark:]; len(n) > 0 {
+		if a.pathLen < maxPath {
+			letters := make([]byte, 0, len(n))
+			for _, v := range n {
+				if a.pathLen+len(letters) < maxPath {
+					letters = append(letters, letter(v.status))
+				}
+			}
+			patchOf(&a.next).AddPath += string(letters)
+			a.pathLen += len(letters)
+		}
+		a.pathMark = len(a.s.settled)
+	}
+	if a.ended || a.stopping && len(a.next.Entries) == 0 && a.next.Patch == nil {
+		return
+	}
+	status, reason, waits := a.where()
+	if a.stopping && !status.Final() && a.run.Status == kairos.RunRunning {
+		return // runs stay running over a shutdown and go on at the next start
+	}
+	now := a.e.now()
+	if a.dueDirty || status != a.run.Status {
+		a.dueDirty = false
+		due := time.Time{}
+		if !status.Final() {
+			due = a.s.due()
+		}
+		if !due.Equal(a.run.DueAt) {
+			patchOf(&a.next).DueAt = &due
+			a.run.DueAt = due
+		}
+		if a.s.paused || a.s.held || a.s.quarantined {
+			due = time.Time{}
+		}
+		a.e.timers.set(a.id, due)
+	}
+	if status == a.run.Status && reason == a.run.WaitReason {
+		return
+	}
+	p := patchOf(&a.next)
+	p.Status, p.WaitReason = status, reason
+	if a.run.Status == kairos.RunRunning && !a.runningSince.IsZero() {
+		total := a.run.RunningTime + now.Sub(a.runningSince)
+		a.run.RunningTime, p.RunningTime = total, &total
+	}
+	headline, node := a.headline(status, reason, waits)
+	p.Headline, p.Node = &headline, &node
+	switch {
+	case status == kairos.RunRunning:
+		a.runningSince = now
+		if a.run.StartedAt.IsZero() {
+			a.run.StartedAt, p.StartedAt = now, &now
+		}
+	case status.Final():
+		a.finish(p, now)
+		if p.Error != nil {
+			headline, node = p.Error.Message, p.Error.Node
+		}
+	}
+	a.next.Audit = append(a.next.Audit, statusRecord(a.id, status, reason, headline))
+	a.run.Status, a.run.WaitReason, a.run.Headline, a.run.Node = status, reason, headline, node
+	if status != kairos.RunRunning {
+		a.yieldSlot()
+	}
+	final := status.Final()
+	a.after(func(err error) {
+		if err != nil {
+			return
+		}
+		a.e.changed(a.id)
+		if final {
+			a.e.sched.ended(a.id, a.concurrencyKey())
+			if p := a.run.Parent; p != nil {
+				a.e.post(p.Run, childMsg{run: a.id})
+			}
+		}
+	})
+}
+
+// finish completes the patch of a run that ends.
+func (a *actor) finish(p *kairos.RunPatch, now time.Time) {
+	a.ended = true
+	p.EndedAt = &now
+	out := a.s.walk.Outcome()
+	if out.Status == planner.Completed {
+		raw, err := planner.EncodeValue(out.Output)
+		if err != nil {
+			raw = kairos.RawJSON("null") // its parts were JSON; only their nesting can be too deep
+		}
+		p.Output, a.run.Output = raw, raw
+	}
+	if f := out.Failure; f != nil {
+		e := &kairos.RunError{Code: f.Code, Message: f.Message, Node: f.Node}
+		p.Error, a.run.Error = e, e
+	}
+}
+
+// where says what the run's status is now (ruling 14).
+func (a *actor) where() (kairos.RunStatus, kairos.WaitReason, []kairos.Wait) {
+	if out := a.s.walk.Outcome(); out.Done {
+		switch out.Status {
+		case planner.Completed:
+			return kairos.RunCompleted, "", nil
+		case planner.Cancelled:
+			return kairos.RunCancelled, "", nil
+		}
+		return kairos.RunFailed, "", nil
+	}
+	if len(a.running) > 0 {
+		return kairos.RunRunning, "", nil
+	}
+	if !a.blocked() && a.peek() != nil {
+		if a.slot {
+			return kairos.RunRunning, "", nil
+		}
+		return kairos.RunQueued, "", nil
+	}
+	waits := a.s.waits(a.budget)
+	if len(waits) > 0 {
+		return kairos.RunWaiting, waits[0].Reason, waits
+	}
+	return a.run.Status, a.run.WaitReason, nil
+}
+
+func letter(s kairos.NodeStatus) byte {
+	switch s {
+	case kairos.NodeFailed:
+		return 'f'
+	case kairos.NodeSkipped:
+		return 's'
+	case kairos.NodeCancelled:
+		return 'x'
+	}
+	return 'c'
+}
+
+// headline says where the run stands in one line, for lists.
+func (a *actor) headline(status kairos.RunStatus, reason kairos.WaitReason, waits []kairos.Wait) (text, node string) {
+	switch status {
+	case kairos.RunRunning:
+		first := noItem
+		for k := range a.running {
+			if first == noItem || k.Node < first {
+				first = k.Node
+			}
+		}
+		if first == noItem {
+			if k := a.peek(); k != nil {
+				first = k.Node
+			}
+		}
+		if first != noItem {
+			node = a.prog.Nodes[first].ID
+		}
+		return node, node
+	case kairos.RunFailed:
+		return a.failureLine()
+	case kairos.RunWaiting:
+		if len(waits) == 0 {
+			return "", ""
+		}
+		return waitLine(reason, waits)
+	}
+	return "", ""
+}
+
+// failureLine is e.g. "fetch failed after 3 of 3 attempts: 503 …".
+func (a *actor) failureLine() (text, node string) {
+	f := a.s.walk.Outcome().Failure
+	if f == nil {
+		return "failed", ""
+	}
+	i, ok := a.prog.Index[f.Node]
+	if !ok {
+		return f.Message, f.Node
+	}
+	most, last := a.prog.Nodes[i].MaxAttempts, 0
+	for k, p := range a.s.past {
+		if k.Node == i {
+			last = max(last, p.attempt)
+		}
+	}
+	if most > 1 && last > 0 {
+		return fmt.Sprintf("%s failed after %d of %d attempts: %s", f.Node, last, max(most, last), f.Message), f.Node
+	}
+	return fmt.Sprintf("%s failed: %s", f.Node, f.Message), f.Node
+}
+
+func waitLine(reason kairos.WaitReason, waits []kairos.Wait) (text, node string) {
+	w := waits[0]
+	node = w.Node
+	switch reason {
+	case kairos.WaitApproval:
+		return cmpText(w.Message, "approval of "+node), node
+	case kairos.WaitInDoubt:
+		return fmt.Sprintf("%s may have had its effect; say whether it happened", node), node
+	case kairos.WaitRetry:
+		return fmt.Sprintf("%s will be tried again: %s", node, w.Message), node
+	case kairos.WaitTimer:
+		return fmt.Sprintf("%s waits until %s", node, w.Due.Format(time.RFC3339)), node
+	case kairos.WaitChild:
+		return fmt.Sprintf("%s waits for run %s", node, kairos.ShortID(w.Child)), node
+	case kairos.WaitBudget:
+		return w.Message, node
+	case kairos.WaitQuarantined:
+		return "parked: kairosd died repeatedly while this run worked", node
+	}
+	return string(reason), node
+}
+
+func cmpText(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,261 @@
+package engine
+
+import (
+	"cmp"
+	"container/heap"
+	"sync"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// ticket is a run's place in the queue.
+type ticket struct {
+	run      string
+	priority int
+	age      time.Time
+	key      string // concurrency key
+	limit    int
+	created  *kairos.Run // a run without journal, to spare loading it
+	index    int
+}
+
+func ticketOf(r *kairos.Run, created *kairos.Run) *ticket {
+	t := &ticket{run: r.ID, priority: r.Priority, age: r.CreatedAt, created: created}
+	if c := r.Concurrency; c != nil && c.Key != "" {
+		t.key, t.limit = c.Key, max(c.Limit, 1)
+	}
+	return t
+}
+
+// scheduler hands out the two kinds of slots (SPEC 4.11): at most maxRuns runs
+// work at once and at most maxNodes nodes run at once; the rest queue by
+// priority, then age. A run with a concurrency key is admitted only while fewer
+// than its limit are active, and stays admitted until it is final.
+type scheduler struct {
+	grant func(ticket)
+
+	mu      sync.Mutex
+	maxRuns int
+	working map[string]bool // runs that hold a slot
+	queue   ticketHeap
+	queued  map[string]*ticket
+	active  map[string]map[string]bool // concurrency key → admitted runs
+	blocked map[string][]*ticket       // tickets that wait for their key
+	stopped bool
+
+	freeNodes int
+	nodeQueue waiterHeap
+}
+
+func newScheduler(maxRuns, maxNodes int, grant func(ticket)) *scheduler {
+	return &scheduler{grant: grant, maxRuns: maxRuns, working: map[string]bool{}, queued: map[string]*ticket{},
+		active: map[string]map[string]bool{}, blocked: map[string][]*ticket{}, freeNodes: maxNodes}
+}
+
+// enqueue puts a run in the queue; it is granted a slot at once if one is free.
+func (s *scheduler) enqueue(t *ticket) {
+	s.mu.Lock()
+	if s.stopped || s.working[t.run] || s.queued[t.run] != nil {
+		s.mu.Unlock()
+		return
+	}
+	s.queued[t.run] = t
+	heap.Push(&s.queue, t)
+	granted := s.pump()
+	s.mu.Unlock()
+	s.hand(granted)
+}
+
+// try takes a slot if one is free and nobody is before the run.
+func (s *scheduler) try(t *ticket) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.working[t.run] {
+		return true
+	}
+	if s.stopped || len(s.working) >= s.maxRuns || len(s.queue) > 0 && before(s.queue[0], t) || !s.admitted(t) {
+		return false
+	}
+	s.drop(t.run)
+	s.take(t)
+	return true
+}
+
+// release gives a run's slot back.
+func (s *scheduler) release(run string) {
+	s.mu.Lock()
+	delete(s.working, run)
+	granted := s.pump()
+	s.mu.Unlock()
+	s.hand(granted)
+}
+
+// ended forgets a run that is final: its place and its concurrency key.
+func (s *scheduler) ended(run, key string) {
+	s.mu.Lock()
+	delete(s.working, run)
+	s.drop(run)
+	if key != "" {
+		delete(s.active[key], run)
+		if len(s.active[key]) == 0 {
+			delete(s.active, key)
+		}
+		for _, t := range s.blocked[key] {
+			heap.Push(&s.queue, t)
+		}
+		delete(s.blocked, key)
+	}
+	granted := s.pump()
+	s.mu.Unlock()
+	s.hand(granted)
+}
+
+// hold counts a run as active under its concurrency key.
+func (s *scheduler) hold(key, run string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.admit(key, run)
+}
+
+func (s *scheduler) stop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stopped = true
+	s.queue, s.queued, s.blocked = nil, map[string]*ticket{}, map[string][]*ticket{}
+}
+
+// backlog is how many runs wait for a slot.
+func (s *scheduler) backlog() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.queued)
+}
+
+func (s *scheduler) hand(granted []ticket) {
+	for _, t := range granted {
+		s.grant(t)
+	}
+}
+
+func (s *scheduler) pump() []ticket {
+	var granted []ticket
+	for !s.stopped && len(s.working) < s.maxRuns && len(s.queue) > 0 {
+		t := heap.Pop(&s.queue).(*ticket)
+		if s.queued[t.run] != t {
+			continue
+		}
+		if !s.admitted(t) {
+			s.blocked[t.key] = append(s.blocked[t.key], t)
+			continue
+		}
+		delete(s.queued, t.run)
+		s.take(t)
+		granted = append(granted, *t)
+	}
+	return granted
+}
+
+func (s *scheduler) admitted(t *ticket) bool {
+	if t.key == "" {
+		return true
+	}
+	active := s.active[t.key]
+	return active[t.run] || len(active) < t.limit
+}
+
+func (s *scheduler) admit(key, run string) {
+	if s.active[key] == nil {
+		s.active[key] = map[string]bool{}
+	}
+	s.active[key][run] = true
+}
+
+func (s *scheduler) take(t *ticket) {
+	s.working[t.run] = true
+	if t.key != "" {
+		s.admit(t.key, t.run)
+	}
+}
+
+func (s *scheduler) drop(run string) {
+	t := s.queued[run]
+	if t == nil {
+		return
+	}
+	delete(s.queued, run)
+	if t.index >= 0 && t.index < len(s.queue) && s.queue[t.index] == t {
+		heap.Remove(&s.queue, t.index)
+	}
+}
+
+// acquireNode takes a node slot for the actor, or registers it to be told when
+// one is free (it then holds the slot and must use it or give it back).
+func (s *scheduler) acquireNode(a *actor, priority int, age time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.freeNodes > 0 {
+		s.freeNodes--
+		return true
+	}
+	heap.Push(&s.nodeQueue, &waiter{a, priority, age})
+	return false
+}
+
+// releaseNode gives a node slot to the first who waits, or back.
+func (s *scheduler) releaseNode() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.nodeQueue) > 0 {
+		w := heap.Pop(&s.nodeQueue).(*waiter)
+		if w.actor.post(nodeSlotMsg{}) {
+			return
+		}
+	}
+	s.freeNodes++
+}
+
+func before(a, b *ticket) bool {
+	return cmp.Or(cmp.Compare(b.priority, a.priority), a.age.Compare(b.age), cmp.Compare(a.run, b.run)) < 0
+}
+
+type ticketHeap []*ticket
+
+func (h ticketHeap) Len() int           { return len(h) }
+func (h ticketHeap) Less(i, j int) bool { return before(h[i], h[j]) }
+func (h ticketHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].index, h[j].index = i, j
+}
+func (h *ticketHeap) Push(x any) { t := x.(*ticket); t.index = len(*h); *h = append(*h, t) }
+func (h *ticketHeap) Pop() any {
+	old := *h
+	t := old[len(old)-1]
+	old[len(old)-1] = nil
+	*h = old[:len(old)-1]
+	t.index = -1
+	return t
+}
+
+// waiter is an actor that wants a node slot.
+type waiter struct {
+	actor    *actor
+	priority int
+	age      time.Time
+}
+
+type waiterHeap []*waiter
+
+func (h waiterHeap) Len() int { return len(h) }
+func (h waiterHeap) Less(i, j int) bool {
+	return cmp.Or(cmp.Compare(h[j].priority, h[i].priority), h[i].age.Compare(h[j].age)) < 0
+}
+func (h waiterHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *waiterHeap) Push(x any)   { *h = append(*h, x.(*waiter)) }
+func (h *waiterHeap) Pop() any {
+	old := *h
+	w := old[len(old)-1]
+	old[len(old)-1] = nil
+	*h = old[:len(old)-1]
+	return w
+}

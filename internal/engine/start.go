@@ -1,0 +1,169 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// allow checks the actor's role; a refusal is audited.
+func (e *Engine) allow(ctx context.Context, actor kairos.Actor, role kairos.Role, action, run, object string) error {
+	if actor.Role.Includes(role) {
+		return nil
+	}
+	return e.denied(ctx, actor, action, run, object,
+		kairos.Errorf(kairos.CodeForbidden, "this needs the role %s; %s has the role %s", role, actor.Name, actor.Role))
+}
+
+// denied records a refused act and returns why it was refused.
+func (e *Engine) denied(ctx context.Context, actor kairos.Actor, action, run, object string, why *kairos.Error) error {
+	err := e.store.Audit(ctx, kairos.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Run: run, Object: object,
+		Result: "denied", Reason: why.Message})
+	if err != nil {
+		e.log.Error("a refusal could not be audited", "action", action, "actor", actor.Name, "err", err)
+	}
+	return why
+}
+
+func (e *Engine) notOpen() error {
+	return kairos.Errorf(kairos.CodeUnavailable, "kairosd is stopping or has not started").Suggest("try again in a moment")
+}
+
+// Start creates a run; it returns once the run is durable.
+func (e *Engine) Start(ctx context.Context, actor kairos.Actor, r kairos.StartRequest) (kairos.Run, error) {
+	if err := e.allow(ctx, actor, kairos.RoleOperator, "run.create", "", "plan:"+r.Plan); err != nil {
+		return kairos.Run{}, err
+	}
+	hash, err := e.versionOf(ctx, r)
+	if err != nil {
+		return kairos.Run{}, err
+	}
+	p, err := e.program(ctx, hash)
+	if err != nil {
+		return kairos.Run{}, err
+	}
+	if p.InputSchema != nil {
+		if err := validate(p.InputSchema, r.Input, "input"); err != nil {
+			return kairos.Run{}, err
+		}
+	}
+	n := kairos.NewRun{Input: r.Input, Actor: actor.Name, Origin: cmpText(r.Origin, actor.Surface), Session: r.Session, Priority: r.Priority,
+		Labels: r.Labels, Limits: r.Limits, Key: r.Key, Concurrency: r.Concurrency, StartAt: r.StartAt}
+	return e.create(ctx, p, n, actor)
+}
+
+// versionOf finds the version that a start asks for.
+func (e *Engine) versionOf(ctx context.Context, r kairos.StartRequest) (string, error) {
+	if r.Hash != "" {
+		return r.Hash, nil
+	}
+	p, err := e.store.Plan(ctx, r.Plan)
+	if err != nil {
+		return "", err
+	}
+	if p.Archived {
+		return "", kairos.Errorf(kairos.CodeConflict, "plan %s is archived", p.Key).Suggest("unarchive it, or run another plan")
+	}
+	if r.Version == 0 || r.Version == p.Latest {
+		return p.LatestHash, nil
+	}
+	v, err := e.store.VersionByNumber(ctx, p.ID, r.Version)
+	if err != nil {
+		return "", err
+	}
+	return v.Hash, nil
+}
+
+// create stores a new run of a program and queues it.
+func (e *Engine) create(ctx context.Context, p *program, n kairos.NewRun, actor kairos.Actor) (kairos.Run, error) {
+	e.mu.Lock()
+	closed := e.stopping
+	e.mu.Unlock()
+	if closed {
+		return kairos.Run{}, e.notOpen()
+	}
+	n.PlanID, n.Hash = p.version.PlanID, p.Hash
+	n.Status = kairos.RunQueued
+	n.Limits = limitsOf(n.Limits, p.Limits)
+	if !n.StartAt.IsZero() {
+		n.StartAt = n.StartAt.UTC().Truncate(timeUnit)
+	}
+	if len(n.Entries) == 0 {
+		plans, err := e.resolvePlans(ctx, p)
+		if err != nil {
+			return kairos.Run{}, kairos.Errorf(kairos.CodeInvalid, "%w", err)
+		}
+		if len(plans) > 0 {
+			n.Entries = []kairos.Entry{plansRow(plans, e.now())}
+		}
+	}
+	reason := ""
+	if len(n.Audit) > 0 {
+		reason = n.Audit[0].Reason
+	}
+	n.Audit = []kairos.AuditRecord{{Action: "run.created", Actor: actor.Name, Surface: actor.Surface, Object: "plan:" + p.version.PlanKey, Reason: reason,
+		Detail: detail(map[string]any{"version": p.version.Number, "hash": p.Hash, "origin": n.Origin})}}
+	if c := n.Concurrency; c != nil && c.Key != "" {
+		e.admit.Lock()
+		defer e.admit.Unlock()
+		if err := e.admission(ctx, c); err != nil {
+			return kairos.Run{}, err
+		}
+	}
+	run, created, err := e.store.CreateRun(ctx, n)
+	if err != nil || !created {
+		return run, err
+	}
+	e.enqueue(&run)
+	return run, nil
+}
+
+// enqueue queues a run that was just created.
+func (e *Engine) enqueue(run *kairos.Run) {
+	e.mu.Lock()
+	open := e.opened && !e.stopping
+	e.mu.Unlock()
+	if !open {
+		return // it is durable and starts with the next Open
+	}
+	if run.StartAt.After(e.now()) {
+		e.timers.set(run.ID, run.StartAt)
+		return
+	}
+	var created *kairos.Run
+	if run.LastSeq == 0 && len(run.Input) <= 4096 {
+		created = run
+	}
+	e.sched.enqueue(ticketOf(run, created))
+}
+
+// admission applies the rule of a concurrency key to one more run (ruling 44).
+func (e *Engine) admission(ctx context.Context, c *kairos.Concurrency) error {
+	switch c.OnConflict {
+	case "", "queue":
+		return nil
+	case "skip", "cancel_oldest":
+	default:
+		return kairos.Errorf(kairos.CodeInvalid, "on_conflict is %q; it must be queue, skip or cancel_oldest", c.OnConflict)
+	}
+	active, err := e.store.ActiveByConcurrency(ctx, c.Key)
+	if err != nil {
+		return err
+	}
+	over := len(active) - max(c.Limit, 1) + 1
+	if over <= 0 {
+		return nil
+	}
+	if c.OnConflict == "skip" {
+		return &kairos.Error{Code: kairos.CodeConflict, Reason: "concurrency",
+			Message: "skipped: run " + kairos.ShortID(active[0].ID) + " with concurrency key " + c.Key + " is still active"}
+	}
+	for _, r := range active[:over] {
+		_, err := e.Act(ctx, kairos.System, kairos.VerbRequest{Run: r.ID, Action: kairos.ActionCancel,
+			Reason: "a newer run with concurrency key " + c.Key + " was started"})
+		if err != nil && kairos.CodeOf(err) != kairos.CodeConflict {
+			return err
+		}
+	}
+	return nil
+}

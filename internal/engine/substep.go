@@ -1,0 +1,96 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// substepMsg records the intent or the response of a sub-step.
+type substepMsg struct {
+	attempt *attempt
+	entry   kairos.Entry
+	reply   chan error
+}
+
+func (m substepMsg) refuse(err error) { m.reply <- err }
+
+// runSubstep runs fn at most once per (visit, item, n) across crashes: its
+// response is durable before the handler sees it. An unsafe sub-step announces
+// itself first, so that a crash leaves it in doubt (ruling 21).
+func (a *actor) runSubstep(t *attempt, recorded kairos.Entry, n int, kind, digest string, effect planner.Effect,
+	fn func() (any, kairos.Usage, error)) (any, error) {
+	if recorded.Substep == n && n > 0 && sameSubstep(recorded, kind, digest) {
+		if recorded.Failure != nil {
+			return nil, toPlanner(recorded.Failure)
+		}
+		return decode(recorded.Output)
+	}
+	if n <= 0 {
+		return nil, errors.New("engine: sub-steps count from 1")
+	}
+	row := kairos.Entry{Node: t.node.ID, Visit: t.key.Visit, Item: t.key.item, Attempt: t.number, Substep: n, Effect: string(effect)}
+	if effect == planner.EffectUnsafe {
+		intent := row
+		intent.Kind, intent.Status, intent.StartedAt = kairos.EntryIntent, kairos.NodeRunning, t.e.now()
+		intent.Decision = payload{Kind: kind, Digest: digest}.json()
+		if err := t.recordSubstep(intent); err != nil {
+			return nil, err
+		}
+	}
+	row.Kind, row.StartedAt = kairos.EntrySubstep, t.e.now()
+	out, usage, err := fn()
+	if err != nil {
+		f := planner.AsFailure(err)
+		if f.Code == planner.CodeCancelled || f.Code == planner.CodeTimeout || effect == planner.EffectUnsafe && !f.NoEffect {
+			return nil, err // no response to keep: what it did is unknown
+		}
+		row.Status, row.Failure = kairos.NodeFailed, fromPlanner(f, t.node.ID)
+		row.Failure.Message, row.Failure.Detail = t.e.mask(row.Failure.Message), t.e.mask(row.Failure.Detail)
+	} else {
+		value, raw, failure := t.e.encodeOutput(t.node.ID, out)
+		if failure != nil {
+			return nil, toPlanner(failure)
+		}
+		out, row.Output, row.Status = value, raw, kairos.NodeCompleted
+	}
+	row.Usage, row.Decision = usage, payload{Kind: kind, Digest: digest}.json()
+	if recordErr := t.recordSubstep(row); recordErr != nil {
+		return nil, recordErr
+	}
+	return out, err
+}
+
+func sameSubstep(e kairos.Entry, kind, digest string) bool {
+	want := payload{Kind: kind, Digest: digest}.json()
+	return string(e.Decision) == string(want)
+}
+
+// recordSubstep returns when the row is durable.
+func (t *attempt) recordSubstep(e kairos.Entry) error {
+	m := substepMsg{t, e, make(chan error, 1)}
+	if !t.e.post(t.run, m) {
+		return ErrStopping
+	}
+	select {
+	case err := <-m.reply:
+		return err
+	case <-t.ctx.Done():
+		// The row may still become durable; the attempt is over either way.
+		return context.Cause(t.ctx)
+	}
+}
+
+// substep appends a sub-step's row if its attempt still counts.
+func (a *actor) substep(m substepMsg) {
+	if a.running[m.attempt.key] != m.attempt {
+		m.refuse(ErrFenced)
+		return
+	}
+	e := m.entry
+	e.At = a.e.now()
+	a.add(e)
+	a.after(func(err error) { m.reply <- err })
+}

@@ -1,0 +1,375 @@
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// view is a run as stored, folded: what previews and new runs are computed from.
+type view struct {
+	e       *Engine
+	run     kairos.Run
+	prog    *program
+	journal []kairos.Entry
+	s       *state
+}
+
+// view reads and folds a run.
+func (e *Engine) view(ctx context.Context, run string) (*view, error) {
+	r, err := e.store.Run(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	p, err := e.program(ctx, r.Hash)
+	if err != nil {
+		return nil, err
+	}
+	journal, err := e.store.Journal(ctx, r.ID, 0)
+	if err != nil {
+		return nil, err
+	}
+	input, err := decode(r.Input)
+	if err != nil {
+		return nil, kairos.Errorf(kairos.CodeCorrupt, "input of run %s: %w", run, err)
+	}
+	s, err := fold(p.Program, facts{run: r.ID, input: input, held: r.Status == kairos.RunWaiting && r.WaitReason == kairos.WaitHeld}, journal)
+	if err != nil {
+		return nil, err
+	}
+	return &view{e, r, p, journal, s}, nil
+}
+
+// Detail folds a run: its waits, where it stands.
+func (e *Engine) Detail(ctx context.Context, run string) (kairos.RunDetail, error) {
+	v, err := e.view(ctx, run)
+	if err != nil {
+		return kairos.RunDetail{}, err
+	}
+	d := kairos.RunDetail{Run: v.run, Journal: v.journal}
+	if !v.run.Status.Final() || len(v.s.openDoubts()) > 0 {
+		budget := ""
+		if v.run.WaitReason == kairos.WaitBudget {
+			budget = v.run.Headline
+		}
+		d.Waits = v.s.waits(budget)
+	}
+	return d, nil
+}
+
+// Result is what a run has come to so far (SPEC 9.1).
+func (e *Engine) Result(ctx context.Context, run string) (kairos.Result, error) {
+	d, err := e.Detail(ctx, run)
+	if err != nil {
+		return kairos.Result{}, err
+	}
+	return kairos.ResultOf(d), nil
+}
+
+// lists sorts the steps of a preview.
+type lists struct {
+	keep, again, fresh, doubt, dropped, effects []kairos.PreviewStep
+}
+
+// fill puts the lists into a preview and seals it with its digest.
+func (l lists) fill(p *kairos.Preview) {
+	some := func(s []kairos.PreviewStep) []kairos.PreviewStep {
+		if s == nil {
+			return []kairos.PreviewStep{}
+		}
+		return s
+	}
+	p.Keep, p.Again, p.New = some(l.keep), some(l.again), some(l.fresh)
+	p.InDoubt, p.Dropped, p.Effects = some(l.doubt), some(l.dropped), some(l.effects)
+	sealed := *p
+	sealed.Rev, sealed.Digest, sealed.Points = 0, "", nil
+	sum := sha256.Sum256(mustJSON(sealed))
+	p.Digest = hex.EncodeToString(sum[:])
+}
+
+func mustJSON(v any) kairos.RawJSON {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic("engine: " + err.Error()) // types of this module, all of which marshal
+	}
+	return b
+}
+
+// touches reports whether running a node with this effect touches the world
+// outside.
+func touches(e planner.Effect) bool {
+	return e == planner.EffectIdempotent || e == planner.EffectUnsafe
+}
+
+// outlook says what a state leads to: which nodes run when it is set going. seen
+// says how often a node ran before.
+func (v *view) outlook(p *program, s *state, seen map[string]int, why map[string]string) lists {
+	var l lists
+	add := func(i, visit int, items []int, reason string) {
+		n := &p.Nodes[i]
+		step := kairos.PreviewStep{Node: n.ID, Visit: visit, Type: n.TypeName, Effect: string(v.e.staticEffect(p, n)), Items: items, Reason: reason}
+		if r, ok := why[n.ID]; ok && reason == "" {
+			step.Reason = r
+		}
+		if seen[n.ID] > 0 {
+			l.again = append(l.again, step)
+		} else {
+			l.fresh = append(l.fresh, step)
+		}
+		if touches(planner.Effect(step.Effect)) {
+			l.effects = append(l.effects, step)
+		}
+	}
+	listed := map[int]bool{}
+	reach := map[int]bool{}
+	var queue []int
+	from := func(i int) {
+		queue = append(queue, i)
+	}
+	items := map[planner.VisitKey][]int{}
+	for _, w := range s.sorted() {
+		if w.item != noItem {
+			items[w.VisitKey] = append(items[w.VisitKey], w.item)
+			continue
+		}
+		if w.phase == phaseDoubt && w.answer == nil {
+			l.doubt = append(l.doubt, v.doubtStep(p, w))
+			from(w.Node)
+			continue
+		}
+		if w.answer != nil && w.answer.action != actionRetry {
+			from(w.Node) // settled by what a person said; it does not run
+			continue
+		}
+		listed[w.Node] = true
+		add(w.Node, w.Visit, nil, "")
+		from(w.Node)
+	}
+	for _, w := range s.sorted() {
+		if w.item != noItem && w.phase == phaseDoubt {
+			l.doubt = append(l.doubt, v.doubtStep(p, w))
+		}
+	}
+	for k := range s.fans {
+		if !listed[k.Node] {
+			listed[k.Node] = true
+			add(k.Node, k.Visit, items[k], "")
+		}
+		from(k.Node)
+	}
+	for len(queue) > 0 {
+		i := queue[0]
+		queue = queue[1:]
+		if reach[i] {
+			continue
+		}
+		reach[i] = true
+		for _, e := range p.Nodes[i].Out {
+			queue = append(queue, e.To)
+		}
+		queue = append(queue, p.Nodes[i].Dependents...)
+	}
+	for i := range p.Nodes {
+		if !reach[i] || listed[i] {
+			continue
+		}
+		if status, visits := s.walk.Status(i); status == planner.Completed && (!p.Nodes[i].OnCycle || visits >= p.Nodes[i].MaxVisits) {
+			continue
+		}
+		add(i, 0, nil, "")
+	}
+	return l
+}
+
+func (v *view) doubtStep(p *program, w *work) kairos.PreviewStep {
+	n := &p.Nodes[w.Node]
+	step := kairos.PreviewStep{Node: n.ID, Visit: w.Visit, Type: n.TypeName, Effect: string(v.e.staticEffect(p, n)), Status: kairos.NodeInDoubt,
+		Reason: "say first whether it happened"}
+	if w.item != noItem {
+		step.Items = []int{w.item}
+	}
+	return step
+}
+
+// staticEffect is a node's effect as far as it is known without its input.
+func (e *Engine) staticEffect(p *program, n *planner.ProgramNode) planner.Effect {
+	if n.Input == nil {
+		return e.effect(p, n, nil)
+	}
+	return e.effect(p, n, n.Input.Source)
+}
+
+// ran counts how often each node began to run.
+func ran(journal []kairos.Entry) map[string]int {
+	seen := map[string]int{}
+	for i := range journal {
+		switch e := &journal[i]; e.Kind {
+		case kairos.EntryIntent, kairos.EntryResult, kairos.EntryWait:
+			if e.Node != "" && e.Status != kairos.NodeSkipped {
+				seen[e.Node]++
+			}
+		}
+	}
+	return seen
+}
+
+// kept lists visits that are settled and stay so.
+func (v *view) kept(p *program, s *state) []kairos.PreviewStep {
+	var list []kairos.PreviewStep
+	for _, d := range s.settled {
+		n := &p.Nodes[d.node]
+		if d.visit == 0 {
+			continue // skipped without having run
+		}
+		list = append(list, kairos.PreviewStep{Node: n.ID, Visit: d.visit, Type: n.TypeName, Effect: string(v.e.staticEffect(p, n)), Status: d.status})
+	}
+	return list
+}
+
+// Preview says what a verb would do, by the code that then does it.
+func (e *Engine) Preview(ctx context.Context, actor kairos.Actor, req kairos.VerbRequest) (kairos.Preview, error) {
+	if err := checkVerb(req); err != nil {
+		return kairos.Preview{}, err
+	}
+	v, err := e.view(ctx, req.Run)
+	if err != nil {
+		return kairos.Preview{}, err
+	}
+	var pre kairos.Preview
+	switch req.Action {
+	case kairos.ActionResume:
+		pre, _, err = v.resume()
+	case kairos.ActionRerun, kairos.ActionFork:
+		var b *branch
+		if b, err = v.branch(ctx, req); err == nil {
+			pre = b.preview
+		}
+	default:
+		pre = v.simple(req)
+	}
+	if err == nil && !actor.Role.Includes(neededRole(v, req, pre)) {
+		pre.Allowed, pre.Refusal = false, fmt.Sprintf("this needs the role %s", neededRole(v, req, pre))
+	}
+	if refusal, ok := err.(*kairos.Error); ok && refusesVerb(refusal.Code) {
+		pre = v.blank(req.Action)
+		pre.Refusal, pre.Suggestion = refusal.Message, refusal.Suggestion
+		lists{}.fill(&pre)
+		return pre, nil
+	}
+	return pre, err
+}
+
+// refusesVerb reports whether a code says "not now" rather than "broken".
+func refusesVerb(c kairos.Code) bool {
+	return c == kairos.CodeConflict || c == kairos.CodeNotResumable
+}
+
+// neededRole: following another version is an author's decision.
+func neededRole(v *view, req kairos.VerbRequest, pre kairos.Preview) kairos.Role {
+	if (req.Action == kairos.ActionFork || req.Action == kairos.ActionRerun) && pre.Hash != "" && pre.Hash != v.run.Hash {
+		return kairos.RoleAuthor
+	}
+	return kairos.RoleOperator
+}
+
+func (v *view) blank(action kairos.Action) kairos.Preview {
+	return kairos.Preview{Run: v.run.ID, Action: action, Rev: v.run.LastSeq, Hash: v.run.Hash, Version: v.run.Version}
+}
+
+// simple previews verbs that move no work: what goes on, what stays.
+func (v *view) simple(req kairos.VerbRequest) kairos.Preview {
+	p := v.blank(req.Action)
+	p.Allowed = true
+	final := v.run.Status.Final()
+	refuse := func(on bool, why string) {
+		if on && p.Allowed {
+			p.Allowed, p.Refusal = false, why
+		}
+	}
+	switch req.Action {
+	case kairos.ActionDelete:
+		refuse(!final, "a run that is not over cannot be deleted")
+	case kairos.ActionContinue:
+		refuse(!v.s.paused, "the run is not paused")
+	case kairos.ActionPause:
+		refuse(v.s.paused, "the run is paused already")
+	case kairos.ActionRelease:
+		refuse(!v.s.held && !v.s.quarantined, "the run is neither held nor quarantined")
+	case kairos.ActionRetryNow:
+		waiting := false
+		for _, w := range v.s.work {
+			waiting = waiting || w.phase == phaseWaiting && w.reason == kairos.WaitRetry
+		}
+		refuse(!waiting, "no retry is pending")
+	}
+	refuse(final && req.Action != kairos.ActionDelete, fmt.Sprintf("the run is %s", v.run.Status))
+	l := lists{keep: v.kept(v.prog, v.s)}
+	if !final && req.Action != kairos.ActionDelete {
+		o := v.outlook(v.prog, v.s, ran(v.journal), nil)
+		l.doubt = o.doubt
+		if req.Action == kairos.ActionCancel {
+			l.dropped = append(o.again, o.fresh...)
+			for i := range l.dropped {
+				l.dropped[i].Reason = "cancelled with the run"
+			}
+		} else if req.Action != kairos.ActionPause {
+			l.again, l.fresh, l.effects = o.again, o.fresh, o.effects
+		}
+	}
+	l.fill(&p)
+	return p
+}
+
+// resume computes what resuming does: the reset and its preview. The state of
+// the view is used up.
+func (v *view) resume() (kairos.Preview, planner.Reset, error) {
+	p := v.blank(kairos.ActionResume)
+	switch v.run.Status {
+	case kairos.RunCompleted:
+		return p, planner.Reset{}, kairos.Errorf(kairos.CodeConflict, "a completed run has nothing to resume").Suggest("rerun or fork it")
+	case kairos.RunFailed, kairos.RunCancelled:
+	default:
+		p.Allowed = len(resumable(v.s)) > 0
+		if !p.Allowed {
+			p.Refusal = "the run is not stopped"
+			if waits := v.s.waits(""); v.run.Status == kairos.RunWaiting && len(waits) > 0 {
+				text, _ := waitLine(waits[0].Reason, waits)
+				p.Refusal = "nothing to resume: " + text
+			} else if v.run.WaitReason == kairos.WaitBudget {
+				p.Refusal, p.Suggestion = v.run.Headline, "raise the limit"
+			}
+		}
+		l := v.outlook(v.prog, v.s, ran(v.journal), nil)
+		l.keep = v.kept(v.prog, v.s)
+		l.fill(&p)
+		return p, planner.Reset{}, nil
+	}
+	for _, k := range v.s.openDoubts() {
+		n := &v.prog.Nodes[k.Node]
+		return p, planner.Reset{}, kairos.Errorf(kairos.CodeConflict, "visit %d of node %s is in doubt", k.Visit, n.ID).
+			Suggest("say first whether it happened: happened, retry, skip or fail")
+	}
+	reset, failure := v.s.walk.Reset()
+	if failure != nil {
+		return p, planner.Reset{}, &kairos.Error{Code: kairos.CodeNotResumable, Message: failure.Message, Suggestion: failure.Suggestion,
+			Cause: failure}
+	}
+	v.s.afterReset(reset)
+	p.Allowed = true
+	why := map[string]string{}
+	for _, r := range reset.Reopened {
+		why[r.Node] = "it failed or was cancelled"
+	}
+	for _, r := range reset.Forgotten {
+		why[r.Node] = "it was decided by what runs again"
+	}
+	l := v.outlook(v.prog, v.s, ran(v.journal), why)
+	l.keep = v.kept(v.prog, v.s)
+	l.fill(&p)
+	return p, reset, nil
+}
