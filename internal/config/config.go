@@ -1,1 +1,341 @@
+// Package config reads the configuration file of kairos and kairosd: strict
+// YAML whose unknown keys are errors with a line and a suggestion.
 package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// Config is the configuration file (SPEC 9.1). The zero value is a working
+// configuration without providers, agents or skills.
+type Config struct {
+	Providers       map[string]Provider `yaml:"providers"`
+	DefaultProvider string              `yaml:"default_provider"`
+	Agents          []Agent             `yaml:"agents"`
+	DefaultAgent    string              `yaml:"default_agent"`
+	Skills          []Skill             `yaml:"skills"`
+	Tools           Tools               `yaml:"tools"`
+	MCP             MCP                 `yaml:"mcp"`
+	Engine          Engine              `yaml:"engine"`
+	Approvals       Approvals           `yaml:"approvals"`
+	Secrets         map[string]Secret   `yaml:"secrets"`
+	Retention       Retention           `yaml:"retention"`
+	Server          Server              `yaml:"server"`
+}
+
+// Provider is a model behind agents.
+type Provider struct {
+	Type      string `yaml:"type"` // openai, anthropic, offline, scripted
+	BaseURL   string `yaml:"base_url"`
+	APIKeyEnv string `yaml:"api_key_env"`
+	Model     string `yaml:"model"`
+	File      string `yaml:"file"` // of scripted answers
+}
+
+// Agent is who acts with a model.
+type Agent struct {
+	ID              string   `yaml:"id"`
+	Name            string   `yaml:"name"`
+	Description     string   `yaml:"description"`
+	Icon            string   `yaml:"icon"`
+	Color           string   `yaml:"color"`
+	Capabilities    []string `yaml:"capabilities"`
+	SystemPrompt    string   `yaml:"system_prompt"`
+	Provider        string   `yaml:"provider"`
+	Model           string   `yaml:"model"`
+	MaxTokens       int      `yaml:"max_tokens"`
+	Temperature     *float64 `yaml:"temperature"`
+	Tools           []string `yaml:"tools"`
+	TriggerKeywords []string `yaml:"trigger_keywords"`
+	Selectable      *bool    `yaml:"selectable"`
+}
+
+// Skill is a planned capability, bound to a tool or an agent.
+type Skill struct {
+	ID              string              `yaml:"id"`
+	Description     string              `yaml:"description"`
+	Keywords        map[string][]string `yaml:"keywords"`
+	Produces        []string            `yaml:"produces"`
+	Consumes        []string            `yaml:"consumes"`
+	Params          map[string]any      `yaml:"params"`
+	DependsOn       []string            `yaml:"depends_on"`
+	EstimatedMs     int64               `yaml:"estimated_ms"`
+	EstimatedTokens int64               `yaml:"estimated_tokens"`
+	Tool            string              `yaml:"tool"`
+	Agent           string              `yaml:"agent"`
+}
+
+// Tools bounds what the built-in tools may do.
+type Tools struct {
+	HTTP struct {
+		AllowPrivate []string `yaml:"allow_private"` // CIDRs
+		Redirects    int      `yaml:"redirects"`
+	} `yaml:"http"`
+	Files struct {
+		Roots []string `yaml:"roots"`
+	} `yaml:"files"`
+	SQL struct {
+		Files []string `yaml:"files"`
+	} `yaml:"sql"`
+	Exec struct {
+		Enabled bool     `yaml:"enabled"`
+		Allow   []string `yaml:"allow"` // absolute paths
+	} `yaml:"exec"`
+	Permissions map[string]string `yaml:"permissions"` // tool → allow, ask, deny
+}
+
+// MCP lists servers that contribute tools.
+type MCP struct {
+	Servers map[string]struct {
+		Command          []string `yaml:"command"`
+		URL              string   `yaml:"url"`
+		Allow            bool     `yaml:"allow"`
+		TrustAnnotations bool     `yaml:"trust_annotations"`
+	} `yaml:"servers"`
+}
+
+// Engine bounds what runs at once; zero means the default.
+type Engine struct {
+	MaxRunning int `yaml:"max_running"`
+	MaxNodes   int `yaml:"max_nodes"`
+}
+
+// Approvals sets who may decide.
+type Approvals struct {
+	Separate bool `yaml:"separate"`
+}
+
+// Secret is a value that plans refer to as ${secret.NAME}; it comes from the
+// environment or a file and reaches only the tools it names (ruling 40).
+type Secret struct {
+	Env   string   `yaml:"env"`
+	File  string   `yaml:"file"`
+	Tools []string `yaml:"tools"`
+	Hosts []string `yaml:"hosts"`
+}
+
+// Retention says how long finished runs are kept: "90d", "720h"; empty: for ever.
+type Retention struct {
+	Completed string `yaml:"completed"`
+	Failed    string `yaml:"failed"`
+	Cancelled string `yaml:"cancelled"`
+}
+
+// Server is what kairosd serve listens with beyond loopback.
+type Server struct {
+	TLSCert        string   `yaml:"tls_cert"`
+	TLSKey         string   `yaml:"tls_key"`
+	Hosts          []string `yaml:"hosts"`
+	TrustedProxies []string `yaml:"trusted_proxies"`
+}
+
+// Load reads a configuration file; an empty path gives the zero configuration.
+// Relative paths in it are relative to the file. The error is CodeInvalid and
+// names the line.
+func Load(path string) (Config, error) {
+	var c Config
+	if path == "" {
+		return c, nil
+	}
+	src, err := os.ReadFile(path)
+	if err != nil {
+		return c, kairos.Errorf(kairos.CodeInvalid, "cannot read the configuration: %w", err)
+	}
+	if err := yaml.Load(src, &c, yaml.WithKnownFields()); err != nil {
+		return c, kairos.Errorf(kairos.CodeInvalid, "configuration %s: %s", path, explain(err))
+	}
+	if err := c.check(); err != nil {
+		return c, kairos.Errorf(kairos.CodeInvalid, "configuration %s: %w", path, err)
+	}
+	c.resolve(filepath.Dir(path))
+	return c, nil
+}
+
+var notFound = regexp.MustCompile(`field (\S+) not found in type (\S+)`)
+
+// explain turns the loader's errors into lines with suggestions.
+func explain(err error) string {
+	list, ok := errors.AsType[*yaml.LoadErrors](err)
+	if !ok {
+		return strings.TrimPrefix(err.Error(), "yaml: ")
+	}
+	var lines []string
+	for _, e := range list.Errors {
+		m := notFound.FindStringSubmatch(e.Message)
+		if m == nil {
+			lines = append(lines, fmt.Sprintf("line %d: %s", e.Mark.Line, e.Message))
+			continue
+		}
+		line := fmt.Sprintf("line %d: unknown key %q", e.Mark.Line, m[1])
+		if near := nearest(m[1]); near != "" {
+			line += fmt.Sprintf(" (did you mean %s?)", near)
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "; ")
+}
+
+// nearest is the key of the whole configuration that a typo was closest to.
+func nearest(word string) string {
+	best, distance := "", len(word)/3+1
+	for _, key := range keys(reflect.TypeFor[Config]()) {
+		if d := edits(word, key); d < distance || d == distance && best == "" {
+			best, distance = key, d
+		}
+	}
+	return best
+}
+
+func keys(t reflect.Type) []string {
+	var out []string
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		return keys(t.Elem())
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if key := t.Field(i).Tag.Get("yaml"); key != "" {
+				out = append(append(out, key), keys(t.Field(i).Type)...)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func edits(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		before := row[0]
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := before
+			if a[i-1] != b[j-1] {
+				cost++
+			}
+			before = row[j]
+			row[j] = min(row[j]+1, row[j-1]+1, cost)
+		}
+	}
+	return row[len(b)]
+}
+
+// check reports every value that cannot be meant.
+func (c *Config) check() error {
+	var errs []error
+	add := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	for name, p := range c.Providers {
+		if !slices.Contains([]string{"openai", "anthropic", "offline", "scripted"}, p.Type) {
+			add("provider %s: unknown type %q (openai, anthropic, offline or scripted)", name, p.Type)
+		}
+		if p.Type == "scripted" && p.File == "" {
+			add("provider %s: scripted needs file", name)
+		}
+	}
+	if c.DefaultProvider != "" {
+		if _, ok := c.Providers[c.DefaultProvider]; !ok {
+			add("default_provider %q is no provider", c.DefaultProvider)
+		}
+	}
+	ids := map[string]bool{}
+	for _, a := range c.Agents {
+		if a.ID == "" {
+			add("an agent has no id")
+		}
+		if ids[a.ID] {
+			add("two agents have the id %q", a.ID)
+		}
+		ids[a.ID] = true
+		if _, ok := c.Providers[a.Provider]; a.Provider != "" && !ok {
+			add("agent %s: provider %q is not configured", a.ID, a.Provider)
+		}
+	}
+	if c.DefaultAgent != "" && !ids[c.DefaultAgent] {
+		add("default_agent %q is no agent", c.DefaultAgent)
+	}
+	for _, s := range c.Skills {
+		if s.ID == "" || (s.Tool == "") == (s.Agent == "") {
+			add("skill %q needs an id and exactly one of tool and agent", s.ID)
+		}
+	}
+	for name, p := range c.Tools.Permissions {
+		if p != "allow" && p != "ask" && p != "deny" {
+			add("permission of tool %s: %q is not allow, ask or deny", name, p)
+		}
+	}
+	for name, s := range c.Secrets {
+		if (s.Env == "") == (s.File == "") {
+			add("secret %s needs exactly one of env and file", name)
+		}
+	}
+	for _, r := range []string{c.Retention.Completed, c.Retention.Failed, c.Retention.Cancelled} {
+		if _, err := Age(r); err != nil {
+			add("retention: %w", err)
+		}
+	}
+	if c.Engine.MaxRunning < 0 || c.Engine.MaxNodes < 0 {
+		add("engine: limits must not be negative")
+	}
+	if (c.Server.TLSCert == "") != (c.Server.TLSKey == "") {
+		add("server: tls_cert and tls_key go together")
+	}
+	return errors.Join(errs...)
+}
+
+// Age reads a retention age: Go's durations, and days as 90d; empty is 0.
+func Age(s string) (time.Duration, error) {
+	if s == "" {
+		return 0, nil
+	}
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		var n int
+		if _, err := fmt.Sscanf(days, "%d", &n); err != nil || n <= 0 {
+			return 0, fmt.Errorf("%q is not an age like 90d", s)
+		}
+		return time.Duration(n) * 24 * time.Hour, nil
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil || d <= 0 {
+		return 0, fmt.Errorf("%q is not an age like 90d", s)
+	}
+	return d, nil
+}
+
+// resolve makes relative paths relative to the configuration file.
+func (c *Config) resolve(dir string) {
+	abs := func(p string) string {
+		if p == "" || filepath.IsAbs(p) {
+			return p
+		}
+		return filepath.Join(dir, p)
+	}
+	for i, p := range c.Tools.Files.Roots {
+		c.Tools.Files.Roots[i] = abs(p)
+	}
+	for i, p := range c.Tools.SQL.Files {
+		c.Tools.SQL.Files[i] = abs(p)
+	}
+	for name, s := range c.Secrets {
+		s.File = abs(s.File)
+		c.Secrets[name] = s
+	}
+	for name, p := range c.Providers {
+		p.File = abs(p.File)
+		c.Providers[name] = p
+	}
+	c.Server.TLSCert, c.Server.TLSKey = abs(c.Server.TLSCert), abs(c.Server.TLSKey)
+}

@@ -1,0 +1,60 @@
+package config_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/kairosd/kairosd/internal/config"
+)
+
+func load(t *testing.T, src string) (config.Config, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "kairos.yaml")
+	if err := os.WriteFile(path, []byte(src), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return config.Load(path)
+}
+
+func TestTheExampleOfTheSpecificationLoads(t *testing.T) {
+	t.Parallel()
+	c, err := load(t, `
+providers: {local: {type: openai, base_url: "http://127.0.0.1:11434/v1", api_key_env: OPENAI_API_KEY, model: llama3}}
+default_provider: local
+agents: [{id: support, name: Support, provider: local, system_prompt: "…", tools: [datetime], trigger_keywords: [refund], capabilities: [general]}]
+default_agent: support
+skills: [{id: generate_content, keywords: {en: [write, create], es: [escribe, crea]}, depends_on: [], tool: set}]
+tools: {http: {allow_private: ["127.0.0.0/8"]}, files: {roots: ["./data"]}, permissions: {http: ask}}
+mcp: {servers: {files: {command: ["my-mcp-server"]}, remote: {url: "https://…/mcp"}}}
+engine: {max_running: 64, max_nodes: 256}
+retention: {completed: 90d}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Engine.MaxRunning != 64 || !filepath.IsAbs(c.Tools.Files.Roots[0]) {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestMistakesAreNamed(t *testing.T) {
+	t.Parallel()
+	for src, want := range map[string]string{
+		"engine:\n  max_runing: 3\n":            `line 2: unknown key "max_runing" (did you mean max_running?)`,
+		"default_agent: nobody\n":               `default_agent "nobody" is no agent`,
+		"tools: {permissions: {http: maybe}}\n": `"maybe" is not allow, ask or deny`,
+		"retention: {completed: soon}\n":        `"soon" is not an age`,
+		"secrets: {K: {}}\n":                    "secret K needs exactly one of env and file",
+		"providers: {x: {type: magic}}\n":       `unknown type "magic"`,
+		"engine: {max_nodes: many}\n":           "line 1",
+		"server: {tls_cert: a.pem}\n":           "go together",
+		"skills: [{id: a}]\n":                   "exactly one of tool and agent",
+		"agents: [{id: a}, {id: a}]\n":          "two agents have the id",
+	} {
+		if _, err := load(t, src); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %q", src, err, want)
+		}
+	}
+}
