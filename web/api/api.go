@@ -1,1 +1,259 @@
+// Package api is the JSON API under /api/v1: what programs can ask of kairosd
+// and what they can make it do. Its routes, with the role that each needs, are
+// one table (access.go); its description is served at /api/v1/openapi.json.
+//
+// Every error is an RFC 9457 problem with the extension members code, message,
+// suggestion and errors. Lists are paged by opaque cursors. A POST that carries
+// an Idempotency-Key is carried out once.
 package api
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"reflect"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humaecho"
+	"github.com/labstack/echo/v4"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// Base is the path below which the API lives.
+const Base = "/api/v1"
+
+// Config configures an [API]. Reader and Engine are required, and one of
+// Principals and Local.
+type Config struct {
+	Reader     Reader
+	Engine     Engine
+	Principals Principals
+	// Local is who every request acts as, without any credential: for a Unix
+	// socket that only its owner can open (ruling 27).
+	Local *kairos.Actor
+	// Accounts manages users and tokens; nil: those routes answer 503.
+	Accounts Accounts
+	// Idempotency keeps answers; nil: requests with an Idempotency-Key are refused.
+	Idempotency IdempotencyStore
+	// SessionCookies are the names of cookies that may hold a session secret.
+	SessionCookies []string
+	// CursorKey authenticates cursors; empty: a random one, so that cursors end
+	// with the process.
+	CursorKey []byte
+	Version   Version
+	Log       *slog.Logger
+
+	MaxStreams int           // open event streams at once; default 256 (A45)
+	Recheck    time.Duration // how often a stream's credential is checked again; default 1 minute (ruling 42)
+	Heartbeat  time.Duration // how often an idle stream says that it is alive; default 15 s
+	// WriteTimeout is how long one event may take to reach a listener; default 30 s.
+	WriteTimeout time.Duration
+}
+
+// Version says what answers.
+type Version struct {
+	Version string `json:"version"`
+	Commit  string `json:"commit,omitempty"`
+	Schema  int64  `json:"schema,omitempty"`
+	SQLite  string `json:"sqlite,omitempty"`
+	Go      string `json:"go,omitempty"`
+}
+
+// API serves [Base] and everything below it.
+type API struct {
+	Config
+	huma    huma.API
+	echo    *echo.Echo
+	streams chan struct{}
+	stop    context.Context
+	end     context.CancelFunc
+	open    sync.WaitGroup
+	routes  []string // "METHOD /path" as registered
+	errs    []error
+}
+
+// New builds the API. It fails when a route has no entry in the access table,
+// or an entry no route.
+func New(c Config) (*API, error) {
+	switch {
+	case c.Reader == nil || c.Engine == nil:
+		return nil, errors.New("api: Reader and Engine are required")
+	case c.Principals == nil && c.Local == nil:
+		return nil, errors.New("api: nobody could use it: neither Principals nor Local is given")
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if len(c.CursorKey) == 0 {
+		c.CursorKey = make([]byte, 32)
+		rand.Read(c.CursorKey)
+	}
+	c.MaxStreams = cmp.Or(c.MaxStreams, 256)
+	c.Recheck = cmp.Or(c.Recheck, time.Minute)
+	c.Heartbeat = cmp.Or(c.Heartbeat, 15*time.Second)
+	c.WriteTimeout = cmp.Or(c.WriteTimeout, 30*time.Second)
+
+	a := &API{Config: c, echo: echo.New(), streams: make(chan struct{}, c.MaxStreams)}
+	a.stop, a.end = context.WithCancel(context.Background())
+	a.echo.HTTPErrorHandler = a.unrouted
+	a.huma = humaecho.NewWithGroup(a.echo, a.echo.Group(Base), humaConfig(cmp.Or(c.Version.Version, "0")))
+
+	a.metaRoutes()
+	a.planRoutes()
+	a.runRoutes()
+	a.verbRoutes()
+	a.approvalRoutes()
+	a.accountRoutes()
+	a.eventRoutes()
+	for route := range access {
+		if !slices.Contains(a.routes, route) {
+			a.errs = append(a.errs, fmt.Errorf("api: the access table names %s, which is no route", route))
+		}
+	}
+	if err := errors.Join(a.errs...); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+func humaConfig(version string) huma.Config {
+	c := huma.DefaultConfig("kairosd", version)
+	c.Components.Schemas = huma.NewMapRegistry("#/components/schemas/", schemaName)
+	c.CreateHooks = nil // no $schema members in answers
+	c.OpenAPIPath, c.DocsPath, c.SchemasPath = "", "", ""
+	c.RejectUnknownQueryParameters = true
+	c.Info.Description = "Plans, runs and the people and programs that act on them."
+	c.Servers = []*huma.Server{{URL: Base}}
+	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
+		"token": {Type: "http", Scheme: "bearer", Description: "An API token, made with: kairosd token create"},
+	}
+	return c
+}
+
+// schemaName tells types of the same name apart: a problem of a plan is not the
+// problem that an error is answered with.
+func schemaName(t reflect.Type, hint string) string {
+	name := huma.DefaultSchemaNamer(t, hint)
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	if strings.HasSuffix(t.PkgPath(), "/planner") && t.Name() != "" {
+		return "Plan" + name
+	}
+	return name
+}
+
+// Close ends all open event streams and waits for them.
+func (a *API) Close() {
+	a.end()
+	a.open.Wait()
+}
+
+// methods are those that any route may have; all others are refused (A10).
+var methods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodDelete, http.MethodOptions}
+
+// ServeHTTP admits a request and routes it. Who may come in is decided before
+// anything of the request but its head is read (S01).
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	defer func() {
+		if v := recover(); v != nil {
+			if v == http.ErrAbortHandler {
+				panic(v)
+			}
+			a.Log.Error("panic while answering", "method", r.Method, "path", r.URL.Path, "panic", v, "stack", string(debug.Stack()))
+			a.refuse(w, a.problem(r.Context(), fmt.Errorf("panic: %v", v)))
+		}
+	}()
+	h := w.Header()
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "no-store")
+	if !strings.HasPrefix(r.URL.Path, Base+"/") {
+		a.refuse(w, problemOf(http.StatusNotFound, "there is nothing at this path"))
+		return
+	}
+	if !slices.Contains(methods, r.Method) {
+		h.Set("Allow", strings.Join(methods, ", "))
+		a.refuse(w, problemOf(http.StatusMethodNotAllowed, "this method is not offered"))
+		return
+	}
+	info := &requestInfo{request: r}
+	if !public[strings.TrimPrefix(r.URL.Path, Base)] {
+		check, err := a.credential(r)
+		if err == nil {
+			info.check = check
+			info.actor, err = check(r.Context())
+		}
+		if err != nil {
+			a.refuse(w, a.problem(r.Context(), err))
+			return
+		}
+	}
+	if _, err := url.ParseQuery(r.URL.RawQuery); err != nil { // else its bad parts would be dropped in silence
+		a.refuse(w, invalid("query.malformed", "the query is malformed"))
+		return
+	}
+	if r.Method == http.MethodHead {
+		w, info.head = &headWriter{ResponseWriter: w}, true
+	}
+	r = r.WithContext(context.WithValue(r.Context(), infoKey{}, info))
+	if info.head {
+		r.Method = http.MethodGet
+	}
+	a.echo.ServeHTTP(w, r)
+}
+
+// unrouted answers what no route took.
+func (a *API) unrouted(err error, c echo.Context) {
+	if c.Response().Committed {
+		return
+	}
+	p := problemOf(http.StatusNotFound, "there is nothing at this path")
+	if he, ok := errors.AsType[*echo.HTTPError](err); ok && he.Code == http.StatusMethodNotAllowed {
+		p = problemOf(http.StatusMethodNotAllowed, "this method is not offered here")
+	} else if !ok {
+		p = a.problem(c.Request().Context(), err)
+	}
+	a.refuse(c.Response(), p)
+}
+
+// requestInfo is what handlers know of a request besides their input.
+type requestInfo struct {
+	request *http.Request
+	actor   kairos.Actor
+	// check finds the principal anew, for streams that stay open.
+	check func(context.Context) (kairos.Actor, error)
+	head  bool
+	// claim is set while the request holds an Idempotency-Key.
+	claim *kairos.StoredResponse
+}
+
+type infoKey struct{}
+
+func infoOf(ctx context.Context) *requestInfo {
+	info, _ := ctx.Value(infoKey{}).(*requestInfo)
+	if info == nil {
+		return &requestInfo{request: &http.Request{Header: http.Header{}}}
+	}
+	return info
+}
+
+func actorOf(ctx context.Context) kairos.Actor { return infoOf(ctx).actor }
+
+// headWriter answers HEAD: everything but the body.
+type headWriter struct{ http.ResponseWriter }
+
+func (w *headWriter) Write(b []byte) (int, error)         { return len(b), nil }
+func (w *headWriter) ReadFrom(r io.Reader) (int64, error) { return io.Copy(io.Discard, r) }
+func (w *headWriter) Unwrap() http.ResponseWriter         { return w.ResponseWriter }

@@ -39,6 +39,10 @@ type Engine interface {
 	CheckPlan(src []byte, f planner.Format) (*planner.Document, planner.Problems)
 	ArchivePlan(ctx context.Context, actor kairos.Actor, plan string, archived bool, reason string) error
 	Subscribe(ctx context.Context, after int64, run string) (<-chan kairos.Event, error)
+	// Events gives the stored events after a position, in order: what Subscribe
+	// would replay. It reads at most limit rows of the audit log and returns the
+	// position up to which it has read.
+	Events(ctx context.Context, after int64, run string, limit int) (events []kairos.Event, upto int64, err error)
 	Incarnation() string
 }
 

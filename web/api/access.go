@@ -1,0 +1,112 @@
+package api
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// need is what a principal must have to use a route: at least the role, and,
+// for tokens that are narrowed to scopes, the scope (empty: any will do).
+type need struct {
+	role  kairos.Role
+	scope string
+}
+
+// public lists the paths that need no principal: what the API is like is no
+// secret, and says nothing of this installation.
+var public = map[string]bool{"/openapi.json": true}
+
+// access says who may use which route. A route that is not listed is not
+// served (deny by default, RELIABILITY 4.2).
+var access = map[string]need{
+	"GET /openapi.json": {},
+	"GET /version":      {kairos.RoleViewer, ""},
+	"GET /me":           {kairos.RoleViewer, ""},
+
+	"GET /plans":                   {kairos.RoleViewer, "plans:read"},
+	"POST /plans":                  {kairos.RoleAuthor, "plans:write"},
+	"POST /plans/check":            {kairos.RoleViewer, "plans:read"},
+	"GET /plans/{id}":              {kairos.RoleViewer, "plans:read"},
+	"GET /plans/{id}/versions":     {kairos.RoleViewer, "plans:read"},
+	"GET /plans/{id}/versions/{n}": {kairos.RoleViewer, "plans:read"},
+	"POST /plans/{id}/archive":     {kairos.RoleAuthor, "plans:write"},
+	"POST /plans/{id}/unarchive":   {kairos.RoleAuthor, "plans:write"},
+
+	"GET /runs":                            {kairos.RoleViewer, "runs:read"},
+	"POST /runs":                           {kairos.RoleOperator, "runs:write"},
+	"GET /runs/{id}":                       {kairos.RoleViewer, "runs:read"},
+	"DELETE /runs/{id}":                    {kairos.RoleOperator, "runs:write"},
+	"GET /runs/{id}/journal":               {kairos.RoleViewer, "runs:read"},
+	"GET /runs/{id}/events":                {kairos.RoleViewer, "runs:read"},
+	"GET /runs/{id}/preview":               {kairos.RoleViewer, "runs:read"},
+	"POST /runs/{id}/preview":              {kairos.RoleViewer, "runs:read"},
+	"POST /runs/{id}/resume":               {kairos.RoleOperator, "runs:write"},
+	"POST /runs/{id}/rerun":                {kairos.RoleOperator, "runs:write"},
+	"POST /runs/{id}/fork":                 {kairos.RoleOperator, "runs:write"},
+	"POST /runs/{id}/cancel":               {kairos.RoleOperator, "runs:write"},
+	"POST /runs/{id}/pause":                {kairos.RoleOperator, "runs:write"},
+	"POST /runs/{id}/continue":             {kairos.RoleOperator, "runs:write"},
+	"POST /runs/{id}/retry-now":            {kairos.RoleOperator, "runs:write"},
+	"POST /runs/{id}/release":              {kairos.RoleOperator, "runs:write"},
+	"POST /runs/{id}/limits":               {kairos.RoleOperator, "runs:write"},
+	"POST /runs/{id}/nodes/{node}/resolve": {kairos.RoleOperator, "runs:write"},
+
+	"GET /approvals":       {kairos.RoleViewer, "runs:read"},
+	"GET /approvals/{id}":  {kairos.RoleViewer, "runs:read"},
+	"POST /approvals/{id}": {kairos.RoleOperator, "approvals"},
+
+	"GET /events": {kairos.RoleViewer, "runs:read"},
+	"GET /ws":     {kairos.RoleViewer, "runs:read"},
+	"GET /audit":  {kairos.RoleAdmin, "admin"},
+
+	"GET /tokens":         {kairos.RoleAdmin, "tokens"},
+	"POST /tokens":        {kairos.RoleAdmin, "tokens"},
+	"DELETE /tokens/{id}": {kairos.RoleAdmin, "tokens"},
+	"GET /users":          {kairos.RoleAdmin, "admin"},
+	"POST /users":         {kairos.RoleAdmin, "admin"},
+	"PATCH /users/{id}":   {kairos.RoleAdmin, "admin"},
+}
+
+// allow returns nil if the actor has what is needed.
+func (n need) allow(a kairos.Actor) error {
+	if n.role == "" {
+		return nil
+	}
+	if !a.Role.Includes(n.role) {
+		return kairos.Errorf(kairos.CodeForbidden, "this needs the role %s; yours is %s", n.role, orNone(a.Role)).
+			Suggest("ask an admin for the role, or for a token that has it")
+	}
+	if n.scope != "" && a.Scopes != "" && !slices.Contains(strings.Fields(a.Scopes), n.scope) {
+		return kairos.Errorf(kairos.CodeForbidden, "this token has no scope %s", n.scope).
+			Suggest("use a token that has the scope; this one has: %s", a.Scopes)
+	}
+	return nil
+}
+
+func orNone(r kairos.Role) kairos.Role {
+	if r == "" {
+		return "none"
+	}
+	return r
+}
+
+// admit is the middleware that every route begins with.
+func (a *API) admit(n need) func(huma.Context, func(huma.Context)) {
+	return func(ctx huma.Context, next func(huma.Context)) {
+		if err := n.allow(actorOf(ctx.Context())); err != nil {
+			a.answer(ctx, a.problem(ctx.Context(), err))
+			return
+		}
+		next(ctx)
+	}
+}
+
+// unsafeMethod reports whether a method may change something.
+func unsafeMethod(m string) bool {
+	return m != http.MethodGet && m != http.MethodHead && m != http.MethodOptions
+}

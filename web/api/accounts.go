@@ -1,0 +1,246 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// UserView is a user on the wire.
+type UserView struct {
+	ID         string      `json:"id"`
+	Name       string      `json:"name"`
+	Role       kairos.Role `json:"role"`
+	Disabled   bool        `json:"disabled"`
+	CreatedAt  time.Time   `json:"createdAt"`
+	LastSeenAt time.Time   `json:"lastSeenAt,omitzero"`
+}
+
+// TokenView is an API token on the wire, without its secret.
+type TokenView struct {
+	ID         string      `json:"id"`
+	Name       string      `json:"name"`
+	Prefix     string      `json:"prefix" doc:"The first characters, to recognise it by."`
+	Role       kairos.Role `json:"role"`
+	Scopes     []string    `json:"scopes" doc:"Empty: all that the role allows."`
+	CreatedBy  string      `json:"createdBy"`
+	CreatedAt  time.Time   `json:"createdAt"`
+	ExpiresAt  time.Time   `json:"expiresAt"`
+	LastUsedAt time.Time   `json:"lastUsedAt,omitzero"`
+	RevokedAt  time.Time   `json:"revokedAt,omitzero"`
+}
+
+// NewUserBody makes a user.
+type NewUserBody struct {
+	Name     string      `json:"name" minLength:"1" maxLength:"64"`
+	Password string      `json:"password" maxLength:"1024"`
+	Role     kairos.Role `json:"role" enum:"viewer,operator,author,admin"`
+}
+
+// UserBody changes a user; what is absent stays.
+type UserBody struct {
+	Role     *kairos.Role `json:"role,omitempty" enum:"viewer,operator,author,admin"`
+	Password *string      `json:"password,omitempty" maxLength:"1024"`
+	Disabled *bool        `json:"disabled,omitempty"`
+}
+
+// NewTokenBody makes a token.
+type NewTokenBody struct {
+	Name      string      `json:"name" minLength:"1" maxLength:"64"`
+	Role      kairos.Role `json:"role" enum:"viewer,operator,author,admin"`
+	Scopes    []string    `json:"scopes,omitempty" maxItems:"7" doc:"runs:read, runs:write, plans:read, plans:write, approvals, tokens, admin; none: all that the role allows."`
+	ExpiresIn string      `json:"expiresIn,omitempty" maxLength:"32" doc:"A duration like 720h; absent: 90 days."`
+}
+
+// NewToken is a token with its text, which is shown only once.
+type NewToken struct {
+	TokenView
+	Token string `json:"token"`
+}
+
+// AuditView is one record of the audit log on the wire.
+type AuditView struct {
+	Seq     int64          `json:"seq"`
+	At      time.Time      `json:"at"`
+	Action  string         `json:"action"`
+	Actor   string         `json:"actor"`
+	Surface string         `json:"surface,omitempty"`
+	Run     string         `json:"run,omitempty"`
+	RunSeq  int64          `json:"runSeq,omitempty"`
+	Object  string         `json:"object,omitempty"`
+	Result  string         `json:"result"`
+	Reason  string         `json:"reason,omitempty"`
+	Detail  kairos.RawJSON `json:"detail,omitempty"`
+	Mac     string         `json:"mac,omitempty" doc:"The record's link in the chain."`
+}
+
+func (a *API) accountRoutes() {
+	tags := []string{"accounts"}
+	register(a, huma.Operation{OperationID: "list-users", Method: http.MethodGet, Path: "/users", Tags: tags,
+		Summary: "List users"}, a.listUsers)
+	register(a, huma.Operation{OperationID: "create-user", Method: http.MethodPost, Path: "/users", Tags: tags,
+		Summary: "Make a user", DefaultStatus: http.StatusCreated}, a.createUser)
+	register(a, huma.Operation{OperationID: "update-user", Method: http.MethodPatch, Path: "/users/{id}", Tags: tags,
+		Summary: "Change a user's role, password or access; ends the user's sessions"}, a.updateUser)
+	register(a, huma.Operation{OperationID: "list-tokens", Method: http.MethodGet, Path: "/tokens", Tags: tags,
+		Summary: "List API tokens, newest first"}, a.listTokens)
+	register(a, huma.Operation{OperationID: "create-token", Method: http.MethodPost, Path: "/tokens", Tags: tags,
+		Summary: "Make an API token; its text is shown only in this answer", DefaultStatus: http.StatusCreated}, a.createToken)
+	register(a, huma.Operation{OperationID: "revoke-token", Method: http.MethodDelete, Path: "/tokens/{id}", Tags: tags,
+		Summary: "End an API token at once"}, a.revokeToken)
+	register(a, huma.Operation{OperationID: "list-audit", Method: http.MethodGet, Path: "/audit", Tags: tags,
+		Summary: "List the audit log, newest first"}, a.listAudit)
+}
+
+func (a *API) accounts() (Accounts, error) {
+	if a.Accounts == nil {
+		return nil, kairos.Errorf(kairos.CodeUnavailable, "users and tokens are not managed here")
+	}
+	return a.Accounts, nil
+}
+
+type usersOut struct{ Body List[UserView] }
+
+func (a *API) listUsers(ctx context.Context, _ *struct{}) (*usersOut, error) {
+	acc, err := a.accounts()
+	if err != nil {
+		return nil, err
+	}
+	users, err := acc.Users(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &usersOut{Body: listOf(users, "", viewUser)}, nil
+}
+
+func viewUser(u kairos.User) UserView {
+	return UserView{ID: u.ID, Name: u.Name, Role: u.Role, Disabled: u.Disabled, CreatedAt: u.CreatedAt, LastSeenAt: u.LastSeenAt}
+}
+
+type createUserIn struct{ Body NewUserBody }
+
+type userOut struct{ Body UserView }
+
+func (a *API) createUser(ctx context.Context, in *createUserIn) (*userOut, error) {
+	acc, err := a.accounts()
+	if err != nil {
+		return nil, err
+	}
+	u, err := acc.CreateUser(ctx, actorOf(ctx), in.Body.Name, in.Body.Password, in.Body.Role)
+	if err != nil {
+		return nil, err
+	}
+	return &userOut{Body: viewUser(u)}, nil
+}
+
+type updateUserIn struct {
+	ID   string `path:"id" maxLength:"64" doc:"The user's id or name."`
+	Body UserBody
+}
+
+func (a *API) updateUser(ctx context.Context, in *updateUserIn) (*userOut, error) {
+	acc, err := a.accounts()
+	if err != nil {
+		return nil, err
+	}
+	u, err := acc.UpdateUser(ctx, actorOf(ctx), in.ID, in.Body.Role, in.Body.Password, in.Body.Disabled)
+	if err != nil {
+		return nil, err
+	}
+	return &userOut{Body: viewUser(u)}, nil
+}
+
+type tokensOut struct{ Body List[TokenView] }
+
+func (a *API) listTokens(ctx context.Context, _ *struct{}) (*tokensOut, error) {
+	acc, err := a.accounts()
+	if err != nil {
+		return nil, err
+	}
+	tokens, err := acc.Tokens(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &tokensOut{Body: listOf(tokens, "", viewToken)}, nil
+}
+
+func viewToken(t kairos.Token) TokenView {
+	v := TokenView{ID: t.ID, Name: t.Name, Prefix: t.Prefix, Role: t.Role, Scopes: t.Scopes, CreatedBy: t.CreatedBy,
+		CreatedAt: t.CreatedAt, ExpiresAt: t.ExpiresAt, LastUsedAt: t.LastUsedAt, RevokedAt: t.RevokedAt}
+	if v.Scopes == nil {
+		v.Scopes = []string{}
+	}
+	return v
+}
+
+type createTokenIn struct{ Body NewTokenBody }
+
+type newTokenOut struct{ Body NewToken }
+
+func (a *API) createToken(ctx context.Context, in *createTokenIn) (*newTokenOut, error) {
+	acc, err := a.accounts()
+	if err != nil {
+		return nil, err
+	}
+	var lifetime time.Duration
+	if in.Body.ExpiresIn != "" {
+		if lifetime, err = time.ParseDuration(in.Body.ExpiresIn); err != nil || lifetime <= 0 {
+			return nil, kairos.Errorf(kairos.CodeInvalid, "expiresIn %.40q is no duration", in.Body.ExpiresIn).
+				Suggest(`write a number and a unit, like "720h"`)
+		}
+	}
+	text, t, err := acc.CreateToken(ctx, actorOf(ctx), in.Body.Name, in.Body.Role, in.Body.Scopes, lifetime)
+	if err != nil {
+		return nil, err
+	}
+	return &newTokenOut{Body: NewToken{TokenView: viewToken(t), Token: text}}, nil
+}
+
+type tokenIn struct {
+	ID string `path:"id" maxLength:"64"`
+}
+
+func (a *API) revokeToken(ctx context.Context, in *tokenIn) (*struct{}, error) {
+	acc, err := a.accounts()
+	if err != nil {
+		return nil, err
+	}
+	return nil, acc.RevokeToken(ctx, actorOf(ctx), in.ID)
+}
+
+type listAuditIn struct {
+	PageIn
+	Actor  string    `query:"actor" maxLength:"128"`
+	Action string    `query:"action" maxLength:"64"`
+	Run    string    `query:"run" maxLength:"64"`
+	Object string    `query:"object" maxLength:"128"`
+	Result string    `query:"result" enum:"ok,denied,failed"`
+	Since  time.Time `query:"since"`
+	Until  time.Time `query:"until"`
+}
+
+type auditOut struct{ Body List[AuditView] }
+
+func (a *API) listAudit(ctx context.Context, in *listAuditIn) (*auditOut, error) {
+	after, err := a.unseal(ctx, in.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	list, err := a.Reader.AuditEvents(ctx, kairos.AuditFilter{Actor: in.Actor, Action: in.Action, Run: in.Run, Object: in.Object,
+		Result: in.Result, Since: in.Since, Until: in.Until, Page: kairos.Page{After: after, Limit: in.Limit}})
+	if err != nil {
+		return nil, err
+	}
+	return &auditOut{Body: listOf(list.Items, a.seal(ctx, list.Next), func(e kairos.AuditEvent) AuditView {
+		v := AuditView{Seq: e.Seq, At: e.At, Action: e.Action, Actor: e.Actor, Surface: e.Surface, Run: e.Run, RunSeq: e.RunSeq,
+			Object: e.Object, Result: e.Result, Reason: e.Reason, Detail: e.Detail, Mac: e.Mac}
+		if v.Result == "" {
+			v.Result = "ok"
+		}
+		return v
+	})}, nil
+}

@@ -1,0 +1,115 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// ApprovalView is an approval on the wire.
+type ApprovalView struct {
+	ID        string         `json:"id"`
+	Run       string         `json:"run"`
+	Plan      string         `json:"plan"`
+	Node      string         `json:"node"`
+	Visit     int            `json:"visit"`
+	Item      int            `json:"item" doc:"Index in a foreach; -1: none."`
+	Message   string         `json:"message"`
+	Form      kairos.RawJSON `json:"form,omitempty" doc:"JSON Schema of the values asked for."`
+	Digest    string         `json:"digest" doc:"Names exactly what is approved."`
+	Status    string         `json:"status"`
+	OnTimeout string         `json:"onTimeout,omitempty"`
+	DueAt     time.Time      `json:"dueAt,omitzero"`
+	CreatedAt time.Time      `json:"createdAt"`
+	StartedBy string         `json:"startedBy,omitempty"`
+	DecidedAt time.Time      `json:"decidedAt,omitzero"`
+	DecidedBy string         `json:"decidedBy,omitempty"`
+	Comment   string         `json:"comment,omitempty"`
+	Values    kairos.RawJSON `json:"values,omitempty"`
+}
+
+func viewApproval(p kairos.Approval) ApprovalView {
+	return ApprovalView{ID: p.ID, Run: p.Run, Plan: p.PlanKey, Node: p.Node, Visit: p.Visit, Item: p.Item, Message: p.Message,
+		Form: p.Form, Digest: p.Digest, Status: p.Status, OnTimeout: p.OnTimeout, DueAt: p.DueAt, CreatedAt: p.CreatedAt,
+		StartedBy: p.StartedBy, DecidedAt: p.DecidedAt, DecidedBy: p.DecidedBy, Comment: p.Comment, Values: p.Values}
+}
+
+// DecideBody answers an approval (ruling 30).
+type DecideBody struct {
+	Approve bool           `json:"approve"`
+	Comment string         `json:"comment,omitempty" maxLength:"2000"`
+	Values  kairos.RawJSON `json:"values,omitempty" doc:"What the form asks for."`
+	Digest  string         `json:"digest,omitempty" maxLength:"128" doc:"The approval's; 409 if something else is to be approved now."`
+}
+
+func (a *API) approvalRoutes() {
+	tags := []string{"approvals"}
+	register(a, huma.Operation{OperationID: "list-approvals", Method: http.MethodGet, Path: "/approvals", Tags: tags,
+		Summary: "List approvals, open ones unless asked otherwise"}, a.listApprovals)
+	register(a, huma.Operation{OperationID: "get-approval", Method: http.MethodGet, Path: "/approvals/{id}", Tags: tags,
+		Summary: "One approval"}, a.getApproval)
+	register(a, huma.Operation{OperationID: "decide-approval", Method: http.MethodPost, Path: "/approvals/{id}", Tags: tags,
+		Summary: "Approve or reject"}, a.decide)
+}
+
+type listApprovalsIn struct {
+	PageIn
+	Status string `query:"status" enum:"open,approved,rejected,expired,cancelled" default:"open"`
+	Run    string `query:"run" maxLength:"64"`
+}
+
+type approvalsOut struct{ Body List[ApprovalView] }
+
+func (a *API) listApprovals(ctx context.Context, in *listApprovalsIn) (*approvalsOut, error) {
+	after, err := a.unseal(ctx, in.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	f := kairos.ApprovalFilter{Status: in.Status, Page: kairos.Page{After: after, Limit: in.Limit}}
+	if in.Run != "" {
+		run, err := a.findRun(ctx, in.Run)
+		if err != nil {
+			return nil, err
+		}
+		f.Run = run.ID
+	}
+	list, err := a.Reader.Approvals(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	return &approvalsOut{Body: listOf(list.Items, a.seal(ctx, list.Next), viewApproval)}, nil
+}
+
+// ApprovalIn names an approval.
+type ApprovalIn struct {
+	ID string `path:"id" maxLength:"64"`
+}
+
+type approvalOut struct{ Body ApprovalView }
+
+func (a *API) getApproval(ctx context.Context, in *ApprovalIn) (*approvalOut, error) {
+	p, err := a.Reader.Approval(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &approvalOut{Body: viewApproval(p)}, nil
+}
+
+type decideIn struct {
+	ApprovalIn
+	Body DecideBody
+}
+
+func (a *API) decide(ctx context.Context, in *decideIn) (*approvalOut, error) {
+	b := &in.Body
+	p, err := a.Engine.Decide(ctx, actorOf(ctx), kairos.DecideRequest{Approval: in.ID, Approve: b.Approve, Comment: b.Comment,
+		Values: b.Values, Digest: b.Digest})
+	if err != nil {
+		return nil, err
+	}
+	return &approvalOut{Body: viewApproval(p)}, nil
+}

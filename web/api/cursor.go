@@ -1,0 +1,83 @@
+package api
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"slices"
+	"strings"
+)
+
+const macLength = 12
+
+// PageIn is what every list takes.
+type PageIn struct {
+	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"How many at most."`
+	Cursor string `query:"cursor" maxLength:"2048" doc:"Where to go on: next of the page before."`
+}
+
+// seal makes the cursor of the next page. It belongs to one query of one
+// principal: anything else that presents it is refused (A33).
+func (a *API) seal(ctx context.Context, next string) string {
+	if next == "" {
+		return ""
+	}
+	return base64.RawURLEncoding.EncodeToString(append(a.mac(ctx, next), next...))
+}
+
+func (a *API) unseal(ctx context.Context, cursor string) (string, error) {
+	if cursor == "" {
+		return "", nil
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err == nil && len(raw) > macLength && hmac.Equal(raw[:macLength], a.mac(ctx, string(raw[macLength:]))) {
+		return string(raw[macLength:]), nil
+	}
+	p := invalid("cursor.invalid", "this cursor does not belong to this query")
+	p.Suggestion = "begin again without cursor"
+	return "", p
+}
+
+func (a *API) mac(ctx context.Context, next string) []byte {
+	info := infoOf(ctx)
+	m := hmac.New(sha256.New, a.CursorKey)
+	parts := []string{info.actor.Name}
+	if u := info.request.URL; u != nil {
+		parts = append(parts, u.Path)
+		q := u.Query()
+		for k, values := range q {
+			if k != "cursor" && k != "limit" {
+				parts = append(parts, k+"="+strings.Join(values, "\x01"))
+			}
+		}
+		slices.Sort(parts[2:])
+	}
+	for _, p := range append(parts, next) {
+		m.Write([]byte(p))
+		m.Write([]byte{0})
+	}
+	return m.Sum(nil)[:macLength]
+}
+
+// List is one page of a list.
+type List[T any] struct {
+	Items []T     `json:"items"`
+	Next  *string `json:"next" doc:"The cursor of the next page; null on the last one."`
+}
+
+func listOf[S, T any](items []S, next string, view func(S) T) List[T] {
+	l := List[T]{Items: make([]T, 0, len(items))}
+	if next != "" {
+		l.Next = &next
+	}
+	for _, x := range items {
+		l.Items = append(l.Items, view(x))
+	}
+	return l
+}
+
+func joinSorted(list []string) string {
+	slices.Sort(list)
+	return strings.Join(list, ", ")
+}

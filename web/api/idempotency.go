@@ -1,0 +1,177 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humaecho"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+const (
+	// ResponseLifetime is how long an answer is kept for its Idempotency-Key.
+	ResponseLifetime = 24 * time.Hour
+	// claimTimeout is when a claim without an answer is taken to be left behind
+	// by a crash.
+	claimTimeout = time.Minute
+)
+
+// kept are the headers that belong to a stored answer.
+var kept = []string{"Content-Type", "Location", "ETag"}
+
+// once carries out a POST with an Idempotency-Key one time: the same request
+// gets the same answer, another one with the key is refused (A43, ruling 42).
+func (a *API) once(ctx huma.Context, next func(huma.Context)) {
+	key := ctx.Header("Idempotency-Key")
+	if key == "" || ctx.Method() != http.MethodPost {
+		next(ctx)
+		return
+	}
+	if p := checkKey(key); p != nil {
+		a.answer(ctx, p)
+		return
+	}
+	if ctx.Operation().Path == "/tokens" {
+		a.answer(ctx, invalid("idempotency.unavailable", "the answer holds a secret and is not kept: send no Idempotency-Key here"))
+		return
+	}
+	if a.Idempotency == nil {
+		a.answer(ctx, invalid("idempotency.unavailable", "this server keeps no idempotency keys"))
+		return
+	}
+	c := humaecho.Unwrap(ctx)
+	// Whether the client stays or not, what was begun comes to an end, so that a
+	// repetition learns how it ended (A44).
+	detached, cancel := context.WithTimeout(context.WithoutCancel(c.Request().Context()), claimTimeout-time.Second)
+	defer cancel()
+	r := c.Request().WithContext(detached)
+	c.SetRequest(r)
+	actor := actorOf(ctx.Context())
+	claim := kairos.StoredResponse{
+		Principal: actor.Surface + ":" + actor.Name, Route: r.Method + " " + r.URL.Path, Key: key,
+		BodyHash: hashRequest(r), CreatedAt: time.Now(),
+	}
+	stored, claimed, err := a.Idempotency.ReserveResponse(ctx.Context(), claim, claimTimeout)
+	switch {
+	case err != nil:
+		a.answer(ctx, a.problem(ctx.Context(), err))
+		return
+	case stored.BodyHash != claim.BodyHash:
+		p := problemOf(http.StatusUnprocessableEntity, "this Idempotency-Key belongs to another request")
+		p.Reason, p.Suggestion = "idempotency.reused", "choose a new key for every request, and keep it only to repeat that one"
+		a.answer(ctx, p)
+		return
+	case !claimed && stored.Status == 0:
+		p := problemOf(http.StatusConflict, "the first request with this Idempotency-Key is still being answered")
+		p.Reason, p.Suggestion, p.retryAfter = "idempotency.pending", "repeat the request in a moment", time.Second
+		a.answer(ctx, p)
+		return
+	case !claimed:
+		for k, v := range stored.Header {
+			ctx.SetHeader(k, v)
+		}
+		ctx.SetHeader("Idempotency-Replayed", "true")
+		ctx.SetStatus(stored.Status)
+		if _, err := ctx.BodyWriter().Write(stored.Body); err != nil {
+			a.Log.Debug("write a stored answer", "err", err)
+		}
+		return
+	}
+	infoOf(ctx.Context()).claim = &stored
+	writer := c.Response().Writer
+	out := &held{ResponseWriter: writer, status: http.StatusOK}
+	c.Response().Writer = out
+	finished := false
+	defer func() {
+		c.Response().Writer = writer
+		if !finished { // a panic: nobody knows what was done, so the same may be tried again
+			a.release(ctx, claim)
+		}
+	}()
+	next(ctx)
+	finished = true
+	if repeatable(out.status) {
+		stored.Status, stored.Body, stored.Header = out.status, out.body.Bytes(), map[string]string{}
+		for _, k := range kept {
+			if v := writer.Header().Get(k); v != "" {
+				stored.Header[k] = v
+			}
+		}
+		if err := a.Idempotency.CompleteResponse(ctx.Context(), stored); err != nil {
+			a.Log.Error("keep an answer for its idempotency key", "err", err)
+		}
+	} else {
+		a.release(ctx, claim)
+	}
+	writer.WriteHeader(out.status)
+	if _, err := writer.Write(out.body.Bytes()); err != nil {
+		a.Log.Debug("write an answer", "err", err)
+	}
+}
+
+func (a *API) release(ctx huma.Context, claim kairos.StoredResponse) {
+	if err := a.Idempotency.ReleaseResponse(ctx.Context(), claim.Principal, claim.Route, claim.Key); err != nil {
+		a.Log.Error("release an idempotency key", "err", err)
+	}
+}
+
+// repeatable reports whether an answer is definite: the same request would be
+// answered the same way, or has had its effect.
+func repeatable(status int) bool {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestTimeout, http.StatusTooManyRequests:
+		return false
+	}
+	return status < http.StatusInternalServerError
+}
+
+// held keeps an answer back until it is stored.
+type held struct {
+	http.ResponseWriter
+	status int
+	body   bytes.Buffer
+}
+
+func (h *held) WriteHeader(status int)      { h.status = status }
+func (h *held) Write(b []byte) (int, error) { return h.body.Write(b) }
+
+func checkKey(key string) *Problem {
+	if len(key) > 128 {
+		return invalid("idempotency.invalid", "an Idempotency-Key has at most 128 characters")
+	}
+	for _, c := range []byte(key) {
+		if c <= ' ' || c > '~' {
+			return invalid("idempotency.invalid", "an Idempotency-Key is printable ASCII without blanks")
+		}
+	}
+	return nil
+}
+
+func hashRequest(r *http.Request) string {
+	h := sha256.New()
+	for _, part := range []string{r.Header.Get("Content-Type"), r.URL.RawQuery} {
+		h.Write([]byte(part))
+		h.Write([]byte{0})
+	}
+	h.Write(bodyOf(r))
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// runKey is the key of the run that a request with an Idempotency-Key starts:
+// even if the daemon dies between starting the run and keeping the answer, the
+// same request finds that run (A44).
+func runKey(claim *kairos.StoredResponse) string {
+	if claim == nil {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(claim.Principal + "\x00" + claim.Route + "\x00" + claim.Key + "\x00" + claim.BodyHash +
+		"\x00" + claim.CreatedAt.UTC().Truncate(time.Microsecond).Format(time.RFC3339Nano)))
+	return "request-" + base64.RawURLEncoding.EncodeToString(sum[:18])
+}

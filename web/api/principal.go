@@ -1,0 +1,79 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// credential finds what a request proves itself with, as a function that asks
+// for the principal, now and again while a stream stays open.
+func (a *API) credential(r *http.Request) (func(context.Context) (kairos.Actor, error), error) {
+	if a.Local != nil {
+		local := *a.Local
+		return func(context.Context) (kairos.Actor, error) { return local, nil }, nil
+	}
+	if header := r.Header["Authorization"]; len(header) > 0 {
+		scheme, token, _ := strings.Cut(header[0], " ")
+		if len(header) > 1 || !strings.EqualFold(scheme, "Bearer") {
+			return nil, unauthorized("send the token as: Authorization: Bearer TOKEN")
+		}
+		return func(ctx context.Context) (kairos.Actor, error) {
+			return a.Principals.Token(ctx, strings.TrimSpace(token))
+		}, nil
+	}
+	secret, err := a.cookie(r)
+	if err != nil {
+		return nil, err
+	}
+	if secret == "" {
+		return nil, unauthorized("send an API token as: Authorization: Bearer TOKEN")
+	}
+	// A browser sends its cookie along with whatever another site makes it send.
+	if unsafeMethod(r.Method) && !sameOrigin(r) {
+		return nil, kairos.Errorf(kairos.CodeForbidden, "this request does not come from a page of this server")
+	}
+	return func(ctx context.Context) (kairos.Actor, error) {
+		u, err := a.Principals.Session(ctx, secret)
+		if err != nil {
+			return kairos.Actor{}, err
+		}
+		return kairos.Actor{Name: u.Name, Role: u.Role, Surface: "ui"}, nil
+	}, nil
+}
+
+// cookie returns the session secret; several that differ are refused (A20).
+func (a *API) cookie(r *http.Request) (string, error) {
+	secret := ""
+	for _, name := range a.SessionCookies {
+		for _, c := range r.CookiesNamed(name) {
+			if secret != "" && c.Value != secret {
+				return "", unauthorized("log in again: there are several session cookies")
+			}
+			secret = c.Value
+		}
+	}
+	return secret, nil
+}
+
+// sameOrigin demands proof: a request that names neither its site nor its
+// origin is refused (A14 to A16).
+func sameOrigin(r *http.Request) bool {
+	if site := r.Header.Get("Sec-Fetch-Site"); site != "" {
+		return site == "same-origin"
+	}
+	origin := r.Header.Get("Origin")
+	return origin != "" && (origin == "http://"+r.Host || origin == "https://"+r.Host)
+}
+
+// foreignOrigin reports a request that a page of another site makes.
+func foreignOrigin(r *http.Request) bool {
+	origin := r.Header.Get("Origin")
+	return origin != "" && origin != "http://"+r.Host && origin != "https://"+r.Host
+}
+
+func unauthorized(suggestion string) error {
+	return kairos.Errorf(kairos.CodeUnauthorized, "this needs a credential").Suggest("%s", suggestion)
+}

@@ -1,0 +1,279 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// ActBody goes with every act on a run.
+type ActBody struct {
+	Reason string `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log."`
+	Rev    int64  `json:"rev,omitempty" minimum:"0" doc:"The revision that you saw; 409 if the run has moved on."`
+}
+
+// ResumeBody goes with a resume.
+type ResumeBody struct {
+	ActBody
+	Digest string `json:"digest,omitempty" maxLength:"128" doc:"The preview's; 409 if what would happen has changed."`
+}
+
+// RerunBody goes with a rerun.
+type RerunBody struct {
+	ResumeBody
+	Input   kairos.RawJSON    `json:"input,omitempty" doc:"Instead of the run's input."`
+	Version int               `json:"version,omitempty" minimum:"-1" doc:"0 the same, -1 the newest."`
+	Labels  map[string]string `json:"labels,omitempty"`
+}
+
+// ForkBody goes with a fork.
+type ForkBody struct {
+	RerunBody
+	At    int64                     `json:"at,omitempty" minimum:"0" doc:"The journal position to keep; 0 keeps nothing."`
+	Edits map[string]kairos.RawJSON `json:"edits,omitempty" doc:"New outputs of kept visits, by node or node#visit."`
+}
+
+// LimitsBody raises or lowers a run's limits.
+type LimitsBody struct {
+	ActBody
+	kairos.LimitsView
+}
+
+// ResolveBody settles an attempt in doubt (ruling 30).
+type ResolveBody struct {
+	Visit   int            `json:"visit" minimum:"1"`
+	Item    *int           `json:"item,omitempty" minimum:"-1" doc:"Index in a foreach; absent: none."`
+	Attempt int            `json:"attempt" minimum:"1"`
+	Action  string         `json:"action" enum:"happened,retry,skip,fail"`
+	Output  kairos.RawJSON `json:"output,omitempty" doc:"What it gave, if it happened."`
+	Reason  string         `json:"reason" maxLength:"500"`
+	Rev     int64          `json:"rev,omitempty" minimum:"0"`
+}
+
+func (a *API) verbRoutes() {
+	tags := []string{"acts"}
+	verb := func(action kairos.Action, summary string, status int) huma.Operation {
+		return huma.Operation{OperationID: string(action) + "-run", Method: http.MethodPost, Path: "/runs/{id}/" + string(action),
+			Tags: tags, Summary: summary, DefaultStatus: status}
+	}
+	register(a, verb(kairos.ActionResume, "Go on at what failed or was not finished", http.StatusAccepted),
+		func(ctx context.Context, in *resumeIn) (*actedOut, error) {
+			return a.act(ctx, in.ID, kairos.ActionResume, http.StatusAccepted, in.Body.request())
+		})
+	register(a, verb(kairos.ActionRerun, "Start a new run of the same plan", http.StatusCreated),
+		func(ctx context.Context, in *rerunIn) (*actedOut, error) {
+			return a.act(ctx, in.ID, kairos.ActionRerun, http.StatusCreated, in.Body.request())
+		})
+	register(a, verb(kairos.ActionFork, "Start a new run that keeps the journal up to a point", http.StatusCreated),
+		func(ctx context.Context, in *forkIn) (*actedOut, error) {
+			return a.act(ctx, in.ID, kairos.ActionFork, http.StatusCreated, in.Body.request())
+		})
+	for _, v := range []struct {
+		action  kairos.Action
+		summary string
+	}{
+		{kairos.ActionCancel, "Cancel"},
+		{kairos.ActionPause, "Start no more nodes"},
+		{kairos.ActionContinue, "Go on after a pause"},
+		{kairos.ActionRetryNow, "Try again without waiting"},
+		{kairos.ActionRelease, "Let a held or quarantined run go on"},
+	} {
+		register(a, verb(v.action, v.summary, http.StatusAccepted), func(ctx context.Context, in *actIn) (*actedOut, error) {
+			return a.act(ctx, in.ID, v.action, http.StatusAccepted, in.Body.request())
+		})
+	}
+	register(a, verb(kairos.ActionLimits, "Change what a run may use", http.StatusOK),
+		func(ctx context.Context, in *limitsIn) (*actedOut, error) {
+			limits, err := in.Body.Limits()
+			if err != nil {
+				return nil, err
+			}
+			r := in.Body.request()
+			r.Limits = limits
+			return a.act(ctx, in.ID, kairos.ActionLimits, http.StatusOK, r)
+		})
+	register(a, huma.Operation{OperationID: "delete-run", Method: http.MethodDelete, Path: "/runs/{id}", Tags: tags,
+		Summary: "Delete a run: hide it, and remove it when its retention ends"},
+		func(ctx context.Context, in *deleteIn) (*struct{}, error) {
+			_, err := a.act(ctx, in.ID, kairos.ActionDelete, http.StatusOK, kairos.VerbRequest{Reason: in.Reason, Rev: in.Rev})
+			return nil, err
+		})
+	register(a, huma.Operation{OperationID: "preview", Method: http.MethodGet, Path: "/runs/{id}/preview", Tags: tags,
+		Summary: "What an act would do"}, a.preview)
+	register(a, huma.Operation{OperationID: "preview-edits", Method: http.MethodPost, Path: "/runs/{id}/preview", Tags: tags,
+		Summary: "What an act with edits would do; changes nothing"}, a.previewEdits)
+	register(a, huma.Operation{OperationID: "resolve-node", Method: http.MethodPost, Path: "/runs/{id}/nodes/{node}/resolve", Tags: tags,
+		Summary: "Say what became of an attempt in doubt"}, a.resolve)
+}
+
+type actIn struct {
+	RunIn
+	Body *ActBody
+}
+
+type resumeIn struct {
+	RunIn
+	Body *ResumeBody
+}
+
+type rerunIn struct {
+	RunIn
+	Body *RerunBody
+}
+
+type forkIn struct {
+	RunIn
+	Body *ForkBody
+}
+
+type limitsIn struct {
+	RunIn
+	Body LimitsBody
+}
+
+type deleteIn struct {
+	RunIn
+	Reason string `query:"reason" maxLength:"500"`
+	Rev    int64  `query:"rev" minimum:"0"`
+}
+
+func (b *ActBody) request() kairos.VerbRequest {
+	if b == nil {
+		return kairos.VerbRequest{}
+	}
+	return kairos.VerbRequest{Reason: b.Reason, Rev: b.Rev}
+}
+
+func (b *ResumeBody) request() kairos.VerbRequest {
+	if b == nil {
+		return kairos.VerbRequest{}
+	}
+	r := b.ActBody.request()
+	r.Digest = b.Digest
+	return r
+}
+
+func (b *RerunBody) request() kairos.VerbRequest {
+	if b == nil {
+		return kairos.VerbRequest{}
+	}
+	r := b.ResumeBody.request()
+	r.Input, r.Version, r.Labels = b.Input, b.Version, b.Labels
+	return r
+}
+
+func (b *ForkBody) request() kairos.VerbRequest {
+	if b == nil {
+		return kairos.VerbRequest{}
+	}
+	r := b.RerunBody.request()
+	r.At, r.Edits = b.At, b.Edits
+	return r
+}
+
+type actedOut struct {
+	Status   int
+	Location string `header:"Location"`
+	Body     kairos.RunView
+}
+
+func (a *API) act(ctx context.Context, id string, action kairos.Action, status int, r kairos.VerbRequest) (*actedOut, error) {
+	run, err := a.findRun(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkLabels(r.Labels); err != nil {
+		return nil, err
+	}
+	actor := actorOf(ctx)
+	if err := mayChoose(actor, action, r.Version); err != nil {
+		return nil, err
+	}
+	r.Run, r.Action = run.ID, action
+	done, err := a.Engine.Act(ctx, actor, r)
+	if err != nil {
+		return nil, err
+	}
+	return &actedOut{Status: status, Location: Base + "/runs/" + done.ID, Body: kairos.ViewRun(done)}, nil
+}
+
+// mayChoose lets an operator rerun what there is; a version that the run was
+// not pinned to is an author's choice.
+func mayChoose(actor kairos.Actor, action kairos.Action, version int) error {
+	newest := action == kairos.ActionRerun && version == -1
+	if version == 0 || newest || actor.Role.Includes(kairos.RoleAuthor) {
+		return nil
+	}
+	return kairos.Errorf(kairos.CodeForbidden, "choosing another version needs the role %s", kairos.RoleAuthor).
+		Suggest("leave version out to keep the run's own")
+}
+
+type previewIn struct {
+	RunIn
+	Action  string `query:"action" required:"true" enum:"resume,rerun,fork,cancel,pause,continue,retry-now,release,delete,limits"`
+	At      int64  `query:"at" minimum:"0" doc:"Of a fork: the journal position to keep."`
+	Version int    `query:"version" minimum:"-1" doc:"0 the same, -1 the newest."`
+}
+
+type previewOut struct{ Body kairos.Preview }
+
+func (a *API) preview(ctx context.Context, in *previewIn) (*previewOut, error) {
+	return a.previewOf(ctx, in.ID, kairos.VerbRequest{Action: kairos.Action(in.Action), At: in.At, Version: in.Version})
+}
+
+// PreviewBody asks what an act with edits would do.
+type PreviewBody struct {
+	Action string `json:"action" enum:"resume,rerun,fork"`
+	ForkBody
+}
+
+type previewEditsIn struct {
+	RunIn
+	Body PreviewBody
+}
+
+func (a *API) previewEdits(ctx context.Context, in *previewEditsIn) (*previewOut, error) {
+	r := in.Body.request()
+	r.Action = kairos.Action(in.Body.Action)
+	return a.previewOf(ctx, in.ID, r)
+}
+
+func (a *API) previewOf(ctx context.Context, id string, r kairos.VerbRequest) (*previewOut, error) {
+	run, err := a.findRun(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	r.Run = run.ID
+	p, err := a.Engine.Preview(ctx, actorOf(ctx), r)
+	if err != nil {
+		return nil, err
+	}
+	return &previewOut{Body: p}, nil
+}
+
+type resolveIn struct {
+	RunIn
+	Node string `path:"node" maxLength:"128"`
+	Body ResolveBody
+}
+
+func (a *API) resolve(ctx context.Context, in *resolveIn) (*actedOut, error) {
+	run, err := a.findRun(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	b := &in.Body
+	item := -1
+	if b.Item != nil {
+		item = *b.Item
+	}
+	done, err := a.Engine.Resolve(ctx, actorOf(ctx), kairos.ResolveRequest{Run: run.ID, Node: in.Node, Visit: b.Visit, Item: item,
+		Attempt: b.Attempt, Action: b.Action, Output: b.Output, Reason: b.Reason, Rev: b.Rev})
+	if err != nil {
+		return nil, err
+	}
+	return &actedOut{Status: http.StatusOK, Body: kairos.ViewRun(done)}, nil
+}
