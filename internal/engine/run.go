@@ -424,9 +424,6 @@ func (a *actor) status() {
 		}
 	case status.Final():
 		a.finish(p, now)
-		if p.Error != nil {
-			headline, node = p.Error.Message, p.Error.Node
-		}
 	}
 	a.next.Audit = append(a.next.Audit, statusRecord(a.id, status, reason, headline))
 	a.run.Status, a.run.WaitReason, a.run.Headline, a.run.Node = status, reason, headline, node

@@ -226,7 +226,10 @@ func (a *actor) act(m verbMsg) error {
 		now := a.e.now()
 		patchOf(&a.next).DeletedAt = &now
 	case kairos.ActionResume:
-		if err := a.resume(m, row); err != nil {
+		if a.ended {
+			return a.resume(m, record)
+		}
+		if err := a.resumeWaiting(m, row); err != nil {
 			return err
 		}
 	}
@@ -284,10 +287,7 @@ func (a *actor) closeFans() {
 }
 
 // resume continues a failed, cancelled or waiting run (SPEC 4.2, ruling 10).
-func (a *actor) resume(m verbMsg, row func(payload)) error {
-	if !a.ended {
-		return a.resumeWaiting(m, row)
-	}
+func (a *actor) resume(m verbMsg, record kairos.AuditRecord) error {
 	if a.run.Status == kairos.RunCompleted {
 		return a.conflict("a completed run has nothing to resume").(*kairos.Error).Suggest("rerun or fork it")
 	}
@@ -312,6 +312,15 @@ func (a *actor) resume(m verbMsg, row func(payload)) error {
 	p.ClearError, p.EndedAt = true, &time.Time{}
 	a.run.Error, a.run.EndedAt, a.ended = nil, time.Time{}, false
 	a.budget, a.dueDirty = "", true
+	letters := make([]byte, 0, maxPath)
+	for _, d := range a.s.settled[:min(len(a.s.settled), maxPath)] {
+		letters = append(letters, letter(d.status))
+	}
+	path := string(letters)
+	p.Path, a.pathMark, a.pathLen = &path, len(a.s.settled), len(path)
+	a.takeSlot()
+	a.next.Audit = append(a.next.Audit, record)
+	a.flush() // the run leaves its final status before anything runs
 	return nil
 }
 

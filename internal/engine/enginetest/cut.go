@@ -1,0 +1,53 @@
+package enginetest
+
+import (
+	"context"
+	"sync"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store"
+)
+
+// Cut is a store whose writer dies after a number of checkpoints: later ones
+// are refused and never stored, as if the power had gone.
+type Cut struct {
+	*store.Store
+	mu   sync.Mutex
+	left int
+	dead chan struct{}
+}
+
+// NewCut lets n checkpoints through.
+func NewCut(s *store.Store, n int) *Cut { return &Cut{Store: s, left: n, dead: make(chan struct{})} }
+
+// Dead is closed when the first checkpoint is refused.
+func (c *Cut) Dead() <-chan struct{} { return c.dead }
+
+func (c *Cut) allow() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.left--
+	if c.left == -1 {
+		close(c.dead)
+	}
+	return c.left >= 0
+}
+
+func errCut() error { return kairos.Errorf(kairos.CodeUnavailable, "the power is gone") }
+
+// Enqueue stores the checkpoint, or refuses it.
+func (c *Cut) Enqueue(cp kairos.Checkpoint, done func(error)) {
+	if !c.allow() {
+		done(errCut())
+		return
+	}
+	c.Store.Enqueue(cp, done)
+}
+
+// Commit stores the checkpoint, or refuses it.
+func (c *Cut) Commit(ctx context.Context, cp kairos.Checkpoint) error {
+	if !c.allow() {
+		return errCut()
+	}
+	return c.Store.Commit(ctx, cp)
+}

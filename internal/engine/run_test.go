@@ -1,0 +1,492 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/engine/enginetest"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store/storetest"
+	"github.com/kairosd/kairosd/planner"
+)
+
+func fails(f *planner.Failure) engine.HandlerFunc {
+	return func(context.Context, *engine.Call) (engine.Result, error) { return engine.Result{}, f }
+}
+
+func TestOutcomes(t *testing.T) {
+	t.Parallel()
+	var flaps atomic.Int32
+	reg := enginetest.NewRegistry().
+		Handle("echo", planner.EffectIdempotent, echo).
+		Handle("pure", planner.EffectPure, echo).
+		Handle("broken", planner.EffectIdempotent, fails(&planner.Failure{Code: "boom", Message: "it broke"})).
+		Handle("permanent", planner.EffectIdempotent, fails(&planner.Failure{Code: "policy", Message: "not allowed", Permanent: true})).
+		Handle("unsafe", planner.EffectUnsafe, fails(&planner.Failure{Code: "reset", Message: "connection reset"})).
+		Handle("refused", planner.EffectUnsafe, fails(&planner.Failure{Code: "refused", Message: "connection refused", NoEffect: true})).
+		Handle("panics", planner.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) { panic("oh") }).
+		Handle("channel", planner.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
+			return engine.Result{Output: make(chan int)}, nil
+		}).
+		Handle("flap", planner.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
+			if flaps.Add(1) < 3 {
+				return engine.Result{}, errors.New("not yet")
+			}
+			return engine.Result{Output: c.Attempt}, nil
+		}).
+		Handle("slow", planner.EffectIdempotent, func(ctx context.Context, _ *engine.Call) (engine.Result, error) {
+			<-ctx.Done()
+			return engine.Result{}, ctx.Err()
+		})
+	e := enginetest.Open(t, reg)
+	tests := []struct {
+		name, plan string
+		status     kairos.RunStatus
+		reason     kairos.WaitReason
+		output     string
+		code       string
+		headline   string
+	}{
+		{name: "a pure handler", plan: `{nodes: {a: {type: pure, input: 7}}}`, status: "completed", output: `7`},
+		{name: "a failure", plan: `{nodes: {a: {type: broken}}}`, status: "failed", code: "boom", headline: "a failed: it broke"},
+		{name: "retries run out", plan: `{nodes: {a: {type: broken, retry: {max_attempts: 3, backoff: [1ms]}}}}`, status: "failed", code: "boom",
+			headline: "a failed after 3 of 3 attempts: it broke"},
+		{name: "a permanent failure is not retried", plan: `{nodes: {p: {type: permanent, retry: {max_attempts: 3, backoff: [1ms]}}}}`, status: "failed",
+			code: "policy", headline: "p failed after 1 of 3 attempts: not allowed"},
+		{name: "retry until it works", plan: `{nodes: {a: {type: flap, retry: {max_attempts: 5, backoff: [1ms, 2ms]}}}}`, status: "completed", output: `3`},
+		{name: "a timeout", plan: `{nodes: {a: {type: slow, timeout: 20ms}}}`, status: "failed", code: "timeout", headline: "a failed: timed out after 20ms"},
+		{name: "a panic", plan: `{nodes: {a: {type: panics}}}`, status: "failed", code: "panic"},
+		{name: "an output that is not JSON", plan: `{nodes: {a: {type: channel}}}`, status: "failed", code: "output_not_json"},
+		{name: "an unsafe failure is in doubt", plan: `{nodes: {a: {type: unsafe, retry: {max_attempts: 3}}}}`, status: "waiting", reason: "in_doubt"},
+		{name: "a proven unsafe failure is not", plan: `{nodes: {a: {type: refused}}}`, status: "failed", code: "refused"},
+		{name: "an error edge", plan: `{nodes: {a: {type: broken}, b: {type: set, input: "${last.error}"}}, edges: [{from: a, to: b, condition: failed}]}`,
+			status: "completed", output: `"it broke"`},
+		{name: "an unresolved reference", plan: `{nodes: {a: {type: set, input: "${input.missing}"}}}`, status: "failed", code: "unresolved_reference"},
+		{name: "foreach", plan: `{nodes: {a: {type: echo, foreach: "${input.list}", input: "${item}-${index}", max_parallel: 2}}}`, status: "completed",
+			output: `["x-0","y-1","z-2"]`},
+		{name: "foreach over pure set", plan: `{nodes: {a: {type: set, foreach: "${input.list}", input: "${item}"}}}`, status: "completed",
+			output: `["x","y","z"]`},
+		{name: "foreach over nothing", plan: `{nodes: {a: {type: echo, foreach: "${input.none}"}}}`, status: "completed", output: `[]`},
+		{name: "foreach fails", plan: `{nodes: {a: {type: broken, foreach: "${input.list}"}}}`, status: "failed", code: "boom"},
+		{name: "foreach goes on", plan: `{nodes: {a: {type: broken, foreach: "${input.list}", on_error: continue}}}`, status: "completed",
+			output: `[null,null,null]`},
+		{name: "a bounded loop", plan: `{start: a, nodes: {a: {type: pure, max_visits: 3, input: x}}, edges: [{from: a, to: a}]}`, status: "failed", code: "max_visits"},
+		{name: "parallel and join", plan: `{nodes: {a: {type: echo, input: 1}, b: {type: echo, input: 2}, c: {type: set, needs: [a, b]}}}`, status: "completed",
+			output: `{"a":1,"b":2}`},
+		{name: "a join over a failure", plan: `{nodes: {a: {type: broken}, b: {type: set, needs: [a], when: failure, input: saw}}}`, status: "failed", code: "boom"},
+		{name: "steps", plan: `{nodes: {a: {type: set, input: 1}, b: {type: set}}, edges: [{from: a, to: b}], limits: {max_steps: 1}}`, status: "waiting", reason: "budget"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := e.Settle(e.Run(tt.plan, `{"list": ["x", "y", "z"], "none": []}`).ID)
+			if r.Status != tt.status || r.WaitReason != tt.reason || tt.output != "" && string(r.Output) != tt.output {
+				t.Errorf("got %s %s %s, want %s %s %s\n%s", r.Status, r.WaitReason, r.Output, tt.status, tt.reason, tt.output, e.Journal(r.ID))
+			}
+			code := ""
+			if r.Error != nil {
+				code = r.Error.Code
+			}
+			if code != tt.code {
+				t.Errorf("got error %+v, want code %q", r.Error, tt.code)
+			}
+			if tt.headline != "" && r.Headline != tt.headline {
+				t.Errorf("got headline %q, want %q", r.Headline, tt.headline)
+			}
+		})
+	}
+}
+
+// A crash is a store that stops taking checkpoints: whatever was not durable is
+// gone, and another engine takes the run up.
+func TestCrashByEffect(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		effect planner.Effect
+		status kairos.RunStatus
+		reason kairos.WaitReason
+		calls  int
+	}{
+		{planner.EffectRead, "completed", "", 2},
+		{planner.EffectIdempotent, "completed", "", 2},
+		{planner.EffectUnsafe, "waiting", "in_doubt", 1},
+	} {
+		t.Run(string(tt.effect), func(t *testing.T) {
+			t.Parallel()
+			s := storetest.Open(t)
+			reg := enginetest.NewRegistry().Handle("work", tt.effect, echo)
+			cut := enginetest.NewCut(s, 1) // the intent, and no more
+			e := enginetest.OpenWith(t, s, cut, reg, engine.Options{})
+			run := e.Run(`{nodes: {a: {type: work, input: 1}}}`, "")
+			<-cut.Dead()
+			e.Close()
+			e = enginetest.OpenOn(t, s, reg, engine.Options{})
+			r := e.Settle(run.ID)
+			if r.Status != tt.status || r.WaitReason != tt.reason || reg.Count("a") != tt.calls || r.Crashes != 1 {
+				t.Errorf("got %s %s after %d calls and %d crashes, want %s %s after %d\n%s", r.Status, r.WaitReason, reg.Count("a"), r.Crashes,
+					tt.status, tt.reason, tt.calls, e.Journal(r.ID))
+			}
+		})
+	}
+}
+
+func TestQuarantine(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t)
+	reg := enginetest.NewRegistry().Handle("work", planner.EffectIdempotent, echo)
+	plan := `{nodes: {a: {type: work, input: 1}}}`
+	e := enginetest.OpenOn(t, s, reg, engine.Options{OwnRunsOnly: true})
+	v := e.Save(plan)
+	e.Close()
+	run := storetest.Run(t, s, v, "")
+	for i := range 3 {
+		// One checkpoint holds what the start found and the next intent.
+		cut := enginetest.NewCut(s, 1)
+		e := enginetest.OpenWith(t, s, cut, reg, engine.Options{})
+		select {
+		case <-cut.Dead():
+		case <-time.After(10 * time.Second):
+			t.Fatalf("death %d never came\n%s", i+1, e.Journal(run.ID))
+		}
+		e.Close()
+	}
+	e = enginetest.OpenOn(t, s, reg, engine.Options{})
+	r := e.Settle(run.ID)
+	if r.WaitReason != kairos.WaitQuarantined {
+		t.Fatalf("got %s %s, want quarantined\n%s", r.Status, r.WaitReason, e.Journal(run.ID))
+	}
+	if _, err := e.Do(run.ID, kairos.ActionRelease); err != nil {
+		t.Fatal(err)
+	}
+	if r = e.Until(run.ID, kairos.RunCompleted, ""); r.Steps != 1 {
+		t.Errorf("got %d steps", r.Steps)
+	}
+}
+
+func TestResolveDoubt(t *testing.T) {
+	t.Parallel()
+	var healed atomic.Bool
+	reg := enginetest.NewRegistry().Handle("charge", planner.EffectUnsafe, func(ctx context.Context, c *engine.Call) (engine.Result, error) {
+		if healed.Load() {
+			return engine.Result{Output: "charged"}, nil
+		}
+		return engine.Result{}, errors.New("connection reset")
+	})
+	e := enginetest.Open(t, reg)
+	v := e.Save(`{nodes: {a: {type: charge}, b: {type: set}}, edges: [{from: a, to: b}]}`)
+	for _, tt := range []struct {
+		action, output string
+		status         kairos.RunStatus
+		want           string
+	}{
+		{"happened", `{"id":7}`, "completed", `{"id":7}`},
+		{"skip", "", "completed", `null`},
+		{"fail", "", "failed", ""},
+		{"retry", "", "completed", `"charged"`},
+	} {
+		t.Run(tt.action, func(t *testing.T) {
+			run := e.Settle(e.Begin(v, "").ID)
+			if run.WaitReason != kairos.WaitInDoubt {
+				t.Fatalf("got %s %s, want in doubt", run.Status, run.WaitReason)
+			}
+			healed.Store(tt.action == "retry")
+			defer healed.Store(false)
+			req := kairos.ResolveRequest{Run: run.ID, Node: "a", Visit: 1, Item: -1, Attempt: 1, Action: tt.action, Reason: "looked", Rev: run.LastSeq}
+			if tt.output != "" {
+				req.Output = kairos.RawJSON(tt.output)
+			}
+			if _, err := e.Resolve(t.Context(), enginetest.Operator, req); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := e.Resolve(t.Context(), enginetest.Operator, req); err == nil {
+				t.Error("resolving twice worked")
+			}
+			r := e.Until(run.ID, tt.status, "")
+			if string(r.Output) != tt.want {
+				t.Errorf("got %s, want %s\n%s", r.Output, tt.want, e.Journal(r.ID))
+			}
+		})
+	}
+}
+
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	started := make(chan struct{}, 8)
+	hang := func(ctx context.Context, _ *engine.Call) (engine.Result, error) {
+		started <- struct{}{}
+		<-ctx.Done()
+		return engine.Result{}, context.Cause(ctx)
+	}
+	reg := enginetest.NewRegistry().Handle("hang", planner.EffectIdempotent, hang).Handle("danger", planner.EffectUnsafe, hang)
+	e := enginetest.Open(t, reg)
+	t.Run("a node in flight", func(t *testing.T) {
+		run := e.Run(`{nodes: {a: {type: hang}, b: {type: approval, input: {message: sure?}}, c: {type: wait, input: {for: 1h}}, d: {type: set, needs: [a, b, c]}}}`, "")
+		<-started
+		r, err := e.Do(run.ID, kairos.ActionCancel)
+		if err != nil || r.Status != kairos.RunCancelled {
+			t.Fatalf("got %s, %v, want cancelled\n%s", r.Status, err, e.Journal(run.ID))
+		}
+		if _, err := e.Do(run.ID, kairos.ActionCancel); kairos.CodeOf(err) != kairos.CodeConflict {
+			t.Errorf("cancelling twice: %v, want a conflict", err)
+		}
+		list, err := e.Store.Approvals(t.Context(), kairos.ApprovalFilter{Status: "open", Run: run.ID})
+		if err != nil || len(list.Items) != 0 {
+			t.Errorf("open approvals after cancel: %v, %v", list.Items, err)
+		}
+	})
+	t.Run("an unsafe node keeps its doubt", func(t *testing.T) {
+		run := e.Run(`{nodes: {a: {type: danger}, b: {type: set}}, edges: [{from: a, to: b}]}`, "")
+		<-started
+		if r, err := e.Do(run.ID, kairos.ActionCancel); err != nil || r.Status != kairos.RunCancelled {
+			t.Fatalf("got %s, %v", r.Status, err)
+		}
+		if _, err := e.Do(run.ID, kairos.ActionResume); kairos.CodeOf(err) != kairos.CodeConflict {
+			t.Fatalf("resume before the doubt is resolved: %v, want a conflict", err)
+		}
+		_, err := e.Resolve(t.Context(), enginetest.Operator, kairos.ResolveRequest{Run: run.ID, Node: "a", Visit: 1, Item: -1, Action: "happened", Output: kairos.RawJSON(`"done"`)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.Do(run.ID, kairos.ActionResume); err != nil {
+			t.Fatal(err)
+		}
+		if r := e.Until(run.ID, kairos.RunCompleted, ""); string(r.Output) != `"done"` || reg.Count("a") > 2 {
+			t.Errorf("got %s\n%s", r.Output, e.Journal(run.ID))
+		}
+	})
+	t.Run("a queued run", func(t *testing.T) {
+		run, err := e.Start(t.Context(), enginetest.Operator, kairos.StartRequest{Hash: e.Save(`{nodes: {a: {type: set}}}`).Hash, StartAt: time.Now().Add(time.Hour)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r, err := e.Do(run.ID, kairos.ActionCancel); err != nil || r.Status != kairos.RunCancelled {
+			t.Errorf("got %s, %v", r.Status, err)
+		}
+	})
+}
+
+func TestPauseAndContinue(t *testing.T) {
+	t.Parallel()
+	gate, started := make(chan struct{}), make(chan struct{}, 1)
+	reg := enginetest.NewRegistry().Handle("gate", planner.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
+		started <- struct{}{}
+		<-gate
+		return engine.Result{Output: 1}, nil
+	})
+	e := enginetest.Open(t, reg)
+	run := e.Run(`{nodes: {a: {type: gate}, b: {type: set}}, edges: [{from: a, to: b}]}`, "")
+	<-started
+	if r, err := e.Do(run.ID, kairos.ActionPause); err != nil || !r.Paused || r.Status != kairos.RunRunning {
+		t.Fatalf("got %s paused %v, %v", r.Status, r.Paused, err)
+	}
+	close(gate)
+	r := e.Until(run.ID, kairos.RunWaiting, kairos.WaitPaused)
+	if r.Steps != 1 {
+		t.Errorf("got %d steps while paused, want 1", r.Steps)
+	}
+	if _, err := e.Do(run.ID, kairos.ActionContinue); err != nil {
+		t.Fatal(err)
+	}
+	if r := e.Until(run.ID, kairos.RunCompleted, ""); string(r.Output) != "1" || r.Paused {
+		t.Errorf("got %s, paused %v", r.Output, r.Paused)
+	}
+}
+
+func TestApproval(t *testing.T) {
+	t.Parallel()
+	e := enginetest.Open(t, enginetest.NewRegistry())
+	v := e.Save(`
+id: refund
+nodes:
+  ask:
+    type: approval
+    input:
+      message: "Refund ${input.amount}?"
+      form: {type: object, properties: {amount: {type: integer, maximum: 100}}, required: [amount]}
+  out: {type: set, input: "${last}"}
+edges: [{from: ask, to: out}]`)
+	open := func(t *testing.T) (kairos.Run, kairos.Approval) {
+		t.Helper()
+		run := e.Settle(e.Begin(v, `{"amount": 12}`).ID)
+		list, err := e.Store.Approvals(t.Context(), kairos.ApprovalFilter{Run: run.ID})
+		if err != nil || len(list.Items) != 1 || run.WaitReason != kairos.WaitApproval || run.Headline != "Refund 12?" {
+			t.Fatalf("approvals %+v, %v; run %s %s %q", list.Items, err, run.Status, run.WaitReason, run.Headline)
+		}
+		return run, list.Items[0]
+	}
+	t.Run("approve", func(t *testing.T) {
+		run, a := open(t)
+		ctx := t.Context()
+		decide := func(values, digest string) error {
+			_, err := e.Decide(ctx, enginetest.Operator, kairos.DecideRequest{Approval: a.ID, Approve: true, Comment: "ok", Values: kairos.RawJSON(values), Digest: digest})
+			return err
+		}
+		if err := decide(`{"amount": 500}`, ""); kairos.CodeOf(err) != kairos.CodeInvalid {
+			t.Errorf("values that do not fit the form: %v", err)
+		}
+		if err := decide(`{"amount": 5}`, "other"); kairos.CodeOf(err) != kairos.CodeStale {
+			t.Errorf("another digest: %v", err)
+		}
+		if err := decide(`{"amount": 5}`, a.Digest); err != nil {
+			t.Fatal(err)
+		}
+		if err := decide(`{"amount": 5}`, a.Digest); kairos.CodeOf(err) != kairos.CodeConflict {
+			t.Errorf("deciding twice: %v", err)
+		}
+		if r := e.Until(run.ID, kairos.RunCompleted, ""); string(r.Output) != `{"approved":true,"by":"marta","comment":"ok","values":{"amount":5}}` {
+			t.Errorf("got %s", r.Output)
+		}
+	})
+	t.Run("reject", func(t *testing.T) {
+		run, a := open(t)
+		if _, err := e.Decide(t.Context(), enginetest.Operator, kairos.DecideRequest{Approval: a.ID, Comment: "no"}); err != nil {
+			t.Fatal(err)
+		}
+		if r := e.Until(run.ID, kairos.RunCompleted, ""); !strings.Contains(string(r.Output), `"approved":false`) {
+			t.Errorf("got %s", r.Output)
+		}
+	})
+	t.Run("viewers may not", func(t *testing.T) {
+		_, a := open(t)
+		_, err := e.Decide(t.Context(), kairos.Actor{Name: "eve", Role: kairos.RoleViewer}, kairos.DecideRequest{Approval: a.ID, Approve: true})
+		if kairos.CodeOf(err) != kairos.CodeForbidden {
+			t.Errorf("got %v", err)
+		}
+		events, err := e.Store.AuditEvents(t.Context(), kairos.AuditFilter{Actor: "eve"})
+		if err != nil || len(events.Items) != 1 || events.Items[0].Result != "denied" {
+			t.Errorf("audit of the refusal: %+v, %v", events.Items, err)
+		}
+	})
+	t.Run("nobody answers", func(t *testing.T) {
+		for on, want := range map[string]string{"approve": "completed", "reject": "completed", "fail": "failed"} {
+			run := e.Run(fmt.Sprintf(`{nodes: {a: {type: approval, input: {message: m, timeout: 5ms, on_timeout: %s}}}}`, on), "")
+			r := e.Until(run.ID, kairos.RunStatus(want), "")
+			if on == "approve" && !strings.Contains(string(r.Output), `"approved":true`) {
+				t.Errorf("%s: got %s", on, r.Output)
+			}
+		}
+	})
+}
+
+func TestSubPlans(t *testing.T) {
+	t.Parallel()
+	var broken atomic.Bool
+	reg := enginetest.NewRegistry().Handle("echo", planner.EffectIdempotent, func(ctx context.Context, c *engine.Call) (engine.Result, error) {
+		if broken.Load() {
+			return engine.Result{}, errors.New("down")
+		}
+		return engine.Result{Output: c.Input, Usage: kairos.Usage{InputTokens: 3}}, nil
+	})
+	e := enginetest.Open(t, reg)
+	e.Save(`{id: child, nodes: {a: {type: echo, input: {got: "${input}"}}}}`)
+	parent := e.Save(`{id: parent, nodes: {p: {type: plan, plan: child, input: 7}, z: {type: set}}, edges: [{from: p, to: z}]}`)
+	t.Run("completes", func(t *testing.T) {
+		run := e.Begin(parent, "")
+		r := e.Until(run.ID, kairos.RunCompleted, "")
+		if string(r.Output) != `{"got":7}` || r.Usage.InputTokens != 3 {
+			t.Errorf("got %s usage %+v\n%s", r.Output, r.Usage, e.Journal(run.ID))
+		}
+	})
+	t.Run("a failed child fails the parent, whose resume continues the same child", func(t *testing.T) {
+		broken.Store(true)
+		run := e.Begin(parent, "")
+		r := e.Until(run.ID, kairos.RunFailed, "")
+		if r.Error.Code != "child_failed" {
+			t.Errorf("got %+v", r.Error)
+		}
+		broken.Store(false)
+		if _, err := e.Do(run.ID, kairos.ActionResume); err != nil {
+			t.Fatal(err)
+		}
+		if r = e.Until(run.ID, kairos.RunCompleted, ""); string(r.Output) != `{"got":7}` {
+			t.Errorf("got %s", r.Output)
+		}
+		lineage, err := e.Store.Lineage(t.Context(), run.ID)
+		if err != nil || len(lineage) != 1 {
+			t.Errorf("got %d relatives, %v, want the one child", len(lineage), err)
+		}
+	})
+	t.Run("endless recursion ends", func(t *testing.T) {
+		v := e.Save(`{id: endless, nodes: {p: {type: plan, plan: endless}}}`)
+		r := e.Until(e.Begin(v, "").ID, kairos.RunFailed, "")
+		if !strings.Contains(r.Error.Message, "nested more than 8 deep") {
+			t.Errorf("got %+v", r.Error)
+		}
+	})
+	t.Run("cancel reaches the child", func(t *testing.T) {
+		e.Save(`{id: sleeper, nodes: {w: {type: wait, input: {for: 1h}}}}`)
+		run := e.Run(`{nodes: {p: {type: plan, plan: sleeper}}}`, "")
+		e.Until(run.ID, kairos.RunWaiting, kairos.WaitChild)
+		var child kairos.Run
+		for child.ID == "" {
+			list, err := e.Store.Lineage(t.Context(), run.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(list) > 0 {
+				child = list[0]
+			}
+		}
+		e.Until(child.ID, kairos.RunWaiting, kairos.WaitTimer)
+		if _, err := e.Do(run.ID, kairos.ActionCancel); err != nil {
+			t.Fatal(err)
+		}
+		e.Until(child.ID, kairos.RunCancelled, "")
+	})
+}
+
+func TestLateResultIsNeverUsed(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	reg := enginetest.NewRegistry().Handle("deaf", planner.EffectIdempotent, func(ctx context.Context, c *engine.Call) (engine.Result, error) {
+		if c.Attempt == 1 {
+			<-release
+			return engine.Result{Output: "late"}, nil
+		}
+		return engine.Result{Output: "second"}, nil
+	})
+	e := enginetest.Open(t, reg)
+	run := e.Run(`{nodes: {a: {type: deaf, timeout: 10ms, retry: {max_attempts: 2}}, b: {type: approval, input: {message: hold}}}, edges: [{from: a, to: b}]}`, "")
+	e.Until(run.ID, kairos.RunWaiting, kairos.WaitApproval)
+	events, err := e.Subscribe(t.Context(), -1, run.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	close(release)
+	for ev := range events {
+		if ev.Type == "node_late_result" {
+			break
+		}
+	}
+	d, err := e.Detail(t.Context(), run.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res := kairos.ResultOf(d); string(res.Outputs["a"]) != `"second"` {
+		t.Errorf("got %s, want the second attempt's", res.Outputs["a"])
+	}
+}
+
+func TestLimitsAreRaised(t *testing.T) {
+	t.Parallel()
+	e := enginetest.Open(t, enginetest.NewRegistry())
+	run := e.Settle(e.Run(`{nodes: {a: {type: set, input: 1}, b: {type: set}, c: {type: set}}, edges: [{from: a, to: b}, {from: b, to: c}], limits: {max_steps: 1}}`, "").ID)
+	if run.WaitReason != kairos.WaitBudget || run.Steps != 1 {
+		t.Fatalf("got %s %s after %d steps", run.Status, run.WaitReason, run.Steps)
+	}
+	for range 2 {
+		r, err := e.Act(t.Context(), enginetest.Operator, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionLimits, Limits: kairos.Limits{MaxSteps: run.Limits.MaxSteps + 1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run = e.Settle(r.ID)
+	}
+	if run.Status != kairos.RunCompleted || run.Steps != 3 {
+		t.Errorf("got %s after %d steps", run.Status, run.Steps)
+	}
+}
