@@ -1,0 +1,101 @@
+package planner_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/planner"
+	"pgregory.net/rapid"
+)
+
+// nasty texts are those that YAML, JSON or both could change on the way.
+var nasty = []string{"", " ", "no", "on", "~", "null", "Null", "true", "0", "-0", "1e5", ".5", "+1", "0x1F", "0o17", "017", "1_000", ".nan", ".inf", "2001-12-14",
+	"12:30:45", "- a", "a: b", "a #b", "#", "'", `"`, "\\", "\n", "a\n", "\na", "a\n\nb\n\n", " a", "a ", "\ta", "a\tb", "a\r\nb", "\r", "*x", "&x", "!x", "!!str",
+	"%x", "@x", "`x", "|", ">", "[", "]", "{", "}", ",", "?", "? a", ":", "::", "---", "...", "--- a", "<<", "=", "y", "é", "日本", "😀", "\u00a0", "\u2028", "\u2029",
+	"\u0085", "\ufeff", "\u200b", "<b>&amp;", "a" + strings.Repeat(" b", 60), strings.Repeat("x", 200), "$${", "$${input}", "${input}", "${input.a ?? \"x\"}", "a${last}b"}
+
+func texts() *rapid.Generator[string] {
+	return rapid.OneOf(rapid.SampledFrom(nasty), rapid.StringMatching(`[a-z]{0,8}`),
+		rapid.Map(rapid.SliceOfN(rapid.SampledFrom(nasty), 2, 4), func(parts []string) string { return strings.Join(parts, "") }))
+}
+
+// values generates JSON values as Normalize gives them.
+func values(depth int) *rapid.Generator[any] {
+	scalars := []*rapid.Generator[any]{
+		rapid.Just[any](nil), rapid.Map(rapid.Bool(), func(b bool) any { return b }),
+		rapid.Map(rapid.SampledFrom([]string{"0", "1", "-1", "1.0", "1.50", "1e0", "1E+3", "12345678901234567890", "0.1", "-0", "1e-7", "123456789.123456789"}), func(s string) any { return json.Number(s) }),
+		rapid.Map(texts(), func(s string) any { return s }),
+	}
+	if depth == 0 {
+		return rapid.OneOf(scalars...)
+	}
+	return rapid.OneOf(append(scalars,
+		rapid.Map(rapid.SliceOfN(values(depth-1), 0, 3), func(l []any) any { return append([]any{}, l...) }),
+		rapid.Map(rapid.MapOfN(texts(), values(depth-1), 0, 3), func(m map[string]any) any { return m }))...)
+}
+
+// graphs generates valid graphs: a chain in random order with branches forward.
+func graphs() *rapid.Generator[*planner.Graph] {
+	return rapid.Custom(func(t *rapid.T) *planner.Graph {
+		n := rapid.IntRange(1, 6).Draw(t, "nodes")
+		g := &planner.Graph{Nodes: map[string]planner.Node{}, Strict: rapid.Bool().Draw(t, "strict"),
+			ID: rapid.SampledFrom([]string{"", "plan", "p.1", "no", "1e5"}).Draw(t, "id"), Description: texts().Draw(t, "description"),
+			OnFailure: rapid.SampledFrom([]string{"", "stop", "continue_branches"}).Draw(t, "on failure"),
+			Metadata:  rapid.MapOfN(texts(), values(2), 0, 2).Draw(t, "metadata"),
+			Limits:    planner.Limits{MaxSteps: rapid.IntRange(0, 3).Draw(t, "steps"), MaxCost: rapid.SampledFrom([]float64{0, 0.1, 1e-7, 1e21}).Draw(t, "cost")}}
+		for i := range n {
+			id := fmt.Sprintf("n%d", i)
+			node := planner.Node{ID: id, Type: rapid.SampledFrom([]string{"set", "noop", "log", "no", "mine"}).Draw(t, "type"),
+				Input: values(3).Draw(t, "input"), Metadata: rapid.MapOfN(texts(), texts(), 0, 2).Draw(t, "node metadata"),
+				Timeout:   planner.Duration(rapid.SampledFrom([]time.Duration{0, time.Millisecond, 90 * time.Minute, 1500 * time.Microsecond}).Draw(t, "timeout")),
+				MaxVisits: rapid.IntRange(0, 3).Draw(t, "visits"), OnError: rapid.SampledFrom([]string{"", "skip", "continue"}).Draw(t, "on error"),
+				Effect: rapid.SampledFrom([]planner.Effect{"", planner.EffectPure, planner.EffectUnsafe}).Draw(t, "effect")}
+			if rapid.Bool().Draw(t, "retry") {
+				node.Retry = &planner.Retry{MaxAttempts: rapid.IntRange(1, 5).Draw(t, "attempts"), Backoff: rapid.SampledFrom([]planner.Backoff{
+					{}, {List: []time.Duration{0, time.Second}}, {Initial: time.Second}, {Initial: time.Second, Factor: 1.5, Max: time.Hour, Jitter: 0.25}}).Draw(t, "backoff")}
+			}
+			g.Nodes[id] = node
+			if i > 0 {
+				g.Edges = append(g.Edges, planner.Edge{From: fmt.Sprintf("n%d", rapid.IntRange(0, i-1).Draw(t, "from")), To: id,
+					Condition: rapid.SampledFrom([]string{"", "default", "failed", "last==1", "last == 'a b'", "expr: last == 1", "input.a.contains:#x"}).Draw(t, "condition")})
+			}
+		}
+		return g
+	})
+}
+
+// Whatever a Go program puts into a graph comes back from both encodings, and
+// both mean the same version.
+func TestEncodingKeepsEverything(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		g := graphs().Draw(rt, "graph")
+		if err := g.Validate(); err != nil {
+			rt.Skip(err) // a reference that cannot be, e.g. ${input.a} is fine, "${" is not
+		}
+		hashes := map[string]bool{}
+		for _, f := range []planner.Format{planner.FormatYAML, planner.FormatJSON} {
+			src, err := planner.MarshalYAML(g)
+			if f == planner.FormatJSON {
+				src, err = planner.MarshalJSON(g, true)
+			}
+			if err != nil {
+				rt.Fatal(err)
+			}
+			d, problems := planner.Parse(src, f)
+			if d == nil {
+				rt.Fatalf("%s is refused: %v\n%q", f, problems, src)
+			}
+			hashes[d.Hash] = true
+			if msg := compareRoundTrip(d); msg != "" {
+				rt.Fatal(msg)
+			}
+		}
+		if len(hashes) != 1 {
+			rt.Fatalf("YAML and JSON of one graph have different hashes")
+		}
+	})
+}
