@@ -293,7 +293,19 @@ func duration(d Duration) any {
 	if d == 0 {
 		return nil
 	}
-	return d.String()
+	return shortDuration(time.Duration(d))
+}
+
+// shortDuration writes 2m for what Go calls 2m0s.
+func shortDuration(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = s[:len(s)-2]
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = s[:len(s)-2]
+	}
+	return s
 }
 
 func list(texts []string) any {
@@ -330,11 +342,11 @@ func retryObject(r *Retry) any {
 	case len(b.List) > 0:
 		waits := make([]any, len(b.List))
 		for i, d := range b.List {
-			waits[i] = d.String()
+			waits[i] = shortDuration(d)
 		}
 		backoff = waits
 	case b.Initial > 0:
-		o := ordered{{"initial", b.Initial.String()}}
+		o := ordered{{"initial", shortDuration(b.Initial)}}
 		backoff = append(o, ordered{{"factor", float(b.Factor)}, {"max", duration(Duration(b.Max))}, {"jitter", float(b.Jitter)}}...)
 	}
 	return ordered{{"max_attempts", int64(max(1, r.MaxAttempts))}, {"backoff", backoff}}

@@ -296,7 +296,7 @@ func mantissa(s string) string {
 // checkString refuses control characters that were written as escapes (P31).
 func checkString(t *tree, r *reporter) {
 	for _, c := range t.text {
-		if c < 0x20 && c != '\t' && c != '\n' && c != '\r' || c == 0x7F || 0x80 <= c && c < 0xA0 && c != 0x85 {
+		if controlCharacter(c) {
 			r.error(t, "", "document.control_character", "remove it", "control character U+%04X", c)
 			return
 		}

@@ -214,23 +214,29 @@ func checkText(src []byte, r *reporter) ([]byte, bool) {
 		return nil, false
 	}
 	src = []byte(strings.TrimPrefix(string(src), "\uFEFF"))
-	line, start := 1, 0
+	line, column := 1, 1
 	for i := 0; i < len(src); {
 		c, n := utf8.DecodeRune(src[i:])
 		switch {
 		case c == utf8.RuneError && n == 1:
-			r.error(&tree{line: line, column: i - start + 1}, "", "document.encoding", "save it as UTF-8", "invalid UTF-8")
+			r.error(&tree{line: line, column: column}, "", "document.encoding", "save it as UTF-8", "invalid UTF-8")
+			return nil, false
+		case controlCharacter(c):
+			r.error(&tree{line: line, column: column}, "", "document.control_character", "remove it", "control character U+%04X", c)
 			return nil, false
 		case c == '\n':
-			line, start = line+1, i+1
-		case c < 0x20 && c != '\t' && c != '\r' || c == 0x7F || 0x80 <= c && c < 0xA0 && c != 0x85:
-			r.error(&tree{line: line, column: i - start + 1}, "", "document.control_character", "remove it",
-				"control character U+%04X", c)
-			return nil, false
+			line, column = line+1, 0
 		}
+		column++
 		i += n
 	}
 	return src, true
+}
+
+// controlCharacter reports characters that no text needs: all of C0, DEL and C1
+// but tabs and line ends.
+func controlCharacter(c rune) bool {
+	return c < 0x20 && c != '\t' && c != '\n' && c != '\r' || c == 0x7F || 0x80 <= c && c < 0xA0 && c != 0x85
 }
 
 // bidi reports characters that turn the direction of text: they can make a

@@ -1,0 +1,226 @@
+package planner_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/kairosd/kairosd/planner"
+)
+
+func compile(t *testing.T, src string, c *planner.Catalog) *planner.Program {
+	t.Helper()
+	d, problems := planner.ParseFor([]byte(src), planner.FormatAuto, c)
+	if d == nil {
+		t.Fatalf("%v\n%s", problems, src)
+	}
+	p, err := d.Program(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func node(t *testing.T, p *planner.Program, id string) planner.ProgramNode {
+	t.Helper()
+	i, ok := p.Index[id]
+	if !ok {
+		t.Fatalf("no node %s", id)
+	}
+	return p.Nodes[i]
+}
+
+func names(p *planner.Program, ids []int) string {
+	var out []string
+	for _, i := range ids {
+		out = append(out, p.Nodes[i].ID)
+	}
+	return strings.Join(out, " ")
+}
+
+// The types of older documents are aliases [000]; a tool's name is a type.
+func TestNodeTypes(t *testing.T) {
+	t.Parallel()
+	for written, want := range map[string]string{"init": "noop", "format_output": "noop", "error_handler": "noop", "terminal": "noop",
+		"validation": "decision", "llm_call": "llm", "noop": "noop", "datetime": "tool", "scrape": "scrape"} {
+		p := compile(t, "nodes: {a: {type: "+written+"}}", testCatalog())
+		n := node(t, p, "a")
+		if n.Type != want || n.TypeName != written {
+			t.Errorf("%s: got type %s (written %s), want %s", written, n.Type, n.TypeName, want)
+		}
+		if written == "datetime" && n.Tool != "datetime" {
+			t.Errorf("got tool %q, want datetime", n.Tool)
+		}
+	}
+	if n := node(t, compile(t, "nodes: {a: {type: datetime}}", nil), "a"); n.Type != "datetime" || n.Tool != "" {
+		t.Errorf("without a catalog, got %s/%s, want the type as written", n.Type, n.Tool)
+	}
+	if n := node(t, compile(t, "nodes: {a: {type: tool, metadata: {tool: http}}}", nil), "a"); n.Tool != "http" {
+		t.Errorf("got tool %q, want that of metadata.tool", n.Tool)
+	}
+}
+
+// Defaults: the language's, then the plan's, then the node's (SPEC 4.5, 4.6).
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	p := compile(t, `
+defaults: {retry: {max_attempts: 4, backoff: [1s]}, timeout: 5s, on_error: continue}
+nodes:
+  a: {type: set}
+  b: {type: set, retry: {max_attempts: 2}, timeout: 1m, on_error: fail, max_visits: 7, foreach: input, max_parallel: 3}
+edges: [{from: a, to: b}]`, nil)
+	a, b := node(t, p, "a"), node(t, p, "b")
+	if a.MaxAttempts != 4 || a.Timeout != 5*time.Second || a.OnError != planner.OnErrorContinue || a.MaxVisits != 1 || a.MaxParallel != 8 {
+		t.Errorf("got %+v, want the plan's defaults", a)
+	}
+	if b.MaxAttempts != 2 || len(b.Backoff.List) != 0 || b.Timeout != time.Minute || b.OnError != planner.OnErrorFail || b.MaxVisits != 7 || b.MaxParallel != 3 {
+		t.Errorf("got %+v, want the node's own", b)
+	}
+	bare := node(t, compile(t, "nodes: {a: {type: llm}}", nil), "a")
+	if bare.MaxAttempts != 1 || bare.Timeout != 0 || bare.OnError != planner.OnErrorFail {
+		t.Errorf("got %+v, want one attempt, no timeout and fail", bare)
+	}
+}
+
+// Step plans: three attempts after 1 s and 2 s, 60 s for tools and agents [002].
+func TestStepDefaults(t *testing.T) {
+	t.Parallel()
+	p := compile(t, `{"steps": [{"id": "a", "tool": "http", "params": {"url": "x"}}, {"id": "b", "agentId": "support", "task": "look at ${output.a}"},
+		{"id": "c", "tool": "set", "params": {"x": 1}, "retry": {"maxAttempts": 2, "backoffMs": [5, 7]}, "timeout": "9s"},
+		{"id": "d", "agentId": "support", "task": "hello", "params": {"tone": "kind"}}, {"id": "e", "skillId": "generate_content", "params": {"topic": "x"}},
+		{"id": "f", "skillId": "keep", "params": {}}]}`, testCatalog())
+	for id, want := range map[string]planner.ProgramNode{
+		"a": {Type: "tool", Tool: "http", MaxAttempts: 3, Timeout: time.Minute},
+		"b": {Type: "agent", Agent: "support", MaxAttempts: 3, Timeout: time.Minute, Task: "look at ${output.a}"},
+		"c": {Type: "set", MaxAttempts: 2, Timeout: 9 * time.Second},
+		"d": {Type: "agent", Agent: "support", MaxAttempts: 3, Timeout: time.Minute, Task: "hello"},
+		"e": {Type: "agent", Agent: "support", MaxAttempts: 3, Timeout: time.Minute},
+		"f": {Type: "set", MaxAttempts: 3},
+	} {
+		n := node(t, p, id)
+		if show := func(n planner.ProgramNode) string {
+			return fmt.Sprintf("type %s tool %s agent %s attempts %d timeout %s task %s", n.Type, n.Tool, n.Agent, n.MaxAttempts, n.Timeout, n.Task)
+		}; show(n) != show(want) {
+			t.Errorf("%s: got %s, want %s", id, show(n), show(want))
+		}
+	}
+	a := node(t, p, "a")
+	if got := []time.Duration{a.Backoff.Delay(1, 0), a.Backoff.Delay(2, 0)}; got[0] != time.Second || got[1] != 2*time.Second {
+		t.Errorf("got waits %v, want 1s and 2s", got)
+	}
+	for id, want := range map[string]string{"a": `{"url":"x"}`, "b": `"look at ${output.a}"`, "d": `{"params":{"tone":"kind"},"task":"hello"}`, "e": `{"topic":"x"}`, "f": "{}"} {
+		got, err := planner.EncodeValue(node(t, p, id).Input.Source)
+		if err != nil || string(got) != want {
+			t.Errorf("input of %s: got %s (%v), want %s", id, got, err, want)
+		}
+	}
+}
+
+// A step plan without dependencies runs in order, else as listed (ruling 5);
+// with any, every step starts when what it depends on has settled.
+func TestStepOrder(t *testing.T) {
+	t.Parallel()
+	p := compile(t, `{"steps": [{"id": "c", "order": 3, "tool": "set"}, {"id": "a", "order": 1, "tool": "set"}, {"id": "b", "order": 2, "tool": "set"}]}`, nil)
+	if got := names(p, []int{0, 1, 2}); got != "a b c" || !p.Sequential {
+		t.Errorf("got %s, want a b c in sequence", got)
+	}
+	if got := names(p, p.Roots) + "|" + names(p, p.Nodes[1].Needs) + "|" + names(p, p.Nodes[1].Dependents); got != "a|a|c" {
+		t.Errorf("got %s, want each step to need the one before", got)
+	}
+	p = compile(t, `{"steps": [{"id": "x", "tool": "set"}, {"id": "y", "tool": "set"}]}`, nil)
+	if got := names(p, []int{0, 1}); got != "x y" {
+		t.Errorf("got %s, want list order", got)
+	}
+	p = compile(t, fullSteps, testCatalog())
+	if got := names(p, p.Roots) + "|" + names(p, node(t, p, "step-4").Needs) + "|" + names(p, node(t, p, "step-1").Dependents); p.Sequential || got != "step-1|step-1 step-3|step-2 step-3 step-4" {
+		t.Errorf("got %s", got)
+	}
+	if n := node(t, p, "step-4"); n.When != planner.WhenCondition || n.WhenCond == nil {
+		t.Errorf("got when %s, want the custom condition", n.When)
+	}
+	// [001]'s bare references mean that step's output.
+	refs := node(t, p, "step-2").Input.References()
+	if len(refs) != 1 || refs[0].Node() != "step-1" {
+		t.Errorf("got references %v, want one to step-1", refs)
+	}
+}
+
+// Edges keep their order and position; roots, needs and cycles are known.
+func TestGraphProgram(t *testing.T) {
+	t.Parallel()
+	p := compile(t, fullGraph, testCatalog())
+	get := node(t, p, "get")
+	var edges []string
+	for _, e := range get.Out {
+		edges = append(edges, fmt.Sprintf("%d→%s %v", e.Position, p.Nodes[e.To].ID, e.Cond.Fallback()))
+	}
+	want := []string{"1→each false", "2→ask false", "3→get false", "4→sub true"}
+	if diff := cmp.Diff(want, edges); diff != "" {
+		t.Error(diff)
+	}
+	if names(p, p.Roots) != "begin" || !get.OnCycle || node(t, p, "ask").OnCycle || get.Incoming != 2 {
+		t.Errorf("got roots %s, cycle %v, incoming %d", names(p, p.Roots), get.OnCycle, get.Incoming)
+	}
+	if each := node(t, p, "each"); each.Foreach == nil || each.Foreach.Node() != "get" || each.MaxParallel != 2 {
+		t.Errorf("got foreach %+v", each)
+	}
+	if !p.ContinueBranches || !p.Strict || p.Limits.MaxSteps != 100 {
+		t.Errorf("got %+v", p.Limits)
+	}
+}
+
+// Effects: what the document says, else the tool's, the agent's, the type's
+// (SPEC 5, ruling 17).
+func TestEffects(t *testing.T) {
+	t.Parallel()
+	c := testCatalog()
+	c.Tools["fetch"] = planner.ToolInfo{Effect: planner.EffectUnsafe, EffectOf: func(args any) planner.Effect {
+		if m, _ := args.(map[string]any); m["method"] == "GET" {
+			return planner.EffectRead
+		}
+		return planner.EffectUnsafe
+	}}
+	for src, want := range map[string]planner.Effect{
+		"{type: noop}": "pure", "{type: set, input: 1}": "pure", "{type: log}": "pure", "{type: decision}": "pure", "{type: llm}": "idempotent",
+		"{type: wait, input: {for: 1s}}": "control", "{type: approval, input: {message: ok}}": "control", "{type: plan, plan: x}": "control",
+		"{type: datetime}": "read", "{type: http, input: {url: x}}": "unsafe", "{type: http, input: {url: x}, effect: idempotent}": "idempotent",
+		"{type: agent, agent: billing}": "unsafe", "{type: agent, agent: support}": "idempotent", "{type: scrape}": "read",
+		"{type: fetch, input: {method: GET}}": "read", "{type: fetch, input: {method: POST}}": "unsafe", "{type: fetch}": "unsafe",
+	} {
+		p := compile(t, "nodes: {a: "+src+"}", c)
+		if got := c.EffectOf(&p.Nodes[0]); got != want {
+			t.Errorf("%s: got %s, want %s", src, got, want)
+		}
+	}
+}
+
+// One document serves many compilations at once.
+func TestConcurrentCompile(t *testing.T) {
+	t.Parallel()
+	d, problems := planner.Parse([]byte(fullGraph), planner.FormatYAML)
+	if d == nil {
+		t.Fatal(problems)
+	}
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			if _, err := d.Program(testCatalog()); err != nil {
+				t.Error(err)
+			}
+			d.Check(nil)
+		})
+	}
+	group.Wait()
+}
+
+// A check against another installation finds what is missing there.
+func TestProgramChecksTheCatalog(t *testing.T) {
+	t.Parallel()
+	d, _ := planner.Parse([]byte("nodes: {a: {type: tool, tool: htp}}"), planner.FormatYAML)
+	if _, err := d.Program(testCatalog()); err == nil || !strings.Contains(err.Error(), `unknown tool "htp" (did you mean http?)`) {
+		t.Errorf("got %v, want the unknown tool", err)
+	}
+}

@@ -1,0 +1,95 @@
+package planner_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/planner"
+)
+
+func decode(t *testing.T, src string) any {
+	t.Helper()
+	v, err := planner.DecodeValue([]byte(src))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// A value is told everything that is wrong with it, in words that say what to do.
+func TestSchemaValidate(t *testing.T) {
+	t.Parallel()
+	s, err := planner.CompileSchema(decode(t, `{"type": "object", "required": ["name", "age"], "additionalProperties": false, "properties": {
+		"name": {"type": "string", "minLength": 2}, "age": {"type": "integer", "minimum": 0}, "kind": {"enum": ["a", "b"]}, "id": {"const": 7},
+		"code": {"pattern": "^[A-Z]+$"}, "at": {"type": "string", "format": "date-time"}, "tags": {"type": "array", "items": {"type": "string"}, "maxItems": 2}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ value, want string }{
+		{`{"name": "ana", "age": 3}`, ""},
+		{`{"name": "ana", "age": 3.0, "at": "2030-01-01T00:00:00Z", "tags": ["x"]}`, ""},
+		{`{}`, `"name", "age" is required`},
+		{`[]`, "must be object, not array"},
+		{`{"name": "a", "age": -1, "kind": "c", "id": 8, "code": "x", "at": "soon", "tags": [1, "b", "c"], "other": 1}`,
+			`unknown key "other"|age: minimum: got -1, want 0|at: "soon" is not a valid date-time|code: "x" does not match the pattern "^[A-Z]+$"|id: must be "7"|kind: must be one of "a", "b"|name: minLength: got 1, want 2|tags: maxItems: got 3, want 2|tags.0: must be string, not number`},
+		{`{"name": "ana", "age": 1e999999999}`, "age: the number is out of range"},
+	} {
+		var got []string
+		for _, p := range s.Validate(decode(t, c.value)) {
+			got = append(got, p.String())
+		}
+		if strings.Join(got, "|") != c.want {
+			t.Errorf("%s:\n got %s\nwant %s", c.value, strings.Join(got, "|"), c.want)
+		}
+	}
+}
+
+// P42: what a schema may not hold; nothing is fetched, nothing hangs.
+func TestSchemaRefused(t *testing.T) {
+	t.Parallel()
+	large := `{"properties": {` + strings.TrimSuffix(strings.Repeat(`"a%d": {"type": "string"},`, 3000), ",") + "}}"
+	for i := range 3000 {
+		large = strings.Replace(large, "%d", fmt.Sprint(i), 1)
+	}
+	for name, src := range map[string]string{
+		"not an object":     `"text"`,
+		"unknown type":      `{"type": "objekt"}`,
+		"remote $ref":       `{"$ref": "https://example.com/schema.json"}`,
+		"file $ref":         `{"$ref": "file:///etc/passwd"}`,
+		"remote $schema":    `{"$schema": "https://example.com/meta"}`,
+		"$ref to nothing":   `{"$ref": "#/$defs/none"}`,
+		"$ref to itself":    `{"$ref": "#"}`,
+		"$ref in a circle":  `{"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"allOf": [{"$ref": "#/$defs/a"}]}}, "$ref": "#/$defs/a"}`,
+		"no RE2":            `{"pattern": "(?=a)"}`,
+		"an extreme number": `{"maximum": 1e999999999}`,
+		"very large":        large,
+	} {
+		started := time.Now()
+		if _, err := planner.CompileSchema(decode(t, src)); err == nil {
+			t.Errorf("%s: accepted", name)
+		} else if strings.Contains(err.Error(), "schema://") {
+			t.Errorf("%s: %v speaks of a document that nobody wrote", name, err)
+		}
+		if took := time.Since(started); took > time.Second {
+			t.Errorf("%s: took %s", name, took)
+		}
+	}
+	tree := `{"$defs": {"node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}, "additionalProperties": false}}, "$ref": "#/$defs/node"}`
+	s, err := planner.CompileSchema(decode(t, tree))
+	if err != nil {
+		t.Fatalf("a recursive schema that consumes its value: %v", err)
+	}
+	if ps := s.Validate(decode(t, `{"next": {"next": {"nxt": 1}}}`)); len(ps) != 1 || ps[0].String() != `next.next: unknown key "nxt"` {
+		t.Errorf("got %v", ps)
+	}
+	re, err := planner.CompileSchema(decode(t, `{"pattern": "^(a+)+$"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	started := time.Now()
+	if ps := re.Validate(strings.Repeat("a", 50_000) + "!"); len(ps) != 1 || time.Since(started) > time.Second {
+		t.Errorf("got %v after %s", ps, time.Since(started))
+	}
+}
