@@ -1,0 +1,129 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// Version says what answers.
+type Version struct {
+	Version string `json:"version"`
+	Commit  string `json:"commit"`
+	Schema  int64  `json:"schema"`
+	SQLite  string `json:"sqlite"`
+	Go      string `json:"go"`
+}
+
+// DaemonVersion asks the daemon for its version; it is also the cheapest way to
+// learn whether one answers and takes the token.
+func (c *Client) DaemonVersion(ctx context.Context) (Version, error) {
+	var out Version
+	_, err := c.do(ctx, call{method: http.MethodGet, path: "/version", into: &out})
+	return out, err
+}
+
+// Me says who the daemon takes the caller for.
+func (c *Client) Me(ctx context.Context) (kairos.Actor, error) {
+	var out struct {
+		Name    string      `json:"name"`
+		Role    kairos.Role `json:"role"`
+		Surface string      `json:"surface"`
+	}
+	_, err := c.do(ctx, call{method: http.MethodGet, path: "/me", into: &out})
+	return kairos.Actor{Name: out.Name, Role: out.Role, Surface: out.Surface}, err
+}
+
+type userWire struct {
+	ID         string      `json:"id"`
+	Name       string      `json:"name"`
+	Role       kairos.Role `json:"role"`
+	Disabled   bool        `json:"disabled"`
+	CreatedAt  time.Time   `json:"createdAt"`
+	LastSeenAt time.Time   `json:"lastSeenAt"`
+}
+
+func (w userWire) user() kairos.User {
+	return kairos.User{ID: w.ID, Name: w.Name, Role: w.Role, Disabled: w.Disabled, CreatedAt: w.CreatedAt, LastSeenAt: w.LastSeenAt}
+}
+
+// Users lists all users by name, without what they prove themselves with.
+func (c *Client) Users(ctx context.Context) ([]kairos.User, error) {
+	var out list[userWire]
+	_, err := c.do(ctx, call{method: http.MethodGet, path: "/users", into: &out})
+	return mapList(out, userWire.user).Items, err
+}
+
+// CreateUser makes a user.
+func (c *Client) CreateUser(ctx context.Context, name, password string, role kairos.Role) (kairos.User, error) {
+	var out userWire
+	_, err := c.do(ctx, call{method: http.MethodPost, path: "/users", into: &out, body: struct {
+		Name     string      `json:"name"`
+		Password string      `json:"password"`
+		Role     kairos.Role `json:"role"`
+	}{name, password, role}})
+	return out.user(), err
+}
+
+// UpdateUser changes what is not nil, and ends the user's sessions.
+func (c *Client) UpdateUser(ctx context.Context, idOrName string, role *kairos.Role, password *string, disabled *bool) (kairos.User, error) {
+	var out userWire
+	_, err := c.do(ctx, call{method: http.MethodPatch, path: "/users/" + url.PathEscape(idOrName), into: &out, body: struct {
+		Role     *kairos.Role `json:"role,omitempty"`
+		Password *string      `json:"password,omitempty"`
+		Disabled *bool        `json:"disabled,omitempty"`
+	}{role, password, disabled}})
+	return out.user(), err
+}
+
+type tokenWire struct {
+	ID         string      `json:"id"`
+	Name       string      `json:"name"`
+	Prefix     string      `json:"prefix"`
+	Role       kairos.Role `json:"role"`
+	Scopes     []string    `json:"scopes"`
+	CreatedBy  string      `json:"createdBy"`
+	CreatedAt  time.Time   `json:"createdAt"`
+	ExpiresAt  time.Time   `json:"expiresAt"`
+	LastUsedAt time.Time   `json:"lastUsedAt"`
+	RevokedAt  time.Time   `json:"revokedAt"`
+	Token      string      `json:"token"`
+}
+
+func (w tokenWire) made() kairos.Token {
+	return kairos.Token{ID: w.ID, Name: w.Name, Prefix: w.Prefix, Role: w.Role, Scopes: w.Scopes, CreatedBy: w.CreatedBy,
+		CreatedAt: w.CreatedAt, ExpiresAt: w.ExpiresAt, LastUsedAt: w.LastUsedAt, RevokedAt: w.RevokedAt}
+}
+
+// Tokens lists API tokens, newest first.
+func (c *Client) Tokens(ctx context.Context) ([]kairos.Token, error) {
+	var out list[tokenWire]
+	_, err := c.do(ctx, call{method: http.MethodGet, path: "/tokens", into: &out})
+	return mapList(out, tokenWire.made).Items, err
+}
+
+// CreateToken makes an API token and returns its text, which cannot be seen
+// again. A zero lifetime means 90 days.
+func (c *Client) CreateToken(ctx context.Context, name string, role kairos.Role, scopes []string, lifetime time.Duration) (string, kairos.Token, error) {
+	body := struct {
+		Name      string      `json:"name"`
+		Role      kairos.Role `json:"role"`
+		Scopes    []string    `json:"scopes,omitempty"`
+		ExpiresIn string      `json:"expiresIn,omitempty"`
+	}{Name: name, Role: role, Scopes: scopes}
+	if lifetime != 0 {
+		body.ExpiresIn = lifetime.String()
+	}
+	var out tokenWire
+	_, err := c.do(ctx, call{method: http.MethodPost, path: "/tokens", body: body, into: &out})
+	return out.Token, out.made(), err
+}
+
+// RevokeToken ends an API token.
+func (c *Client) RevokeToken(ctx context.Context, id string) error {
+	_, err := c.do(ctx, call{method: http.MethodDelete, path: "/tokens/" + url.PathEscape(id)})
+	return err
+}

@@ -1,0 +1,234 @@
+// Package client calls the HTTP API of a kairosd: over the network with a token,
+// or over the Unix socket that a daemon serves in its data directory. Failures
+// come back as *kairos.Error with the daemon's own code, message and suggestion.
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+)
+
+const (
+	base = "/api/v1"
+	// callTimeout bounds one call when the caller's context does not.
+	callTimeout = 60 * time.Second
+	maxAnswer   = 512 << 20
+)
+
+// Client calls one daemon. It is safe for concurrent use.
+type Client struct {
+	origin string // scheme and host
+	name   string // for people
+	token  string
+	http   *http.Client
+	// Retry is how long to wait before each repetition of a call that did not
+	// reach the daemon or lost its answer. Only calls that are safe to repeat are.
+	Retry []time.Duration
+}
+
+// New returns a client of the daemon at a URL like http://127.0.0.1:8080, with
+// an API token.
+func New(server, token string) (*Client, error) {
+	u, err := url.Parse(server)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.User != nil {
+		return nil, kairos.Errorf(kairos.CodeInvalid, "%q is no address of a daemon", server).
+			Suggest("write it like http://127.0.0.1:8080")
+	}
+	return build(u.Scheme+"://"+u.Host, server, token, http.DefaultTransport.(*http.Transport).Clone()), nil
+}
+
+// Unix returns a client of the daemon that serves a Unix socket. Who may open
+// the socket needs no token.
+func Unix(socket string) *Client {
+	t := &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", socket)
+		},
+		MaxIdleConnsPerHost: 4, IdleConnTimeout: 30 * time.Second,
+	}
+	return build("http://kairosd", socket, "", t)
+}
+
+func build(origin, name, token string, t *http.Transport) *Client {
+	return &Client{origin: origin, name: name, token: token, Retry: []time.Duration{100 * time.Millisecond, time.Second},
+		http: &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+}
+
+// Close drops idle connections.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// call is one request and where its answer goes.
+type call struct {
+	method, path string
+	query        url.Values
+	body         any    // as JSON; or
+	raw          []byte // as it is
+	media        string // of raw
+	accept       string
+	into         any // JSON; *[]byte: as it is; nil: dropped
+}
+
+// do sends a request and reads its answer. A POST carries an Idempotency-Key,
+// so that repeating it does not repeat its effect.
+func (c *Client) do(ctx context.Context, k call) (status int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	if k.body != nil {
+		if k.raw, err = json.Marshal(k.body); err != nil {
+			return 0, fmt.Errorf("encode the request: %w", err)
+		}
+		k.media = "application/json"
+	}
+	key := ""
+	if k.method == http.MethodPost && k.path != "/tokens" {
+		key = kairos.NewID()
+	}
+	repeatable := k.method == http.MethodGet || key != ""
+	for attempt := 0; ; attempt++ {
+		status, err = c.once(ctx, k, key)
+		e, lost := errors.AsType[*lostError](err)
+		if !lost {
+			return status, err
+		}
+		if !repeatable || attempt >= len(c.Retry) || ctx.Err() != nil {
+			return 0, c.unreachable(ctx, e)
+		}
+		select {
+		case <-time.After(c.Retry[attempt]):
+		case <-ctx.Done():
+			return 0, c.unreachable(ctx, e)
+		}
+	}
+}
+
+// lostError is a call without an answer.
+type lostError struct{ cause error }
+
+func (e *lostError) Error() string { return e.cause.Error() }
+func (e *lostError) Unwrap() error { return e.cause }
+
+func (c *Client) request(ctx context.Context, k call) (*http.Request, error) {
+	u := c.origin + base + k.path
+	if len(k.query) > 0 {
+		u += "?" + k.query.Encode()
+	}
+	var body io.Reader
+	if k.raw != nil {
+		body = bytes.NewReader(k.raw)
+	}
+	r, err := http.NewRequestWithContext(ctx, k.method, u, body)
+	if err != nil {
+		return nil, fmt.Errorf("make the request: %w", err)
+	}
+	if c.token != "" {
+		r.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	if k.media != "" {
+		r.Header.Set("Content-Type", k.media)
+	}
+	if k.accept != "" {
+		r.Header.Set("Accept", k.accept)
+	}
+	return r, nil
+}
+
+func (c *Client) once(ctx context.Context, k call, key string) (int, error) {
+	r, err := c.request(ctx, k)
+	if err != nil {
+		return 0, err
+	}
+	if key != "" {
+		r.Header.Set("Idempotency-Key", key)
+	}
+	resp, err := c.http.Do(r)
+	if err != nil {
+		return 0, &lostError{err}
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return 0, &lostError{err}
+	}
+	if resp.StatusCode == http.StatusConflict && resp.Header.Get("Retry-After") != "" {
+		return 0, &lostError{errors.New("the first attempt is still being answered")}
+	}
+	if resp.StatusCode >= 300 {
+		return resp.StatusCode, c.failure(resp, text)
+	}
+	switch into := k.into.(type) {
+	case nil:
+		return resp.StatusCode, nil
+	case *[]byte:
+		*into = text
+		return resp.StatusCode, nil
+	}
+	if err := json.Unmarshal(text, k.into); err != nil {
+		return resp.StatusCode, kairos.Errorf(kairos.CodeUnavailable, "%s answers %s %s with something else than kairosd would: %w", c.name, k.method, k.path, err).
+			Suggest("check that a kairosd of this version listens there")
+	}
+	return resp.StatusCode, nil
+}
+
+// problem is an RFC 9457 body as kairosd sends it.
+type problem struct {
+	Title      string           `json:"title"`
+	Code       kairos.Code      `json:"code"`
+	Reason     string           `json:"reason"`
+	Message    string           `json:"message"`
+	Suggestion string           `json:"suggestion"`
+	Problems   planner.Problems `json:"problems"`
+	Errors     []struct {
+		Message  string `json:"message"`
+		Location string `json:"location"`
+	} `json:"errors"`
+}
+
+// failure turns an error answer into the error that the daemon had. The
+// problems of a plan come as *planner.InvalidError in its chain.
+func (c *Client) failure(resp *http.Response, text []byte) error {
+	var p problem
+	if !strings.HasPrefix(resp.Header.Get("Content-Type"), "application/problem+json") || json.Unmarshal(text, &p) != nil || p.Code == "" {
+		return kairos.Errorf(kairos.CodeUnavailable, "%s answers %s", c.name, resp.Status).
+			Suggest("check that a kairosd listens there, and what stands between")
+	}
+	e := &kairos.Error{Code: p.Code, Reason: p.Reason, Message: p.Message, Suggestion: p.Suggestion}
+	if len(p.Errors) > 1 && len(p.Problems) == 0 {
+		all := make([]string, len(p.Errors))
+		for i, x := range p.Errors {
+			all[i] = strings.TrimPrefix(x.Location+": "+x.Message, ": ")
+		}
+		e.Message = strings.Join(all, "\n")
+	}
+	if len(p.Problems) > 0 {
+		e.Cause = &planner.InvalidError{Problems: p.Problems}
+	}
+	if s, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil {
+		e.RetryAfter = time.Duration(s) * time.Second
+	}
+	return e
+}
+
+func (c *Client) unreachable(ctx context.Context, cause error) error {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return context.Cause(ctx)
+	}
+	e := &kairos.Error{Code: kairos.CodeUnavailable, Message: "no daemon answers at " + c.name, Cause: cause,
+		Suggestion: "start it with: kairosd serve; or check the address"}
+	if errors.Is(cause, context.DeadlineExceeded) {
+		e.Message, e.Suggestion = "the daemon at "+c.name+" did not answer in time", "try again; look at its log"
+	}
+	return e
+}

@@ -1,0 +1,451 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/auth"
+	"github.com/kairosd/kairosd/internal/client"
+	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/engine/enginetest"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/web/api"
+)
+
+var root = kairos.Actor{Name: "cli:root", Role: kairos.RoleAdmin, Surface: "cli"}
+
+// daemon is a real store, engine, auth service and API on loopback.
+type daemon struct {
+	engine *enginetest.Engine
+	auth   *auth.Service
+	api    *api.API
+	server *httptest.Server
+	// lose makes the next answers be lost after the request was carried out.
+	lose atomic.Int32
+	fail atomic.Bool // what the node "flaky" does
+}
+
+func start(t *testing.T) *daemon {
+	t.Helper()
+	d := &daemon{}
+	reg := enginetest.NewRegistry().Handle("flaky", planner.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
+		if d.fail.Load() {
+			return engine.Result{}, errors.New("the other side is away")
+		}
+		return engine.Result{Output: c.Input}, nil
+	})
+	d.engine = enginetest.Open(t, reg)
+	s := d.engine.Store
+	var err error
+	if d.auth, err = auth.New(auth.Config{Store: s, Audit: s}); err != nil {
+		t.Fatal(err)
+	}
+	d.api, err = api.New(api.Config{Reader: s, Engine: d.engine.Engine, Principals: d.auth, Accounts: d.auth, Idempotency: s,
+		Version: api.Version{Version: "1.2.3"}, Heartbeat: 20 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost && d.lose.Load() > 0 {
+			d.lose.Add(-1)
+			d.api.ServeHTTP(httptest.NewRecorder(), r)
+			panic(http.ErrAbortHandler)
+		}
+		d.api.ServeHTTP(w, r)
+	}))
+	t.Cleanup(func() { d.api.Close(); d.server.Close() })
+	return d
+}
+
+func (d *daemon) as(t *testing.T, role kairos.Role) *client.Client {
+	t.Helper()
+	text, _, err := d.auth.CreateToken(t.Context(), root, string(role)+kairos.NewID()[20:], role, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := client.New(d.server.URL, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Retry = []time.Duration{0, 0}
+	t.Cleanup(c.Close)
+	return c
+}
+
+// settled waits for a run through its events, as a program would.
+func settled(t *testing.T, c *client.Client, id string) kairos.RunDetailView {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for range c.Events(ctx, id, "") {
+		r, err := c.Run(ctx, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Status.Final() || r.WaitReason.NeedsPerson() {
+			return r
+		}
+	}
+	r, err := c.Run(t.Context(), id)
+	t.Fatalf("the run does not settle: %s %s, %v", r.Status, r.WaitReason, err)
+	return r
+}
+
+const chain = `id: chain
+nodes:
+  a: {type: set, input: {n: 12345678901234567890.10}}
+  b: {type: flaky, input: {saw: "${output.a.n}"}}
+edges:
+  - {from: a, to: b}
+`
+
+func TestMainJobOverTheNetwork(t *testing.T) {
+	t.Parallel()
+	d := start(t)
+	author, operator, viewer := d.as(t, kairos.RoleAuthor), d.as(t, kairos.RoleOperator), d.as(t, kairos.RoleViewer)
+
+	p, err := author.SavePlan(t.Context(), []byte(chain), planner.FormatAuto, "first")
+	if err != nil || !p.Created || p.Version != 1 || p.Key != "chain" {
+		t.Fatalf("SavePlan = %+v, %v", p, err)
+	}
+	if again, err := author.SavePlan(t.Context(), []byte(chain), planner.FormatYAML, ""); err != nil || again.Created || again.Hash != p.Hash {
+		t.Errorf("the same content = %+v, %v", again, err)
+	}
+	if v, err := viewer.Version(t.Context(), "chain", 0); err != nil || string(v.Source) != chain || v.Reason != "first" || len(v.Canonical) == 0 {
+		t.Errorf("Version = %+v, %v", v, err)
+	}
+
+	d.fail.Store(true)
+	s, err := operator.Start(t.Context(), kairos.StartRequest{Plan: "chain", Input: kairos.RawJSON(`{"x":[1,2]}`), Labels: map[string]string{"env": "prod"},
+		Limits: kairos.Limits{MaxDuration: time.Hour}})
+	if err != nil || !s.Created {
+		t.Fatalf("Start = %+v, %v", s, err)
+	}
+	r := settled(t, viewer, s.ID)
+	if r.Status != kairos.RunFailed || r.Error == nil || r.Error.Node != "b" || !slices.Equal(r.Path, []string{"a"}) ||
+		string(r.Outputs["a"]) != `{"n":12345678901234567890.10}` || r.Limits.MaxDuration != "1h0m0s" || string(r.Input) != `{"x":[1,2]}` {
+		t.Fatalf("the failed run is %+v", r)
+	}
+	list, err := viewer.Runs(t.Context(), kairos.RunFilter{Statuses: []kairos.RunStatus{kairos.RunFailed, kairos.RunCancelled}, PlanKey: "chain",
+		Labels: map[string]string{"env": "prod"}, NeedsAttention: true})
+	if err != nil || len(list.Items) != 1 || list.Items[0].ID != s.ID {
+		t.Errorf("Runs = %+v, %v", list, err)
+	}
+
+	preview, err := operator.Preview(t.Context(), kairos.VerbRequest{Run: s.ID, Action: kairos.ActionResume})
+	if err != nil || !preview.Allowed || len(preview.Keep) != 1 || preview.Digest == "" {
+		t.Fatalf("Preview = %+v, %v", preview, err)
+	}
+	d.fail.Store(false)
+	if _, err := operator.Act(t.Context(), kairos.VerbRequest{Run: s.ID, Action: kairos.ActionResume, Reason: "it is back", Digest: preview.Digest}); err != nil {
+		t.Fatalf("resume: %v", err)
+	}
+	r = settled(t, viewer, s.ID)
+	if r.Status != kairos.RunCompleted || !slices.Equal(r.Path, []string{"a", "b"}) || string(r.Output) != `{"saw":12345678901234567890.10}` {
+		t.Fatalf("the resumed run is %+v", r)
+	}
+	journal, err := viewer.Journal(t.Context(), s.ID, 0)
+	if err != nil || len(journal) == 0 || journal[0].Seq != 1 || int64(len(journal)) != r.Rev {
+		t.Errorf("journal of %d rows (rev %d), %v", len(journal), r.Rev, err)
+	}
+
+	if _, err := operator.Act(t.Context(), kairos.VerbRequest{Run: s.ID, Action: kairos.ActionResume}); err == nil || statusOf(err) != 409 {
+		t.Errorf("A39: resuming a completed run: %v", err)
+	}
+	forked, err := operator.Act(t.Context(), kairos.VerbRequest{Run: s.ID, Action: kairos.ActionFork, At: 1, Edits: map[string]kairos.RawJSON{"a": kairos.RawJSON(`{"n":2}`)}})
+	if err != nil || forked.ID == s.ID || forked.ForkedFrom != s.ID {
+		t.Fatalf("fork = %+v, %v", forked, err)
+	}
+	if r := settled(t, viewer, forked.ID); string(r.Output) != `{"saw":2}` {
+		t.Errorf("the fork gave %s (%s, %v)", r.Output, r.Status, r.Error)
+	}
+	rerun, err := operator.Act(t.Context(), kairos.VerbRequest{Run: s.ID, Action: kairos.ActionRerun, Input: kairos.RawJSON(`7`)})
+	if err != nil || rerun.RerunOf != s.ID {
+		t.Fatalf("rerun = %+v, %v", rerun, err)
+	}
+	settled(t, viewer, rerun.ID)
+	if r, err := viewer.Run(t.Context(), s.ID[len(s.ID)-8:]); err != nil || len(r.Related) < 2 {
+		t.Errorf("related runs %+v, %v", r.Related, err)
+	}
+	if _, err := operator.Act(t.Context(), kairos.VerbRequest{Run: rerun.ID, Action: kairos.ActionDelete, Reason: "no use"}); err != nil {
+		t.Errorf("delete: %v", err)
+	}
+}
+
+// statusOf gives the status that a code is answered with.
+func statusOf(err error) int {
+	switch kairos.CodeOf(err) {
+	case kairos.CodeConflict, kairos.CodeStale, kairos.CodeNotResumable:
+		return 409
+	case kairos.CodeForbidden:
+		return 403
+	case kairos.CodeUnauthorized:
+		return 401
+	}
+	return 0
+}
+
+func TestErrorsComeBackWhole(t *testing.T) {
+	t.Parallel()
+	d := start(t)
+	author, viewer := d.as(t, kairos.RoleAuthor), d.as(t, kairos.RoleViewer)
+	_, err := author.SavePlan(t.Context(), []byte("nodes:\n  a: {type: sett}\n  b: {}\n"), planner.FormatYAML, "")
+	bad, ok := errors.AsType[*planner.InvalidError](err)
+	if !ok || len(bad.Problems) < 2 || bad.Problems[0].Line == 0 || kairos.CodeOf(err) != kairos.CodeInvalid {
+		t.Errorf("an invalid plan: %v (%+v)", err, bad)
+	}
+	if c, err := viewer.CheckPlan(t.Context(), []byte(`{"nodes":{"a":{"type":"sett"}}}`), planner.FormatAuto); err != nil || c.Valid || len(c.Problems) == 0 {
+		t.Errorf("CheckPlan = %+v, %v", c, err)
+	}
+	_, err = viewer.Start(t.Context(), kairos.StartRequest{Plan: "chain"})
+	if e, ok := errors.AsType[*kairos.Error](err); !ok || e.Code != kairos.CodeForbidden || e.Suggestion == "" {
+		t.Errorf("a viewer starts a run: %#v", err)
+	}
+	if _, err = viewer.Run(t.Context(), "zzzz"); kairos.CodeOf(err) != kairos.CodeNotFound {
+		t.Errorf("an unknown run: %v", err)
+	}
+	wrong, err := client.New(d.server.URL, "kro_wrong")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = wrong.Me(t.Context()); kairos.CodeOf(err) != kairos.CodeUnauthorized {
+		t.Errorf("a wrong token: %v", err)
+	}
+	for _, address := range []string{"", "127.0.0.1:8080", "ftp://x", "http://x/y", "http://u:p@x"} {
+		if _, err := client.New(address, ""); kairos.CodeOf(err) != kairos.CodeInvalid {
+			t.Errorf("address %q: %v", address, err)
+		}
+	}
+	away, err := client.New("http://127.0.0.1:1", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	away.Retry = nil
+	if _, err = away.Me(t.Context()); kairos.CodeOf(err) != kairos.CodeUnavailable {
+		t.Errorf("nobody there: %v", err)
+	}
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }))
+	defer other.Close()
+	stranger, err := client.New(other.URL, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = stranger.Me(t.Context()); kairos.CodeOf(err) != kairos.CodeUnavailable {
+		t.Errorf("another server: %v", err)
+	}
+}
+
+func TestLostAnswersAreAskedForAgain(t *testing.T) {
+	t.Parallel()
+	d := start(t)
+	operator := d.as(t, kairos.RoleOperator)
+	d.engine.Save(chain)
+	d.lose.Store(1)
+	s, err := operator.Start(t.Context(), kairos.StartRequest{Plan: "chain"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := operator.Runs(t.Context(), kairos.RunFilter{})
+	if err != nil || len(list.Items) != 1 || list.Items[0].ID != s.ID {
+		t.Errorf("A44: a start whose answer was lost left %d runs (%v), want the one that was answered", len(list.Items), err)
+	}
+}
+
+func TestTwoOperatorsAtOnce(t *testing.T) {
+	t.Parallel()
+	d := start(t)
+	d.fail.Store(true)
+	run := d.engine.Settle(d.engine.Run(chain, "").ID)
+	one, two := d.as(t, kairos.RoleOperator), d.as(t, kairos.RoleOperator)
+	results := make(chan error, 2)
+	for _, c := range []*client.Client{one, two} {
+		go func() {
+			_, err := c.Act(t.Context(), kairos.VerbRequest{Run: run.ID, Action: kairos.ActionResume, Rev: run.LastSeq})
+			results <- err
+		}()
+	}
+	a, b := <-results, <-results
+	if (a == nil) == (b == nil) {
+		t.Fatalf("A38: two resumes at once: %v and %v, want one winner", a, b)
+	}
+	if err := cmpError(a, b); statusOf(err) != 409 {
+		t.Errorf("A38: the loser gets %v", err)
+	}
+}
+
+func cmpError(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+func TestApprovals(t *testing.T) {
+	t.Parallel()
+	d := start(t)
+	operator, viewer := d.as(t, kairos.RoleOperator), d.as(t, kairos.RoleViewer)
+	d.engine.Save(`id: gate
+nodes:
+  ask: {type: approval, input: {message: "ship it?", form: {type: object, properties: {n: {type: integer}}}}}
+`)
+	s, err := operator.Start(t.Context(), kairos.StartRequest{Plan: "gate"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := settled(t, viewer, s.ID)
+	if r.Status != kairos.RunWaiting || r.WaitReason != kairos.WaitApproval || len(r.Waits) != 1 {
+		t.Fatalf("the run is %s %s %+v", r.Status, r.WaitReason, r.Waits)
+	}
+	open, err := viewer.Approvals(t.Context(), kairos.ApprovalFilter{Run: s.ID})
+	if err != nil || len(open.Items) != 1 || open.Items[0].Message != "ship it?" || open.Items[0].ID != r.Waits[0].Approval {
+		t.Fatalf("Approvals = %+v, %v", open, err)
+	}
+	q := open.Items[0]
+	if _, err := viewer.Decide(t.Context(), kairos.DecideRequest{Approval: q.ID, Approve: true}); kairos.CodeOf(err) != kairos.CodeForbidden {
+		t.Errorf("a viewer decides: %v", err)
+	}
+	if _, err := operator.Decide(t.Context(), kairos.DecideRequest{Approval: q.ID, Approve: true, Digest: "another"}); statusOf(err) != 409 {
+		t.Errorf("A42: approved with another digest: %v", err)
+	}
+	done, err := operator.Decide(t.Context(), kairos.DecideRequest{Approval: q.ID, Approve: true, Comment: "go", Digest: q.Digest, Values: kairos.RawJSON(`{"n":3}`)})
+	if err != nil || done.Status != "approved" || !strings.HasPrefix(done.DecidedBy, "token operator") {
+		t.Fatalf("Decide = %+v, %v", done, err)
+	}
+	if _, err := operator.Decide(t.Context(), kairos.DecideRequest{Approval: q.ID, Approve: false}); statusOf(err) != 409 {
+		t.Errorf("A42: decided twice: %v", err)
+	}
+	if r := settled(t, viewer, s.ID); r.Status != kairos.RunCompleted || !strings.Contains(string(r.Output), `"n":3`) {
+		t.Errorf("the run ends %s with %s", r.Status, r.Output)
+	}
+}
+
+func TestAccounts(t *testing.T) {
+	t.Parallel()
+	d := start(t)
+	admin, viewer := d.as(t, kairos.RoleAdmin), d.as(t, kairos.RoleViewer)
+	u, err := admin.CreateUser(t.Context(), "marta", "four unrelated words", kairos.RoleOperator)
+	if err != nil || u.Role != kairos.RoleOperator {
+		t.Fatalf("CreateUser = %+v, %v", u, err)
+	}
+	if u, err = admin.UpdateUser(t.Context(), "marta", new(kairos.RoleAuthor), nil, new(true)); err != nil || u.Role != kairos.RoleAuthor || !u.Disabled {
+		t.Errorf("UpdateUser = %+v, %v", u, err)
+	}
+	if users, err := admin.Users(t.Context()); err != nil || len(users) != 1 || users[0].PasswordHash != "" {
+		t.Errorf("Users = %+v, %v", users, err)
+	}
+	text, tok, err := admin.CreateToken(t.Context(), "ci", kairos.RoleViewer, []string{"runs:read"}, time.Hour)
+	if err != nil || !auth.WellFormed(text) {
+		t.Fatalf("CreateToken = %q %+v, %v", text, tok, err)
+	}
+	ci, err := client.New(d.server.URL, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if me, err := ci.Me(t.Context()); err != nil || me.Name != "token ci" {
+		t.Errorf("Me = %+v, %v", me, err)
+	}
+	if _, err := ci.Plans(t.Context(), kairos.PlanFilter{}); kairos.CodeOf(err) != kairos.CodeForbidden {
+		t.Errorf("A21: a token without the scope lists plans: %v", err)
+	}
+	if err := admin.RevokeToken(t.Context(), tok.ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ci.Me(t.Context()); kairos.CodeOf(err) != kairos.CodeUnauthorized {
+		t.Errorf("A21: a revoked token works: %v", err)
+	}
+	if _, err := viewer.Users(t.Context()); kairos.CodeOf(err) != kairos.CodeForbidden {
+		t.Errorf("a viewer lists users: %v", err)
+	}
+	if v, err := viewer.DaemonVersion(t.Context()); err != nil || v.Version != "1.2.3" {
+		t.Errorf("DaemonVersion = %+v, %v", v, err)
+	}
+}
+
+func TestUnixSocketNeedsNoToken(t *testing.T) {
+	t.Parallel()
+	e := enginetest.Open(t, enginetest.NewRegistry())
+	h, err := api.New(api.Config{Reader: e.Store, Engine: e.Engine, Idempotency: e.Store, Local: &root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "kairosd.sock")
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := &http.Server{Handler: h}
+	go func() { _ = srv.Serve(l) }()
+	t.Cleanup(func() { h.Close(); _ = srv.Close() })
+	c := client.Unix(path)
+	t.Cleanup(c.Close)
+	if me, err := c.Me(t.Context()); err != nil || me.Name != "cli:root" || me.Role != kairos.RoleAdmin {
+		t.Errorf("Me = %+v, %v", me, err)
+	}
+	if _, err := c.SavePlan(t.Context(), []byte("id: x\nnodes: {a: {type: set, input: 1}}\n"), planner.FormatYAML, ""); err != nil {
+		t.Error(err)
+	}
+	s, err := c.Start(t.Context(), kairos.StartRequest{Plan: "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := settled(t, c, s.ID); string(r.Output) != "1" {
+		t.Errorf("got %+v", r)
+	}
+}
+
+func TestEventsGoOnAfterABreak(t *testing.T) {
+	t.Parallel()
+	d := start(t)
+	operator := d.as(t, kairos.RoleOperator)
+	d.engine.Save(chain)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	s, err := operator.Start(ctx, kairos.StartRequest{Plan: "chain"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	settled(t, operator, s.ID)
+	var all []kairos.Event
+	for e := range operator.Events(ctx, s.ID, "") {
+		all = append(all, e)
+		if data, ok := e.Data.(map[string]any); ok && e.Type == "node_completed" && data["node"] == "b" {
+			break
+		}
+	}
+	var first kairos.Event
+	for _, e := range all {
+		if e.ID != "" {
+			first = e
+			break
+		}
+	}
+	if len(all) < 3 || first.ID == "" {
+		t.Fatalf("events: %+v", all)
+	}
+	// Going on after an event gives exactly what followed it, across a break.
+	n := 0
+	for e, err := range operator.Events(ctx, s.ID, first.ID) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Seq <= first.Seq {
+			t.Errorf("event %d came again", e.Seq)
+		}
+		if n++; n == 1 {
+			d.server.CloseClientConnections()
+		}
+		if e.Seq == all[len(all)-1].Seq {
+			break
+		}
+	}
+}

@@ -1,0 +1,195 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// list is one page as the API sends it.
+type list[T any] struct {
+	Items []T    `json:"items"`
+	Next  string `json:"next"` // null on the last page
+}
+
+func mapList[S, T any](l list[S], f func(S) T) kairos.List[T] {
+	out := kairos.List[T]{Items: make([]T, 0, len(l.Items)), Next: l.Next}
+	for _, x := range l.Items {
+		out.Items = append(out.Items, f(x))
+	}
+	return out
+}
+
+func pageQuery(p kairos.Page) url.Values {
+	q := url.Values{}
+	if p.Limit > 0 {
+		q.Set("limit", strconv.Itoa(p.Limit))
+	}
+	if p.After != "" {
+		q.Set("cursor", p.After)
+	}
+	return q
+}
+
+// StoredPlan says where a document was stored.
+type StoredPlan struct {
+	ID       string           `json:"id"`
+	Key      string           `json:"key"`
+	Version  int              `json:"version"`
+	Hash     string           `json:"hash"`
+	Problems planner.Problems `json:"problems"` // warnings
+	// Created is false when the content was known.
+	Created bool `json:"-"`
+}
+
+// SavePlan stores a plan document. One with errors gives CodeInvalid with a
+// *planner.InvalidError in its chain.
+func (c *Client) SavePlan(ctx context.Context, src []byte, f planner.Format, reason string) (StoredPlan, error) {
+	var out StoredPlan
+	k := documentCall("/plans", src, f)
+	if reason != "" {
+		k.query = url.Values{"reason": {reason}}
+	}
+	k.into = &out
+	status, err := c.do(ctx, k)
+	out.Created = status == http.StatusCreated
+	return out, err
+}
+
+// Checked is what the daemon thinks of a document.
+type Checked struct {
+	Valid    bool             `json:"valid"`
+	Key      string           `json:"key"`
+	Hash     string           `json:"hash"`
+	Problems planner.Problems `json:"problems"`
+}
+
+// CheckPlan validates a document against what the daemon offers to plans,
+// without storing it.
+func (c *Client) CheckPlan(ctx context.Context, src []byte, f planner.Format) (Checked, error) {
+	var out Checked
+	k := documentCall("/plans/check", src, f)
+	k.into = &out
+	_, err := c.do(ctx, k)
+	return out, err
+}
+
+func documentCall(path string, src []byte, f planner.Format) call {
+	media := "application/yaml"
+	if f == planner.FormatJSON || f == planner.FormatAuto && looksLikeJSON(src) {
+		media = "application/json"
+	}
+	if src == nil {
+		src = []byte{}
+	}
+	return call{method: http.MethodPost, path: path, raw: src, media: media}
+}
+
+func looksLikeJSON(src []byte) bool {
+	for _, b := range src {
+		switch b {
+		case ' ', '\t', '\r', '\n', 0xef, 0xbb, 0xbf:
+			continue
+		}
+		return b == '{' || b == '['
+	}
+	return false
+}
+
+type planWire struct {
+	ID          string    `json:"id"`
+	Key         string    `json:"key"`
+	Name        string    `json:"name"`
+	Description string    `json:"description"`
+	Latest      int       `json:"latest"`
+	Hash        string    `json:"hash"`
+	Archived    bool      `json:"archived"`
+	CreatedAt   time.Time `json:"createdAt"`
+	UpdatedAt   time.Time `json:"updatedAt"`
+}
+
+func (w planWire) plan() kairos.Plan {
+	return kairos.Plan{ID: w.ID, Key: w.Key, Name: w.Name, Description: w.Description, Latest: w.Latest, LatestHash: w.Hash,
+		Archived: w.Archived, CreatedAt: w.CreatedAt, UpdatedAt: w.UpdatedAt}
+}
+
+type versionWire struct {
+	PlanID     string         `json:"planId"`
+	Plan       string         `json:"plan"`
+	Version    int            `json:"version"`
+	Hash       string         `json:"hash"`
+	Kind       string         `json:"kind"`
+	Format     string         `json:"format"`
+	Origin     string         `json:"origin"`
+	ByPerson   bool           `json:"byPerson"`
+	ParentHash string         `json:"parentHash"`
+	Reason     string         `json:"reason"`
+	Author     string         `json:"author"`
+	CreatedAt  time.Time      `json:"createdAt"`
+	Source     string         `json:"source"`
+	Definition kairos.RawJSON `json:"definition"`
+}
+
+func (w versionWire) version() kairos.Version {
+	return kairos.Version{PlanID: w.PlanID, PlanKey: w.Plan, Number: w.Version, Hash: w.Hash, Kind: w.Kind, Format: w.Format,
+		Origin: w.Origin, ByPerson: w.ByPerson, ParentHash: w.ParentHash, Reason: w.Reason, Author: w.Author, CreatedAt: w.CreatedAt,
+		Source: []byte(w.Source), Canonical: w.Definition}
+}
+
+// Plans lists plans.
+func (c *Client) Plans(ctx context.Context, f kairos.PlanFilter) (kairos.List[kairos.Plan], error) {
+	q := pageQuery(f.Page)
+	if f.Text != "" {
+		q.Set("q", f.Text)
+	}
+	if f.Archived {
+		q.Set("archived", "true")
+	}
+	var out list[planWire]
+	_, err := c.do(ctx, call{method: http.MethodGet, path: "/plans", query: q, into: &out})
+	return mapList(out, planWire.plan), err
+}
+
+// Plan finds a plan by id or key.
+func (c *Client) Plan(ctx context.Context, idOrKey string) (kairos.Plan, error) {
+	var out planWire
+	_, err := c.do(ctx, call{method: http.MethodGet, path: "/plans/" + url.PathEscape(idOrKey), into: &out})
+	return out.plan(), err
+}
+
+// Versions lists a plan's versions, newest first, without their source.
+func (c *Client) Versions(ctx context.Context, idOrKey string) ([]kairos.Version, error) {
+	var out list[versionWire]
+	_, err := c.do(ctx, call{method: http.MethodGet, path: "/plans/" + url.PathEscape(idOrKey) + "/versions", into: &out})
+	return mapList(out, versionWire.version).Items, err
+}
+
+// Version gives one version with its source; number 0 is the newest.
+func (c *Client) Version(ctx context.Context, idOrKey string, number int) (kairos.Version, error) {
+	n := "latest"
+	if number != 0 {
+		n = strconv.Itoa(number)
+	}
+	var out versionWire
+	_, err := c.do(ctx, call{method: http.MethodGet, path: "/plans/" + url.PathEscape(idOrKey) + "/versions/" + n, into: &out})
+	return out.version(), err
+}
+
+// ArchivePlan hides a plan from lists, or shows it again.
+func (c *Client) ArchivePlan(ctx context.Context, idOrKey string, archived bool, reason string) error {
+	verb := "unarchive"
+	if archived {
+		verb = "archive"
+	}
+	_, err := c.do(ctx, call{method: http.MethodPost, path: "/plans/" + url.PathEscape(idOrKey) + "/" + verb, body: reasonWire{reason}})
+	return err
+}
+
+type reasonWire struct {
+	Reason string `json:"reason,omitempty"`
+}

@@ -1,0 +1,248 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// Started is a run that was started, or found by its key.
+type Started struct {
+	ID     string           `json:"id"`
+	Status kairos.RunStatus `json:"status"`
+	// Created is false when the key's run was there already.
+	Created bool `json:"-"`
+}
+
+type startWire struct {
+	Plan        string              `json:"plan"`
+	Version     int                 `json:"version,omitempty"`
+	Hash        string              `json:"hash,omitempty"`
+	Input       kairos.RawJSON      `json:"input,omitempty"`
+	Priority    int                 `json:"priority,omitempty"`
+	Labels      map[string]string   `json:"labels,omitempty"`
+	Limits      *kairos.LimitsView  `json:"limits,omitempty"`
+	Key         string              `json:"key,omitempty"`
+	StartAt     time.Time           `json:"start_at,omitzero"`
+	Concurrency *kairos.Concurrency `json:"concurrency,omitempty"`
+	Session     string              `json:"session,omitempty"`
+}
+
+// Start starts a run; it returns once the run is durable. Origin is the
+// daemon's to say.
+func (c *Client) Start(ctx context.Context, r kairos.StartRequest) (Started, error) {
+	w := startWire{Plan: r.Plan, Version: r.Version, Hash: r.Hash, Input: r.Input, Priority: r.Priority, Labels: r.Labels,
+		Key: r.Key, StartAt: r.StartAt, Concurrency: r.Concurrency, Session: r.Session}
+	if r.Limits != (kairos.Limits{}) {
+		v := kairos.ViewLimits(r.Limits)
+		w.Limits = &v
+	}
+	var out Started
+	status, err := c.do(ctx, call{method: http.MethodPost, path: "/runs", body: w, into: &out})
+	out.Created = status == http.StatusCreated
+	return out, err
+}
+
+// Runs lists runs, newest first. The filter's IDTail cannot be asked for.
+func (c *Client) Runs(ctx context.Context, f kairos.RunFilter) (kairos.List[kairos.RunView], error) {
+	q := pageQuery(f.Page)
+	set := func(k, v string) {
+		if v != "" {
+			q.Set(k, v)
+		}
+	}
+	set("status", joined(f.Statuses))
+	set("wait", joined(f.WaitReasons))
+	set("plan", f.PlanKey)
+	set("node", f.Node)
+	set("error", f.ErrorCode)
+	set("actor", f.Actor)
+	set("parent", f.Parent)
+	set("related", f.RelatedTo)
+	set("q", f.Text)
+	for k, on := range map[string]bool{"attention": f.NeedsAttention, "deleted": f.WithDeleted} {
+		if on {
+			q.Set(k, "true")
+		}
+	}
+	if f.Version > 0 {
+		q.Set("version", strconv.Itoa(f.Version))
+	}
+	for k, t := range map[string]time.Time{"since": f.Since, "until": f.Until} {
+		if !t.IsZero() {
+			q.Set(k, t.UTC().Format(time.RFC3339Nano))
+		}
+	}
+	for k, v := range f.Labels {
+		q.Add("label", k+"="+v)
+	}
+	slices.Sort(q["label"]) // a cursor belongs to one exact query
+	var out list[kairos.RunView]
+	_, err := c.do(ctx, call{method: http.MethodGet, path: "/runs", query: q, into: &out})
+	return kairos.List[kairos.RunView]{Items: out.Items, Next: out.Next}, err
+}
+
+func joined[S ~string](list []S) string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = string(s)
+	}
+	return strings.Join(out, ",")
+}
+
+func runPath(id string) string { return "/runs/" + url.PathEscape(id) }
+
+// Run gives one run with its result so far, by id or by any part that its id
+// alone begins or ends with.
+func (c *Client) Run(ctx context.Context, id string) (kairos.RunDetailView, error) {
+	var out kairos.RunDetailView
+	_, err := c.do(ctx, call{method: http.MethodGet, path: runPath(id), into: &out})
+	return out, err
+}
+
+// Journal gives all rows of a run's journal after a sequence number, in order.
+func (c *Client) Journal(ctx context.Context, id string, after int64) ([]kairos.Entry, error) {
+	rows := []kairos.Entry{}
+	for {
+		var part struct {
+			Items []kairos.Entry `json:"items"`
+			Next  *int64         `json:"next"`
+		}
+		q := url.Values{"after": {strconv.FormatInt(after, 10)}}
+		if _, err := c.do(ctx, call{method: http.MethodGet, path: runPath(id) + "/journal", query: q, into: &part}); err != nil {
+			return nil, err
+		}
+		rows = append(rows, part.Items...)
+		if part.Next == nil || *part.Next <= after {
+			return rows, nil
+		}
+		after = *part.Next
+	}
+}
+
+// actWire holds the fields of every act; each sends only those that it takes.
+type actWire struct {
+	Action  kairos.Action             `json:"action,omitempty"`
+	Reason  string                    `json:"reason,omitempty"`
+	Rev     int64                     `json:"rev,omitempty"`
+	Digest  string                    `json:"digest,omitempty"`
+	At      int64                     `json:"at,omitempty"`
+	Edits   map[string]kairos.RawJSON `json:"edits,omitempty"`
+	Input   kairos.RawJSON            `json:"input,omitempty"`
+	Version int                       `json:"version,omitempty"`
+	Labels  map[string]string         `json:"labels,omitempty"`
+	kairos.LimitsView
+}
+
+func wireOf(r kairos.VerbRequest) actWire {
+	return actWire{Reason: r.Reason, Rev: r.Rev, Digest: r.Digest, At: r.At, Edits: r.Edits, Input: r.Input, Version: r.Version,
+		Labels: r.Labels, LimitsView: kairos.ViewLimits(r.Limits)}
+}
+
+// Act does what a VerbRequest asks and returns the run it is about: the same,
+// or the new one of a rerun or fork. A deleted run comes back empty but for its id.
+func (c *Client) Act(ctx context.Context, r kairos.VerbRequest) (kairos.RunView, error) {
+	out := kairos.RunView{ID: r.Run}
+	if r.Action == kairos.ActionDelete {
+		q := url.Values{}
+		if r.Reason != "" {
+			q.Set("reason", r.Reason)
+		}
+		if r.Rev != 0 {
+			q.Set("rev", strconv.FormatInt(r.Rev, 10))
+		}
+		_, err := c.do(ctx, call{method: http.MethodDelete, path: runPath(r.Run), query: q})
+		return out, err
+	}
+	_, err := c.do(ctx, call{method: http.MethodPost, path: runPath(r.Run) + "/" + url.PathEscape(string(r.Action)), body: wireOf(r), into: &out})
+	return out, err
+}
+
+// Preview says what an act would do.
+func (c *Client) Preview(ctx context.Context, r kairos.VerbRequest) (kairos.Preview, error) {
+	var out kairos.Preview
+	k := call{method: http.MethodGet, path: runPath(r.Run) + "/preview", into: &out}
+	if len(r.Edits) > 0 || r.Input != nil {
+		w := wireOf(r)
+		w.Action = r.Action
+		k.method, k.body = http.MethodPost, w
+	} else {
+		k.query = url.Values{"action": {string(r.Action)}}
+		if r.At != 0 {
+			k.query.Set("at", strconv.FormatInt(r.At, 10))
+		}
+		if r.Version != 0 {
+			k.query.Set("version", strconv.Itoa(r.Version))
+		}
+	}
+	_, err := c.do(ctx, k)
+	return out, err
+}
+
+// Resolve settles an attempt in doubt.
+func (c *Client) Resolve(ctx context.Context, r kairos.ResolveRequest) (kairos.RunView, error) {
+	var out kairos.RunView
+	_, err := c.do(ctx, call{method: http.MethodPost, path: runPath(r.Run) + "/nodes/" + url.PathEscape(r.Node) + "/resolve", body: r, into: &out})
+	return out, err
+}
+
+type approvalWire struct {
+	ID        string         `json:"id"`
+	Run       string         `json:"run"`
+	Plan      string         `json:"plan"`
+	Node      string         `json:"node"`
+	Visit     int            `json:"visit"`
+	Item      int            `json:"item"`
+	Message   string         `json:"message"`
+	Form      kairos.RawJSON `json:"form"`
+	Digest    string         `json:"digest"`
+	Status    string         `json:"status"`
+	OnTimeout string         `json:"onTimeout"`
+	DueAt     time.Time      `json:"dueAt"`
+	CreatedAt time.Time      `json:"createdAt"`
+	StartedBy string         `json:"startedBy"`
+	DecidedAt time.Time      `json:"decidedAt"`
+	DecidedBy string         `json:"decidedBy"`
+	Comment   string         `json:"comment"`
+	Values    kairos.RawJSON `json:"values"`
+}
+
+func (w approvalWire) approval() kairos.Approval {
+	return kairos.Approval{ID: w.ID, Run: w.Run, PlanKey: w.Plan, Node: w.Node, Visit: w.Visit, Item: w.Item, Message: w.Message, Form: w.Form,
+		Digest: w.Digest, Status: w.Status, OnTimeout: w.OnTimeout, DueAt: w.DueAt, CreatedAt: w.CreatedAt, StartedBy: w.StartedBy,
+		DecidedAt: w.DecidedAt, DecidedBy: w.DecidedBy, Comment: w.Comment, Values: w.Values}
+}
+
+// Approvals lists approvals, open ones unless the filter says otherwise.
+func (c *Client) Approvals(ctx context.Context, f kairos.ApprovalFilter) (kairos.List[kairos.Approval], error) {
+	q := pageQuery(f.Page)
+	if f.Status != "" {
+		q.Set("status", f.Status)
+	}
+	if f.Run != "" {
+		q.Set("run", f.Run)
+	}
+	var out list[approvalWire]
+	_, err := c.do(ctx, call{method: http.MethodGet, path: "/approvals", query: q, into: &out})
+	return mapList(out, approvalWire.approval), err
+}
+
+// Approval gives one approval.
+func (c *Client) Approval(ctx context.Context, id string) (kairos.Approval, error) {
+	var out approvalWire
+	_, err := c.do(ctx, call{method: http.MethodGet, path: "/approvals/" + url.PathEscape(id), into: &out})
+	return out.approval(), err
+}
+
+// Decide answers an approval.
+func (c *Client) Decide(ctx context.Context, r kairos.DecideRequest) (kairos.Approval, error) {
+	var out approvalWire
+	_, err := c.do(ctx, call{method: http.MethodPost, path: "/approvals/" + url.PathEscape(r.Approval), body: r, into: &out})
+	return out.approval(), err
+}
