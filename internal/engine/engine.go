@@ -78,6 +78,8 @@ type Engine struct {
 	stopping bool
 	stopped  chan struct{}
 	wg       sync.WaitGroup
+
+	flushed func(run string, s *state) // for tests: sees the state of every checkpoint
 }
 
 // New makes an engine that executes nothing until Open.

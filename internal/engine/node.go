@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
@@ -18,26 +19,34 @@ func (a *actor) dispatch(k workKey) bool {
 	}
 	w := a.s.work[k]
 	if w.answer != nil {
-		a.pop()
+		a.pop(k)
 		a.applyAnswer(w, *w.answer)
 		return true
 	}
 	switch node.Type {
 	case planner.TypeWait, planner.TypeApproval, planner.TypePlan:
-		a.pop()
+		a.pop(k)
 		a.control(w, node)
 		return true
 	}
 	if builtin(node.Type) && node.Effect == "" {
-		a.pop()
+		a.pop(k)
 		a.inline(w, node)
 		return true
 	}
 	return a.call(w, node)
 }
 
-// pop takes the head off the queue.
-func (a *actor) pop() { a.queue = a.queue[1:] }
+// pop takes work off the queue; it stands at its head or near it.
+func (a *actor) pop(k workKey) {
+	if len(a.queue) > 0 && a.queue[0] == k {
+		a.queue = a.queue[1:]
+		return
+	}
+	if i := slices.Index(a.queue, k); i >= 0 {
+		a.queue = slices.Delete(a.queue, i, i+1)
+	}
+}
 
 // builtin reports whether the engine itself runs nodes of the type at once.
 func builtin(typ string) bool {
@@ -84,12 +93,12 @@ func (a *actor) fanOut(f *fan) {
 		n, failure := a.s.walk.Items(f.VisitKey)
 		switch {
 		case failure != nil:
-			a.pop()
+			a.pop(workKey{f.VisitKey, noItem})
 			a.settleVisit(f.VisitKey, kairos.NodeFailed, nil, fromPlanner(failure, a.prog.Nodes[f.Node].ID))
 			a.flush()
 			return
 		case n == 0:
-			a.pop()
+			a.pop(workKey{f.VisitKey, noItem})
 			a.settleVisit(f.VisitKey, kairos.NodeCompleted, []any{}, nil)
 			a.flush()
 			return
@@ -102,13 +111,13 @@ func (a *actor) fanOut(f *fan) {
 		a.queue = append([]workKey{w.workKey}, a.queue...)
 		return
 	}
-	a.pop()
+	a.pop(workKey{f.VisitKey, noItem})
 }
 
 // call prepares an attempt of a node that has a handler.
 func (a *actor) call(w *work, node *planner.ProgramNode) bool {
 	refuse := func(f *planner.Failure) bool {
-		a.pop()
+		a.pop(w.workKey)
 		f.Permanent, f.NoEffect = true, true
 		a.final(w, kairos.NodeFailed, nil, fromPlanner(f, node.ID), func(e *kairos.Entry) { e.Attempt = w.attempt + 1 })
 		a.flush()
@@ -146,7 +155,7 @@ func (a *actor) call(w *work, node *planner.ProgramNode) bool {
 	if !a.takeNode() {
 		return false
 	}
-	a.pop()
+	a.pop(w.workKey)
 	t := a.newAttempt(w, node, handler, a.e.effect(a.prog, node, dispatch), dispatch)
 	raw, err := planner.EncodeValue(input)
 	if err != nil {

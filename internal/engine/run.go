@@ -363,6 +363,9 @@ func (a *actor) flush() {
 	for i := len(a.deferred) - 1; i >= 0 && a.deferred[i].index == 0; i-- {
 		a.deferred[i].index = a.sent
 	}
+	if a.e.flushed != nil {
+		a.e.flushed(a.id, a.s)
+	}
 	a.inflight = append(a.inflight, c)
 	a.e.store.Enqueue(c, a.ack)
 }

@@ -1,0 +1,67 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// OnFlush sets a function that sees the live state's digest with every
+// checkpoint that is handed over.
+func (e *Engine) OnFlush(f func(run string, seq int64, digest string)) {
+	e.flushed = func(run string, s *state) { f(run, s.seq, s.digest()) }
+}
+
+// FoldDigest folds the first rows of a journal and returns the state's digest.
+func (e *Engine) FoldDigest(p *planner.Program, run kairos.Run, rows []kairos.Entry) (string, error) {
+	input, err := decode(run.Input)
+	if err != nil {
+		return "", err
+	}
+	s, err := fold(p, facts{run: run.ID, input: input}, rows)
+	if err != nil {
+		return "", err
+	}
+	return s.digest(), nil
+}
+
+// digest writes down everything that decides how a run goes on. Items that have
+// begun without a row are left out: a fold begins them again.
+func (s *state) digest() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "seq %d steps %d flags %v %v %v %v %v\n", s.seq, s.steps, s.paused, s.cancelled, s.quarantined, s.held, s.walk.Stopping())
+	var lines []string
+	for k, w := range s.work {
+		if k.item != noItem && w.phase == phaseReady && w.attempt == 0 {
+			continue
+		}
+		input, failure := s.walk.Input(k.VisitKey, k.item)
+		failed := ""
+		if w.failure != nil {
+			failed = w.failure.Code
+		}
+		lines = append(lines, fmt.Sprintf("work %v phase %d attempt %d tries %d retries %d crashes %d reason %s due %s ref %s effect %s failure %s substep %d/%d input %v %v",
+			k, w.phase, w.attempt, w.tries, w.retries, w.crashes, w.reason, w.due, w.ref, w.effect, failed, w.substep, len(w.substeps), input, failure))
+	}
+	for k, f := range s.fans {
+		lines = append(lines, fmt.Sprintf("fan %v parked %d", k, f.parked))
+	}
+	for k, d := range s.doubts {
+		lines = append(lines, fmt.Sprintf("doubt %v %d %v", k, d.attempt, d.answer))
+	}
+	for k, p := range s.past {
+		lines = append(lines, fmt.Sprintf("past %v %v", k, p))
+	}
+	for i := range s.prog.Nodes {
+		status, visits := s.walk.Status(i)
+		out, ok := s.walk.Output(s.prog.Nodes[i].ID)
+		lines = append(lines, fmt.Sprintf("node %s %s %d %v %v", s.prog.Nodes[i].ID, status, visits, out, ok))
+	}
+	slices.Sort(lines)
+	b.WriteString(strings.Join(lines, "\n"))
+	fmt.Fprintf(&b, "\nsettled %v\noutcome %+v\n", s.settled, s.walk.Outcome())
+	return b.String()
+}

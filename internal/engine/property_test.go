@@ -1,0 +1,371 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/engine/enginetest"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/storetest"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// script is what every scripted node does: a small value that follows from the
+// node and its input, and for some nodes now and then a failure.
+func script(node, typ string, input any) (any, *planner.Failure) {
+	raw, err := planner.EncodeValue(input)
+	if err != nil {
+		return nil, &planner.Failure{Code: "input", Message: err.Error()}
+	}
+	h := fnv.New32a()
+	h.Write([]byte(node))
+	h.Write(raw)
+	n := h.Sum32()
+	if typ == "flaky" && n%3 == 0 {
+		return nil, &planner.Failure{Code: "flaky", Message: "this input does not work", Permanent: true, NoEffect: true}
+	}
+	return map[string]any{"n": json.Number(fmt.Sprint(n % 5))}, nil
+}
+
+var scripted = map[string]planner.Effect{"calc": planner.EffectPure, "call": planner.EffectIdempotent, "look": planner.EffectRead,
+	"charge": planner.EffectUnsafe, "flaky": planner.EffectIdempotent}
+
+func scriptedRegistry() *enginetest.Registry {
+	r := enginetest.NewRegistry()
+	for typ, effect := range scripted {
+		r.Handle(typ, effect, func(_ context.Context, c *engine.Call) (engine.Result, error) {
+			out, f := script(c.Node.ID, typ, c.Input)
+			if f != nil {
+				return engine.Result{}, f
+			}
+			return engine.Result{Output: out}, nil
+		})
+	}
+	return r
+}
+
+// plans draws a random plan: a graph walked by tokens, with branches and
+// bounded loops, or one of needs, with joins, foreach and failures.
+func plans(t *rapid.T) string {
+	n := rapid.IntRange(1, 8).Draw(t, "nodes")
+	types := []string{"set", "calc", "call", "look", "charge", "flaky", "noop", "decision"}
+	nodes, edges := map[string]any{}, []any{}
+	id := func(i int) string { return fmt.Sprintf("n%d", i) }
+	byNeeds := rapid.Bool().Draw(t, "needs")
+	for i := range n {
+		typ := rapid.SampledFrom(types).Draw(t, "type")
+		node := map[string]any{"type": typ}
+		if typ == "set" || typ == "call" && rapid.Bool().Draw(t, "input") {
+			node["input"] = map[string]any{"from": id(i), "x": "${input.x}"}
+		}
+		if typ == "flaky" {
+			if on := rapid.SampledFrom([]string{"", "continue", "skip"}).Draw(t, "on_error"); on != "" {
+				node["on_error"] = on
+			}
+		}
+		if byNeeds {
+			var needs []any
+			for j := range i {
+				if rapid.IntRange(0, 2).Draw(t, "need") == 0 {
+					needs = append(needs, id(j))
+				}
+			}
+			if len(needs) > 0 {
+				node["needs"] = needs
+				if when := rapid.SampledFrom([]string{"", "", "always", "failure"}).Draw(t, "when"); when != "" {
+					node["when"] = when
+				}
+			}
+			if (typ == "call" || typ == "calc") && rapid.IntRange(0, 2).Draw(t, "fan") == 0 {
+				node["foreach"], node["input"] = "${input.list}", map[string]any{"item": "${item}"}
+				node["max_parallel"] = rapid.IntRange(1, 3).Draw(t, "parallel")
+			}
+		} else {
+			if i+1 < n {
+				if rapid.Bool().Draw(t, "branch") {
+					to := rapid.IntRange(i+1, n-1).Draw(t, "to")
+					value := rapid.IntRange(0, 4).Draw(t, "value")
+					edges = append(edges, map[string]any{"from": id(i), "to": id(to), "condition": fmt.Sprintf("last.n==%d", value)})
+				}
+				if typ == "flaky" && rapid.Bool().Draw(t, "error edge") {
+					edges = append(edges, map[string]any{"from": id(i), "to": id(n - 1), "condition": "failed"})
+				}
+				edges = append(edges, map[string]any{"from": id(i), "to": id(i + 1)})
+			} else if i > 0 && rapid.Bool().Draw(t, "loop") {
+				back := rapid.IntRange(0, i-1).Draw(t, "back")
+				edges = append(edges, map[string]any{"from": id(i), "to": id(back), "condition": "last.n!=1"})
+			}
+			node["max_visits"] = 6
+		}
+		nodes[id(i)] = node
+	}
+	doc := map[string]any{"nodes": nodes}
+	if !byNeeds {
+		doc["edges"], doc["start"] = edges, "n0"
+	}
+	b, err := json.Marshal(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// facts of a run that must not depend on how it was executed.
+type outcome struct {
+	Status  kairos.RunStatus
+	Output  string
+	Path    []string
+	Outputs map[string]string
+}
+
+// without leaves out nodes of a type: of a failure that was handled, the
+// executor's state says nothing.
+func (o outcome) without(doc *planner.Document, typ string) outcome {
+	c := o
+	c.Outputs = maps.Clone(o.Outputs)
+	c.Path = slices.Clone(o.Path)
+	for id, n := range doc.Graph.Nodes {
+		if n.Type == typ {
+			delete(c.Outputs, id)
+			c.Path = slices.DeleteFunc(c.Path, func(p string) bool { return p == id })
+		}
+	}
+	if len(c.Path) == 0 {
+		c.Path = nil
+	}
+	return c
+}
+
+func outcomeOf(r kairos.Result) outcome {
+	o := outcome{Status: r.Status, Output: string(r.Output), Outputs: map[string]string{}}
+	o.Path = slices.Clone(r.Path)
+	slices.Sort(o.Path) // parallel nodes complete in any order
+	for k, v := range r.Outputs {
+		o.Outputs[k] = string(v)
+	}
+	return o
+}
+
+const propertyInput = `{"x": 3, "list": [1, 2, 3]}`
+
+// TestEveryWayAgrees runs random plans straight, cut at every checkpoint and
+// taken up by a new engine, and in memory: same path, same outputs, and nothing
+// whose completion was durable runs again. At every checkpoint the live state
+// equals the fold of the journal.
+func TestEveryWayAgrees(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		src := plans(rt)
+		doc, problems := planner.Parse([]byte(src), planner.FormatJSON)
+		if doc == nil || problems.Err() != nil {
+			rt.Skip("not a plan")
+		}
+		reg := scriptedRegistry()
+		digests := map[int64]string{}
+		var mu sync.Mutex
+		straight := enginetest.OpenOn(t, s, reg, engine.Options{})
+		straight.OnFlush(func(_ string, seq int64, digest string) {
+			mu.Lock()
+			defer mu.Unlock()
+			digests[seq] = digest
+		})
+		v, err := save(straight, src)
+		if err != nil {
+			straight.Close()
+			rt.Skip("not a plan for this installation")
+		}
+		run := straight.Begin(v, propertyInput)
+		straight.Settle(run.ID)
+		result, err := straight.Result(context.Background(), run.ID)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		want := outcomeOf(result)
+		checkFold(rt, straight, run.ID, v.Hash, digests)
+		straight.Close()
+		if memory, ok := inMemory(rt, doc); ok && want.Status == kairos.RunCompleted {
+			if diff := cmp.Diff(memory, want.without(doc, "flaky")); diff != "" {
+				rt.Fatalf("%s\nin memory (-) and durable (+) differ:\n%s\n%s", src, diff, straight.Journal(run.ID))
+			}
+		} else if ok != (want.Status == kairos.RunCompleted) {
+			rt.Fatalf("%s\nin memory it completes: %v; durable: %s", src, ok, want.Status)
+		}
+		for cut := 0; ; cut++ {
+			if !cutAndResume(t, rt, s, v, cut, want, src) {
+				break
+			}
+		}
+	})
+}
+
+func save(e *enginetest.Engine, src string) (kairos.Version, error) {
+	_, v, _, _, err := e.SavePlan(context.Background(), enginetest.Operator, []byte(src), planner.FormatJSON, "upload", "")
+	return v, err
+}
+
+// inMemory runs the plan by the library's executor.
+func inMemory(rt *rapid.T, doc *planner.Document) (outcome, bool) {
+	var path []string
+	outputs := map[string]string{}
+	handlers := map[string]planner.Handler{}
+	for typ := range scripted {
+		handlers[typ] = func(_ context.Context, n planner.Node, _ *planner.State) (any, error) {
+			out, f := script(n.ID, typ, n.Input)
+			if f != nil {
+				return nil, f
+			}
+			return out, nil
+		}
+	}
+	x := planner.NewExecutor(handlers)
+	x.AuditHook = func(_ context.Context, ev planner.AuditEvent) {
+		if ev.Status == planner.AuditCompleted {
+			path = append(path, ev.NodeID)
+		}
+	}
+	state := planner.NewState()
+	input, err := planner.DecodeValue([]byte(propertyInput))
+	if err != nil {
+		rt.Fatal(err)
+	}
+	state.Outputs["input"] = input
+	state, err = x.Execute(context.Background(), doc.Graph, state)
+	if err != nil {
+		return outcome{}, false
+	}
+	for id, value := range state.Outputs {
+		if id == "input" || id == "memory" {
+			continue
+		}
+		raw, err := planner.EncodeValue(value)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		outputs[id] = string(raw)
+	}
+	raw, err := planner.EncodeValue(state.Last)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	slices.Sort(path)
+	for id, n := range doc.Graph.Nodes {
+		if n.Foreach != "" { // one event per item, one visit
+			path = slices.DeleteFunc(path, func(p string) bool { return p == id })
+			if outputs[id] != "" {
+				path = append(path, id)
+			}
+		}
+	}
+	slices.Sort(path)
+	return outcome{Status: kairos.RunCompleted, Output: string(raw), Outputs: outputs, Path: path}.without(doc, "flaky"), true
+}
+
+func checkFold(rt *rapid.T, e *enginetest.Engine, run, hash string, digests map[int64]string) {
+	ctx := context.Background()
+	r, err := e.Store.Run(ctx, run)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	journal, err := e.Store.Journal(ctx, run, 0)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	p, err := e.Program(ctx, hash)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	for _, seq := range slices.Sorted(maps.Keys(digests)) {
+		folded, err := e.FoldDigest(p, r, journal[:seq])
+		if err != nil {
+			rt.Fatalf("fold to %d: %v\n%s", seq, err, e.Journal(run))
+		}
+		if diff := cmp.Diff(digests[seq], folded); diff != "" {
+			rt.Fatalf("live (-) and folded (+) state differ at %d:\n%s\n%s", seq, diff, e.Journal(run))
+		}
+	}
+}
+
+// cutAndResume runs the version with a store that dies after n checkpoints, and
+// continues with a new engine; false: the run needed no more than n.
+func cutAndResume(t *testing.T, rt *rapid.T, s *store.Store, v kairos.Version, n int, want outcome, src string) bool {
+	reg := scriptedRegistry()
+	cut := enginetest.NewCut(s, n)
+	e := enginetest.OpenWith(t, s, cut, reg, engine.Options{})
+	run := e.Begin(v, propertyInput)
+	ctx, done := context.WithCancel(context.Background())
+	whole := make(chan struct{})
+	go func() {
+		defer close(whole)
+		if _, err := e.WaitFor(ctx, run.ID, func(r kairos.Run) bool { return r.Status.Final() }); err != nil {
+			<-ctx.Done()
+		}
+	}()
+	select {
+	case <-cut.Dead():
+	case <-whole:
+	}
+	done()
+	<-whole
+	e.Close()
+	journal, err := s.Journal(context.Background(), run.ID, 0)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	durable := map[enginetest.Call]bool{}
+	for _, row := range journal {
+		if row.Final {
+			durable[enginetest.Call{Node: row.Node, Visit: row.Visit, Item: row.Item}] = true
+		}
+	}
+	before := len(reg.Calls())
+	e = enginetest.OpenOn(t, s, reg, engine.Options{})
+	defer e.Close()
+	r := e.Settle(run.ID)
+	for r.Status == kairos.RunWaiting && r.WaitReason == kairos.WaitInDoubt {
+		// The scripted node did have its effect, if it was called at all: running
+		// it again gives what it gave.
+		d, err := e.Detail(context.Background(), run.ID)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		w := d.Waits[0]
+		if _, err := e.Resolve(context.Background(), enginetest.Operator, kairos.ResolveRequest{Run: run.ID, Node: w.Node, Visit: w.Visit, Item: w.Item, Action: "retry"}); err != nil {
+			rt.Fatal(err)
+		}
+		r = e.Settle(run.ID)
+	}
+	result, err := e.Result(context.Background(), run.ID)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	if got := outcomeOf(result); want.Status == kairos.RunCompleted || got.Status == kairos.RunCompleted {
+		if diff := cmp.Diff(want, got); diff != "" {
+			rt.Fatalf("%s\ncut after %d checkpoints, straight (-) and resumed (+) differ:\n%s\n%s", src, n, diff, e.Journal(run.ID))
+		}
+	} else if got.Status != want.Status {
+		rt.Fatalf("%s\ncut after %d checkpoints: got %s, want %s\n%s", src, n, got.Status, want.Status, e.Journal(run.ID))
+	}
+	for _, c := range reg.Calls()[before:] {
+		if durable[enginetest.Call{Node: c.Node, Visit: c.Visit, Item: c.Item}] {
+			rt.Fatalf("%s\ncut after %d checkpoints: %s visit %d item %d ran again though its completion was durable\n%s", src, n, c.Node, c.Visit, c.Item, e.Journal(run.ID))
+		}
+	}
+	select {
+	case <-cut.Dead():
+		return true
+	default:
+		return false
+	}
+}
