@@ -17,6 +17,9 @@ func (k *compiler) needs() {
 				}
 				return list
 			}
+			if name == "" && s.step {
+				continue // a step without id, reported when it was read
+			}
 			j, ok := k.resolve(name, where, s.ID, "needs")
 			if !ok {
 				continue

@@ -2,7 +2,6 @@ package planner
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -14,15 +13,15 @@ import (
 type object struct {
 	t    *tree
 	r    *reporter
-	node string // the node or step that problems belong to
-	what string // for messages: "node", "edge", …
-	read map[string]bool
+	node string   // the node or step that problems belong to
+	what string   // for messages: "node", "edge", …
+	read []string // the keys that are known here
 	// bad says that the value is no object: what it lacks goes without saying.
 	bad bool
 }
 
 func newObject(t *tree, r *reporter, what, node string) *object {
-	o := &object{t: t, r: r, what: what, node: node, read: map[string]bool{}}
+	o := &object{t: t, r: r, what: what, node: node, read: make([]string, 0, 24)}
 	if t.kind != treeMap {
 		r.error(t, node, "field.type", "", "%s must be an object, not %s", article(what), t.kind)
 		o.t, o.bad = &tree{kind: treeMap, line: t.line, column: t.column}, true
@@ -32,7 +31,7 @@ func newObject(t *tree, r *reporter, what, node string) *object {
 
 // field returns a key's value; nil when it is absent or null.
 func (o *object) field(key string) *tree {
-	o.read[key] = true
+	o.read = append(o.read, key)
 	v := o.t.get(key)
 	if v == nil || v.kind == treeNull {
 		return nil
@@ -221,7 +220,7 @@ func (o *object) object(key, what string) *object {
 // finish reports keys that nobody read, with the nearest known one.
 func (o *object) finish() {
 	for _, k := range o.t.keys {
-		if o.read[k.text] || isExtension(k.text) {
+		if slices.Contains(o.read, k.text) || isExtension(k.text) {
 			continue
 		}
 		o.r.error(k, o.node, "field.unknown", o.advice(k.text), "unknown key %s in %s", clip(k.text), article(o.what))
@@ -236,7 +235,7 @@ func (o *object) advice(key string) string {
 	if s := foreignKey(o.what, key); s != "" {
 		return s
 	}
-	known := slices.Sorted(maps.Keys(o.read))
+	known := slices.Sorted(slices.Values(o.read))
 	if near := nearest(key, known); near != "" {
 		return fmt.Sprintf("did you mean %s?", near)
 	}

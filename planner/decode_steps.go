@@ -64,7 +64,7 @@ func decodeStep(t *tree, r *reporter) Step {
 		}
 		s.Retry = &StepRetry{MaxAttempts: max(1, int(f.integer("maxAttempts", 1, 1000)))}
 		for _, e := range f.list("backoffMs") {
-			g := &object{t: &tree{kind: treeMap, keys: []*tree{{kind: treeString, text: "backoffMs"}}, items: []*tree{e}}, r: r, node: id, what: "retry", read: map[string]bool{}}
+			g := &object{t: &tree{kind: treeMap, keys: []*tree{{kind: treeString, text: "backoffMs"}}, items: []*tree{e}}, r: r, node: id, what: "retry"}
 			s.Retry.BackoffMs = append(s.Retry.BackoffMs, g.integer("backoffMs", 0, maxDuration.Milliseconds()))
 		}
 		f.finish()
@@ -88,7 +88,7 @@ func decodeStepMetadata(s *StepPlan, o *object) {
 	}
 	m, _ := f.t.value().(map[string]any)
 	for _, k := range slices.Sorted(maps.Keys(m)) {
-		if !f.read[k] {
+		if !slices.Contains(f.read, k) {
 			if s.Plan.Extra == nil {
 				s.Plan.Extra = map[string]any{}
 			}

@@ -169,7 +169,7 @@ func (g *Graph) Compile(c *Catalog) (*Program, error) {
 	if err != nil {
 		return nil, fmt.Errorf("compile graph: %w", err)
 	}
-	d, problems := Parse(src, FormatJSON)
+	d, problems := ParseFor(src, FormatJSON, c)
 	if err := withoutLines(problems).Err(); err != nil {
 		return nil, err
 	}

@@ -91,6 +91,38 @@ func TestEveryProblemHasACase(t *testing.T) {
 	}
 }
 
+// TestCatalogueOfBadDocuments finds every row of the catalogue of bad documents
+// in a test, or says which package answers it.
+func TestCatalogueOfBadDocuments(t *testing.T) {
+	t.Parallel()
+	elsewhere := map[string]string{
+		"P44": "the API: ETags of stored plans",
+		"P45": "the API: what an author may use",
+		"P48": "the walk: a foreach over too long a list",
+	}
+	var text strings.Builder
+	tests, _ := filepath.Glob("*_test.go")
+	cases, _ := filepath.Glob("testdata/problems/*.txt")
+	for _, file := range append(tests, cases...) {
+		if file == "problems_test.go" {
+			continue // it names the rows without testing them
+		}
+		src, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text.Write(src)
+	}
+	// Ranges such as P18-P24 in a heading are no test of what lies between.
+	for n := 1; n <= 48; n++ {
+		id := fmt.Sprintf("P%02d", n)
+		shown := regexp.MustCompile(`(== .*|"|\(|, |// )` + id + `\b`).MatchString(text.String())
+		if shown == (elsewhere[id] != "") {
+			t.Errorf("%s: shown %v, elsewhere %q", id, shown, elsewhere[id])
+		}
+	}
+}
+
 type problemCase struct{ title, document, problems string }
 
 func (c problemCase) catalog() *planner.Catalog {

@@ -3,10 +3,12 @@ package planner_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/kairosd/kairosd/planner"
 	"pgregory.net/rapid"
 )
@@ -96,6 +98,118 @@ func TestEncodingKeepsEverything(t *testing.T) {
 		}
 		if len(hashes) != 1 {
 			rt.Fatalf("YAML and JSON of one graph have different hashes")
+		}
+	})
+}
+
+// documents generates plans that are wrong in every way that fields can be:
+// known keys and misspelt ones with values of any kind.
+func documents() *rapid.Generator[map[string]any] {
+	pick := func(of []string) *rapid.Generator[string] { return rapid.SampledFrom(of) }
+	ids := pick([]string{"a", "b", "c", "d", "a.b", "input", "A", ""})
+	loose := rapid.OneOf(rapid.Map(ids, func(s string) any { return s }), values(1))
+	conditions := rapid.Map(pick([]string{"", "default", "failed", "last==1", "output.a==1", "output.zz.x!=1", "expr: output.b == 1", "expr: last ==", "last", "a.x < 3", "success", "always"}), func(s string) any { return s })
+	durations := rapid.Map(pick([]string{"1s", "0s", "-1s", "x", "1h30m", "99999h"}), func(s string) any { return s })
+	inputs := rapid.OneOf(values(2), rapid.Map(pick([]string{"${output.a}", "${output.b.x ?? 1}", "${item}", "${nope}", "${", "x${output.zz}y", "${secret.K}", "a.result", "b.result.x"}), func(s string) any { return s }))
+	fields := func(t *rapid.T, known map[string]*rapid.Generator[any]) map[string]any {
+		m := map[string]any{}
+		names := make([]string, 0, len(known))
+		for k := range known {
+			names = append(names, k)
+		}
+		slices.Sort(names)
+		for _, k := range names {
+			switch rapid.IntRange(0, 7).Draw(t, k) {
+			case 0, 1, 2:
+				m[k] = known[k].Draw(t, k)
+			case 3:
+				if rapid.IntRange(0, 9).Draw(t, "odd") == 0 {
+					m[k] = loose.Draw(t, k)
+				}
+			case 4:
+				if rapid.IntRange(0, 9).Draw(t, "odd") == 0 {
+					m[k+"s"] = 1
+				}
+			}
+		}
+		return m
+	}
+	lists := func(g *rapid.Generator[any]) *rapid.Generator[any] {
+		return rapid.Map(rapid.SliceOfN(g, 0, 3), func(l []any) any { return append([]any{}, l...) })
+	}
+	id := rapid.Map(ids, func(s string) any { return s })
+	number := rapid.Map(pick([]string{"1", "2", "0", "-1", "1.5", "3.0", "1e9"}), func(s string) any { return json.Number(s) })
+	words := func(w ...string) *rapid.Generator[any] { return rapid.Map(pick(w), func(s string) any { return s }) }
+	return rapid.Custom(func(t *rapid.T) map[string]any {
+		retry := rapid.Custom(func(t *rapid.T) any {
+			return fields(t, map[string]*rapid.Generator[any]{"max_attempts": number, "maxAttempts": number, "backoff": lists(durations), "backoffMs": lists(number)})
+		})
+		m := fields(t, map[string]*rapid.Generator[any]{"id": words("p", "p/q", "anon-1"), "strict": words("x"), "on_failure": words("stop", "go"),
+			"defaults": rapid.Custom(func(t *rapid.T) any {
+				return fields(t, map[string]*rapid.Generator[any]{"retry": retry, "timeout": durations, "on_error": words("skip", "no")})
+			}), "limits": rapid.Custom(func(t *rapid.T) any {
+				return fields(t, map[string]*rapid.Generator[any]{"max_steps": number, "max_cost": number})
+			}), "x-any": values(2)})
+		if rapid.Bool().Draw(t, "steps") {
+			var steps []any
+			for range rapid.IntRange(1, 4).Draw(t, "count") {
+				step := fields(t, map[string]*rapid.Generator[any]{"order": number, "tool": words("set", "http", "htp"), "agentId": words("support", "x"), "skillId": words("keep", "kep"),
+					"task": words("do", "see ${output.a}"), "params": rapid.Map(inputs, func(v any) any { return map[string]any{"v": v} }), "dependencies": lists(id), "retry": retry, "timeout": durations,
+					"condition": rapid.Custom(func(t *rapid.T) any {
+						return fields(t, map[string]*rapid.Generator[any]{"type": words("success", "failure", "custom", "odd"), "expr": conditions})
+					})})
+				step["id"] = ids.Draw(t, "step id")
+				steps = append(steps, step)
+			}
+			m["steps"] = steps
+			return m
+		}
+		nodes := map[string]any{}
+		for range rapid.IntRange(1, 5).Draw(t, "count") {
+			n := fields(t, map[string]*rapid.Generator[any]{"id": id, "tool": words("http", "x"), "agent": words("support", "x"), "plan": words("p", "p@1"), "input": inputs, "metadata": values(1),
+				"retry": retry, "timeout": durations, "on_error": words("skip", "odd"), "effect": words("pure", "odd"), "needs": lists(id), "when": conditions,
+				"foreach": words("input", "${output.a}", "item", "nope"), "max_parallel": number, "max_visits": number, "output_schema": values(1)})
+			n["type"] = rapid.SampledFrom([]any{"set", "noop", "tool", "agent", "wait", "approval", "plan", "odd", "http", 5}).Draw(t, "type")
+			nodes[ids.Draw(t, "node id")] = n
+		}
+		m["nodes"] = nodes
+		edges := lists(rapid.Custom(func(t *rapid.T) any {
+			return fields(t, map[string]*rapid.Generator[any]{"from": id, "to": id, "condition": conditions})
+		}))
+		m["edges"] = edges.Draw(t, "edges")
+		if rapid.IntRange(0, 2).Draw(t, "started") == 0 {
+			m["start"] = ids.Draw(t, "start")
+		}
+		return m
+	})
+}
+
+// YAML and JSON of one tree agree in everything that is said about it, down to
+// the place, and in the hash. A JSON text is YAML too, so both read the same.
+func TestFormatsAgree(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		src, err := planner.EncodeValue(documents().Draw(rt, "document"))
+		if err != nil {
+			rt.Fatal(err)
+		}
+		src = yamlSafe(src)
+		asJSON, jsonProblems := planner.ParseFor(src, planner.FormatJSON, testCatalog())
+		asYAML, yamlProblems := planner.ParseFor(src, planner.FormatYAML, testCatalog())
+		if a, b := describe(jsonProblems), describe(yamlProblems); a != b {
+			rt.Fatalf("problems differ (-JSON +YAML):\n%s\n%s", cmp.Diff(a, b), src)
+		}
+		if (asJSON == nil) != (asYAML == nil) || asJSON != nil && asJSON.Hash != asYAML.Hash {
+			rt.Fatalf("hashes differ:\n%s", src)
+		}
+		if asJSON == nil {
+			return
+		}
+		if _, err := asJSON.Program(testCatalog()); err != nil {
+			rt.Fatal(err)
+		}
+		if msg := compareRoundTrip(asJSON); msg != "" {
+			rt.Fatal(msg)
 		}
 	})
 }

@@ -159,9 +159,11 @@ func schemaLeaves(e *jsonschema.ValidationError) []SchemaProblem {
 			return
 		}
 		if len(e.Causes) > 0 {
+			from := len(out)
 			for _, c := range e.Causes {
 				walk(c)
 			}
+			out = append(out[:from], likeliest(e, out[from:])...)
 			return
 		}
 		p := SchemaProblem{Path: e.InstanceLocation, Message: schemaMessage(e.ErrorKind)}
@@ -180,6 +182,23 @@ func schemaLeaves(e *jsonschema.ValidationError) []SchemaProblem {
 	return slices.CompactFunc(out, func(a, b SchemaProblem) bool {
 		return slices.Equal(a.Path, b.Path) && a.Message == b.Message
 	})
+}
+
+// likeliest drops, from the ways in which a value fails every alternative, that
+// it has another type than some: the others say what was meant.
+func likeliest(e *jsonschema.ValidationError, causes []SchemaProblem) []SchemaProblem {
+	switch e.ErrorKind.(type) {
+	case *kind.AnyOf, *kind.OneOf:
+	default:
+		return causes
+	}
+	otherType := func(p SchemaProblem) bool {
+		return p.Keyword == "type" && len(p.Path) == len(e.InstanceLocation)
+	}
+	if !slices.ContainsFunc(causes, func(p SchemaProblem) bool { return !otherType(p) }) {
+		return causes
+	}
+	return slices.DeleteFunc(causes, otherType)
 }
 
 func schemaMessage(k jsonschema.ErrorKind) string {
