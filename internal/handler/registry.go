@@ -1,0 +1,168 @@
+// Package handler runs the nodes that the engine does not run itself: tools,
+// and whatever else is registered by node type.
+package handler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"sync"
+
+	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/tool"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// Registry finds the handler of a node: by the node's id first, then by its
+// type [000]. It implements engine.Registry; set, log, noop, decision, wait,
+// approval and plan are the engine's own and are never asked for. It is safe
+// for concurrent use.
+type Registry struct {
+	tools *tool.Set
+
+	mu     sync.RWMutex
+	byType map[string]engine.Handler
+	byID   map[string]engine.Handler
+	types  map[string]planner.Effect // types that the language does not have
+	agents map[string]planner.AgentInfo
+	skills map[string]planner.SkillInfo
+}
+
+var _ engine.Registry = (*Registry)(nil)
+
+// New makes a registry of a tool set; nil is an empty one. Nodes that need a
+// model fail clearly until a handler is registered for their type.
+func New(tools *tool.Set) *Registry {
+	if tools == nil {
+		tools = tool.NewSet(nil)
+	}
+	r := &Registry{tools: tools, byType: map[string]engine.Handler{}, byID: map[string]engine.Handler{},
+		types: map[string]planner.Effect{}, agents: map[string]planner.AgentInfo{}, skills: map[string]planner.SkillInfo{}}
+	r.byType[planner.TypeTool] = engine.HandlerFunc(r.tool)
+	for _, t := range []string{planner.TypeAgent, planner.TypeLLM, planner.TypeRouter, planner.TypeTools, planner.TypeGenerator} {
+		r.byType[t] = needsProvider(t)
+	}
+	return r
+}
+
+// Tools is the set that tool nodes call.
+func (r *Registry) Tools() *tool.Set { return r.tools }
+
+// engineTypes are run by the engine itself.
+var engineTypes = map[string]bool{planner.TypeSet: true, planner.TypeLog: true, planner.TypeNoop: true, planner.TypeDecision: true,
+	planner.TypeWait: true, planner.TypeApproval: true, planner.TypePlan: true}
+
+// Register sets the handler of a node type: a built-in one, or a new one with
+// its effect (empty: unsafe). A type that the engine runs itself, an alias and
+// a tool's name are refused.
+func (r *Registry) Register(nodeType string, h engine.Handler, effect planner.Effect) error {
+	if h == nil || nodeType == "" {
+		return errors.New("register handler: a type and a handler are required")
+	}
+	if engineTypes[nodeType] {
+		return fmt.Errorf("register handler: %q is run by the engine itself", nodeType)
+	}
+	if _, isTool := r.tools.Lookup(nodeType); isTool {
+		return fmt.Errorf("register handler: %q is the name of a tool", nodeType)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, builtin := r.byType[nodeType]; !builtin && planner.BuiltinType(nodeType) {
+		return fmt.Errorf("register handler: %q is an alias", nodeType)
+	}
+	r.byType[nodeType] = h
+	if !planner.BuiltinType(nodeType) {
+		if effect == "" {
+			effect = planner.EffectUnsafe
+		}
+		r.types[nodeType] = effect
+	}
+	return nil
+}
+
+// RegisterNode overrides the handler of every node with this id.
+func (r *Registry) RegisterNode(id string, h engine.Handler) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.byID[id] = h
+}
+
+// SetAgents says which agents plans may name.
+func (r *Registry) SetAgents(agents map[string]planner.AgentInfo) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.agents = maps.Clone(agents)
+}
+
+// SetSkills says which skills steps may name.
+func (r *Registry) SetSkills(skills map[string]planner.SkillInfo) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.skills = maps.Clone(skills)
+}
+
+// Handler finds the handler of a node.
+func (r *Registry) Handler(node *planner.ProgramNode) (engine.Handler, bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if h, ok := r.byID[node.ID]; ok {
+		return h, true
+	}
+	h, ok := r.byType[node.Type]
+	return h, ok
+}
+
+// Effect is what running the node with this input may do by itself: its tool's,
+// its agent's or its type's own effect. What the document says is weighed
+// against it in one place, the engine, which knows who stored the plan (SPEC 4.1).
+func (r *Registry) Effect(node *planner.ProgramNode, input any) planner.Effect {
+	if node.Type == planner.TypeTool {
+		return r.tools.Effect(node.Tool, input)
+	}
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	c := &planner.Catalog{Agents: r.agents, Types: r.types}
+	return c.DefaultEffect(node)
+}
+
+// Catalog is what plans are validated against.
+func (r *Registry) Catalog() *planner.Catalog {
+	c := &planner.Catalog{Tools: map[string]planner.ToolInfo{}}
+	for _, s := range r.tools.Specs() {
+		info := planner.ToolInfo{Effect: s.Effect, Schema: s.Schema}
+		if info.Effect == "" {
+			info.Effect = planner.EffectUnsafe
+		}
+		if of := s.EffectOf; of != nil {
+			info.EffectOf = func(args any) planner.Effect { return of(tool.Arguments(args)) }
+		}
+		c.Tools[s.Name] = info
+	}
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	c.Agents, c.Skills, c.Types = maps.Clone(r.agents), maps.Clone(r.skills), maps.Clone(r.types)
+	return c
+}
+
+// tool runs a tool node (SPEC 5).
+func (r *Registry) tool(ctx context.Context, call *engine.Call) (engine.Result, error) {
+	name := call.Node.Tool
+	if r.tools.Permission(name) == tool.Ask {
+		return engine.Result{}, &planner.Failure{Code: planner.CodePolicy, Permanent: true, NoEffect: true,
+			Message:    fmt.Sprintf("the tool %q asks a person first, and nobody was asked", name),
+			Suggestion: fmt.Sprintf("set tools.permissions.%s: allow in the configuration, and put an approval node before this one", name)}
+	}
+	out, err := r.tools.Call(ctx, name, agent.ToolCall{Args: call.Input, IdempotencyKey: call.IdempotencyKey, Log: call.Log, Progress: call.Progress})
+	return engine.Result{Output: out}, err
+}
+
+// needsProvider stands in for a type whose handler needs a model.
+func needsProvider(nodeType string) engine.Handler {
+	return engine.HandlerFunc(func(context.Context, *engine.Call) (engine.Result, error) {
+		return engine.Result{}, &planner.Failure{Code: "no_provider", Permanent: true, NoEffect: true,
+			Message:    fmt.Sprintf("%s nodes need a provider: none is configured", nodeType),
+			Suggestion: "configure a provider under providers"}
+	})
+}

@@ -1,0 +1,122 @@
+package tool
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Config is the `tools` section of the configuration. Its zero value offers
+// every tool that touches nothing outside: http reaches public addresses only,
+// the file and database tools reach nothing until they are given roots and
+// databases, and exec does not exist.
+type Config struct {
+	HTTP  HTTPConfig  `yaml:"http" json:"http"`
+	Files FilesConfig `yaml:"files" json:"files"`
+	SQL   SQLConfig   `yaml:"sql" json:"sql"`
+	Exec  ExecConfig  `yaml:"exec" json:"exec"`
+	// Permissions by tool name; a tool that is not named is allowed.
+	Permissions map[string]Permission `yaml:"permissions" json:"permissions"`
+}
+
+// HTTPConfig configures the tool http.
+type HTTPConfig struct {
+	// AllowPrivate lists CIDR prefixes, or single addresses, that may be reached
+	// although they are not public. Default: none.
+	AllowPrivate []string `yaml:"allow_private" json:"allow_private"`
+	// AllowPorts lists ports below 1024 that may be reached besides 80 and 443.
+	AllowPorts []int `yaml:"allow_ports" json:"allow_ports"`
+	// Timeout bounds one call, redirects and body included. Default 30s.
+	Timeout time.Duration `yaml:"timeout" json:"timeout"`
+	// MaxBytes bounds a response body after decompression. Default 4 MiB.
+	MaxBytes int64 `yaml:"max_bytes" json:"max_bytes"`
+	// MaxRedirects bounds what a call may ask for. Default 5; calls follow none
+	// unless they ask.
+	MaxRedirects int `yaml:"max_redirects" json:"max_redirects"`
+	// CAFiles holds PEM files of further certificate authorities.
+	CAFiles []string `yaml:"ca_files" json:"ca_files"`
+}
+
+// FilesConfig configures read_file, write_file and the `file` of csv.
+type FilesConfig struct {
+	// Roots are the directories that may be read and written. Default: none. A
+	// relative path in a call is looked up in each root in order; new files are
+	// made in the first.
+	Roots []string `yaml:"roots" json:"roots"`
+	// MaxBytes bounds one file. Default 4 MiB.
+	MaxBytes int64 `yaml:"max_bytes" json:"max_bytes"`
+}
+
+// SQLConfig configures sql_query.
+type SQLConfig struct {
+	// Databases maps the names that calls use to SQLite files. Default: none.
+	Databases map[string]string `yaml:"databases" json:"databases"`
+	// Timeout bounds one query. Default 10s.
+	Timeout time.Duration `yaml:"timeout" json:"timeout"`
+	// MaxRows bounds one result. Default 1000.
+	MaxRows int `yaml:"max_rows" json:"max_rows"`
+}
+
+// ExecConfig configures exec.
+type ExecConfig struct {
+	// Enabled offers the tool at all. Default false.
+	Enabled bool `yaml:"enabled" json:"enabled"`
+	// Allow lists absolute paths of executables that may be run.
+	Allow []string `yaml:"allow" json:"allow"`
+	// Env is the whole environment of a command, besides KAIROS_IDEMPOTENCY_KEY
+	// and a PATH of the system's own directories.
+	Env map[string]string `yaml:"env" json:"env"`
+	// Dir is the working directory. Default: a new empty directory per call.
+	Dir string `yaml:"dir" json:"dir"`
+	// Timeout bounds one command. Default 60s.
+	Timeout time.Duration `yaml:"timeout" json:"timeout"`
+	// MaxBytes bounds each of its output streams. Default 1 MiB.
+	MaxBytes int64 `yaml:"max_bytes" json:"max_bytes"`
+}
+
+// Permission says whether a tool may be called.
+type Permission string
+
+const (
+	Allow Permission = "allow"
+	Ask   Permission = "ask" // only after a person has approved the call
+	Deny  Permission = "deny"
+)
+
+const (
+	maxBody     = 4 << 20
+	maxOutput   = 1 << 20
+	maxFile     = 4 << 20
+	maxSQLBytes = 4 << 20
+)
+
+// withDefaults fills in what is zero and refuses what makes no sense.
+func (c Config) withDefaults() (Config, error) {
+	c.HTTP.Timeout = cmp.Or(c.HTTP.Timeout, 30*time.Second)
+	c.HTTP.MaxBytes = cmp.Or(c.HTTP.MaxBytes, maxBody)
+	c.HTTP.MaxRedirects = cmp.Or(c.HTTP.MaxRedirects, 5)
+	c.Files.MaxBytes = cmp.Or(c.Files.MaxBytes, maxFile)
+	c.SQL.Timeout = cmp.Or(c.SQL.Timeout, 10*time.Second)
+	c.SQL.MaxRows = cmp.Or(c.SQL.MaxRows, 1000)
+	c.Exec.Timeout = cmp.Or(c.Exec.Timeout, time.Minute)
+	c.Exec.MaxBytes = cmp.Or(c.Exec.MaxBytes, maxOutput)
+	for name, v := range map[string]int64{
+		"http.timeout": int64(c.HTTP.Timeout), "http.max_bytes": c.HTTP.MaxBytes, "http.max_redirects": int64(c.HTTP.MaxRedirects),
+		"files.max_bytes": c.Files.MaxBytes, "sql.timeout": int64(c.SQL.Timeout), "sql.max_rows": int64(c.SQL.MaxRows),
+		"exec.timeout": int64(c.Exec.Timeout), "exec.max_bytes": c.Exec.MaxBytes,
+	} {
+		if v < 0 {
+			return c, fmt.Errorf("tools.%s is negative", name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Permissions)) {
+		switch p := c.Permissions[name]; p {
+		case Allow, Ask, Deny:
+		default:
+			return c, fmt.Errorf("tools.permissions.%s: %q is none of allow, ask and deny", name, p)
+		}
+	}
+	return c, nil
+}

@@ -1,0 +1,140 @@
+package tool
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/kairosd/kairosd/planner"
+)
+
+// files gives access to the configured roots and to nothing else: every path is
+// resolved by os.Root, which no link leaves (S13), and the guarded files are
+// refused by inode (ruling 39).
+type files struct {
+	roots []string
+	max   int64
+	guard *Guard
+}
+
+func newFiles(c FilesConfig, guard *Guard) (*files, error) {
+	f := &files{max: c.MaxBytes, guard: guard}
+	for _, root := range c.Roots {
+		abs, err := filepath.Abs(root)
+		if err != nil {
+			return nil, fmt.Errorf("tools.files.roots: %w", err)
+		}
+		info, err := os.Stat(abs)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("tools.files.roots: %w", err)
+		case !info.IsDir():
+			return nil, fmt.Errorf("tools.files.roots: %s is not a directory", root)
+		}
+		f.roots = append(f.roots, abs)
+	}
+	return f, nil
+}
+
+// candidates are the roots that may hold a path, with the path inside each.
+func (f *files) candidates(path string) ([][2]string, error) {
+	if len(f.roots) == 0 {
+		return nil, suggest(refused(CodeBlocked, "no directory may be used"), "list directories under tools.files.roots in the configuration")
+	}
+	if path == "" || strings.ContainsRune(path, 0) {
+		return nil, invalid("%s is not a path", clip(path))
+	}
+	var out [][2]string
+	for _, root := range f.roots {
+		inside := path
+		if filepath.IsAbs(path) {
+			rel, err := filepath.Rel(root, filepath.Clean(path))
+			if err != nil {
+				continue
+			}
+			inside = rel
+		}
+		if filepath.IsLocal(inside) && inside != "." {
+			out = append(out, [2]string{root, inside})
+		}
+	}
+	if len(out) == 0 {
+		return nil, refused(CodeBlocked, "%s is outside the directories that may be used", clip(path))
+	}
+	return out, nil
+}
+
+// read reads a file of one of the roots.
+func (f *files) read(path string) ([]byte, os.FileInfo, error) {
+	candidates, err := f.candidates(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, c := range candidates {
+		content, info, err := f.readIn(c[0], c[1])
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		return content, info, fileError(path, err)
+	}
+	return nil, nil, refused(CodeNotFound, "there is no file %s", clip(path))
+}
+
+func (f *files) readIn(dir, inside string) ([]byte, os.FileInfo, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer root.Close()
+	// Before it is opened: closing a file of our own database would drop the
+	// locks that this process holds on it.
+	if f.guard.protects(filepath.Join(dir, inside)) {
+		return nil, nil, refused(CodeBlocked, "this file belongs to kairosd")
+	}
+	// A pipe must not block the open.
+	file, err := root.OpenFile(inside, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case f.guard.protectsFile(info):
+		return nil, nil, refused(CodeBlocked, "this file belongs to kairosd")
+	case !info.Mode().IsRegular():
+		return nil, nil, invalid("it is not a regular file")
+	case info.Size() > f.max:
+		return nil, nil, refused(CodeTooLarge, "it has %d bytes; at most %d are read", info.Size(), f.max)
+	}
+	content, err := io.ReadAll(io.LimitReader(file, f.max+1))
+	if err == nil && int64(len(content)) > f.max {
+		return nil, nil, refused(CodeTooLarge, "it has more than %d bytes", f.max)
+	}
+	return content, info, err
+}
+
+// fileError says which file an error is about, without the machine's paths.
+func fileError(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		err = p.Err
+	}
+	if f, ok := errors.AsType[*planner.Failure](err); ok {
+		f.Message = fmt.Sprintf("file %s: %s", clip(path), f.Message)
+		return f
+	}
+	f := refused(CodeBlocked, "file %s: %s", clip(path), err)
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EIO) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+		f.Code, f.Permanent = "io", false
+	}
+	return f.WithCause(err)
+}

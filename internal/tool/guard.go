@@ -1,0 +1,157 @@
+package tool
+
+import (
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+)
+
+// Guard holds what no tool may reach whatever the configuration allows:
+// kairosd's own listeners, and its data, configuration, key and socket files
+// (ruling 39). It may change while tools run: listeners are known only once
+// they listen.
+type Guard struct {
+	mu        sync.RWMutex
+	listeners []netip.AddrPort
+	files     []string
+}
+
+// Listeners refuses these addresses to every tool, in addition to earlier ones.
+func (g *Guard) Listeners(addrs ...net.Addr) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, a := range addrs {
+		if tcp, ok := a.(*net.TCPAddr); ok {
+			ap := tcp.AddrPort()
+			g.listeners = append(g.listeners, netip.AddrPortFrom(plain(ap.Addr()), ap.Port()))
+		}
+	}
+}
+
+// Files refuses files, and directories with everything in them, to every tool,
+// in addition to earlier ones. They need not exist yet.
+func (g *Guard) Files(paths ...string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, p := range paths {
+		if abs, err := filepath.Abs(p); err == nil {
+			g.files = append(g.files, abs)
+		}
+	}
+}
+
+// plain is an address without zone, IPv4 as IPv4.
+func plain(a netip.Addr) netip.Addr { return a.Unmap().WithZone("") }
+
+// own reports whether a connection to the address would reach kairosd itself.
+func (g *Guard) own(target netip.AddrPort) bool {
+	g.mu.RLock()
+	listeners := g.listeners
+	g.mu.RUnlock()
+	ip := plain(target.Addr())
+	for _, l := range listeners {
+		if l.Port() != target.Port() {
+			continue
+		}
+		switch {
+		case l.Addr() == ip, local(ip) && (l.Addr().IsUnspecified() || local(l.Addr())):
+			return true
+		}
+	}
+	return false
+}
+
+// local reports whether an address is one of this machine.
+func local(ip netip.Addr) bool {
+	if ip.IsLoopback() || ip.IsUnspecified() {
+		return true
+	}
+	addrs, err := net.InterfaceAddrs()
+	if err != nil {
+		return true // unknown counts as ours
+	}
+	return slices.ContainsFunc(addrs, func(a net.Addr) bool {
+		n, ok := a.(*net.IPNet)
+		if !ok {
+			return false
+		}
+		own, ok := netip.AddrFromSlice(n.IP)
+		return ok && plain(own) == ip
+	})
+}
+
+// protects reports whether a path is one of the guarded files, by whatever name:
+// hard links and symbolic links lead to the same inode.
+func (g *Guard) protects(path string) bool {
+	g.mu.RLock()
+	files := g.files
+	g.mu.RUnlock()
+	if len(files) == 0 {
+		return false
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return true
+	}
+	names := []string{path}
+	if real, missing := resolve(path); real != "" {
+		names = append(names, filepath.Join(real, missing))
+	}
+	for _, name := range names {
+		// The file itself and every directory it lies in.
+		for at := name; ; at = filepath.Dir(at) {
+			if slices.ContainsFunc(files, func(f string) bool { return samePath(at, f) }) {
+				return true
+			}
+			if at == filepath.Dir(at) {
+				break
+			}
+		}
+	}
+	return false
+}
+
+// resolve follows symbolic links of the longest part of a path that exists.
+func resolve(path string) (real, missing string) {
+	for at := path; ; at = filepath.Dir(at) {
+		if real, err := filepath.EvalSymlinks(at); err == nil {
+			return real, missing
+		}
+		missing = filepath.Join(filepath.Base(at), missing)
+		if at == filepath.Dir(at) {
+			return "", ""
+		}
+	}
+}
+
+// samePath compares by inode what exists, and by name within one directory what
+// does not.
+func samePath(a, b string) bool {
+	if a == b {
+		return true
+	}
+	x, errA := os.Stat(a)
+	y, errB := os.Stat(b)
+	if errA == nil && errB == nil {
+		return os.SameFile(x, y)
+	}
+	if filepath.Base(a) != filepath.Base(b) {
+		return false
+	}
+	x, errA = os.Stat(filepath.Dir(a))
+	y, errB = os.Stat(filepath.Dir(b))
+	return errA == nil && errB == nil && os.SameFile(x, y)
+}
+
+// protectsFile is protects for an open file.
+func (g *Guard) protectsFile(info os.FileInfo) bool {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	return slices.ContainsFunc(g.files, func(f string) bool {
+		other, err := os.Stat(f)
+		return err == nil && os.SameFile(info, other)
+	})
+}

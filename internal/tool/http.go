@@ -1,0 +1,360 @@
+package tool
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/netip"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+	"unicode/utf8"
+
+	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// httpTool is the tool `http`. Addresses are checked at the socket, after
+// resolution, so that neither a name, a redirect nor a changing DNS answer
+// leads to a private address (M08, M09).
+type httpTool struct {
+	config HTTPConfig
+	allow  []netip.Prefix
+	guard  *Guard
+	client *http.Client
+}
+
+func newHTTP(c HTTPConfig, guard *Guard) (*httpTool, error) {
+	allow, err := parsePrefixes(c.AllowPrivate)
+	if err != nil {
+		return nil, fmt.Errorf("tools.http.allow_private: %w", err)
+	}
+	h := &httpTool{config: c, allow: allow, guard: guard}
+	tlsConfig := &tls.Config{MinVersion: tls.VersionTLS12}
+	if len(c.CAFiles) > 0 {
+		if tlsConfig.RootCAs, err = x509.SystemCertPool(); err != nil {
+			tlsConfig.RootCAs = x509.NewCertPool()
+		}
+		for _, file := range c.CAFiles {
+			pem, err := os.ReadFile(file)
+			if err != nil {
+				return nil, fmt.Errorf("tools.http.ca_files: %w", err)
+			}
+			if !tlsConfig.RootCAs.AppendCertsFromPEM(pem) {
+				return nil, fmt.Errorf("tools.http.ca_files: no certificate in %s", file)
+			}
+		}
+	}
+	dialer := &net.Dialer{Timeout: 10 * time.Second, Control: h.control}
+	h.client = &http.Client{
+		// No proxy, also none from the environment (M11); no cookie jar (M14).
+		Transport: &http.Transport{
+			Proxy: nil, DialContext: dialer.DialContext, TLSClientConfig: tlsConfig, ForceAttemptHTTP2: true,
+			TLSHandshakeTimeout: 10 * time.Second, MaxResponseHeaderBytes: 256 << 10,
+			// A kept connection makes the transport repeat requests that carry an
+			// Idempotency-Key by itself; repeating is the engine's decision.
+			DisableKeepAlives: true,
+		},
+		CheckRedirect: h.redirect,
+	}
+	return h, nil
+}
+
+func (h *httpTool) Spec() agent.ToolSpec {
+	return agent.ToolSpec{
+		Name: "http",
+		Description: "Sends an HTTP request and gives {status, headers, body}; a JSON body is decoded, header names are in lower case. " +
+			"Private addresses are refused unless the configuration allows them.",
+		Effect:   planner.EffectUnsafe,
+		EffectOf: httpEffect,
+		Schema: object(map[string]any{
+			"url":     property("string", "http or https address", "minLength", 1, "maxLength", 8192),
+			"method":  property("string", "default GET, or POST with a body", "enum", []any{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "get", "head", "post", "put", "patch", "delete", "options"}),
+			"headers": property("object", "request headers", "additionalProperties", map[string]any{"type": []any{"string", "number", "boolean"}}),
+			"query":   property("object", "parameters added to the address", "additionalProperties", map[string]any{"type": []any{"string", "number", "boolean", "array"}}),
+			"body":    map[string]any{"description": "text is sent as it is, anything else as JSON"},
+			"expect": property("array", "status codes that are results and not failures; default 200 to 299 and 304",
+				"items", map[string]any{"type": "integer", "minimum": 100, "maximum": 599}),
+			"response":  property("string", "how the body is given: auto (default), json, text or base64", "enum", []any{"auto", "json", "text", "base64"}),
+			"redirects": property("integer", "redirects to follow; default 0", "minimum", 0, "maximum", h.config.MaxRedirects),
+			"timeout":   property("string", fmt.Sprintf("at most %s, as 500ms or 10s", h.config.Timeout)),
+		}, "url"),
+	}
+}
+
+// httpEffect tells by method what a request may do; a method that is not known
+// yet, or not at all, may do anything.
+func httpEffect(args any) planner.Effect {
+	m, ok := args.(map[string]any)
+	if !ok {
+		return planner.EffectUnsafe
+	}
+	switch method, known := httpMethod(m); {
+	case !known:
+		return planner.EffectUnsafe
+	case method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions:
+		return planner.EffectRead
+	case method == http.MethodPut || method == http.MethodDelete:
+		return planner.EffectIdempotent
+	}
+	return planner.EffectUnsafe
+}
+
+func httpMethod(args map[string]any) (method string, known bool) {
+	if v, ok := args["method"]; ok {
+		s, isText := v.(string)
+		return strings.ToUpper(s), isText
+	}
+	if _, ok := args["body"]; ok {
+		return http.MethodPost, true
+	}
+	return http.MethodGet, true
+}
+
+// blockedError is a target that may not be reached.
+type blockedError struct{ reason string }
+
+func (e *blockedError) Error() string { return e.reason }
+
+// control checks the address that a socket is about to connect to (M08, M15).
+func (h *httpTool) control(network, address string, _ syscall.RawConn) error {
+	target, err := netip.ParseAddrPort(address)
+	if err != nil || !strings.HasPrefix(network, "tcp") {
+		return &blockedError{fmt.Sprintf("%s %s is no address to connect to", network, address)}
+	}
+	for _, face := range faces(target.Addr()) {
+		if h.guard.own(netip.AddrPortFrom(face, target.Port())) {
+			return &blockedError{fmt.Sprintf("%s is kairosd's own address", address)}
+		}
+	}
+	if port := int(target.Port()); port < 1024 && port != 80 && port != 443 && !slices.Contains(h.config.AllowPorts, port) {
+		return &blockedError{fmt.Sprintf("port %d is not for HTTP", port)}
+	}
+	if !permitted(target.Addr(), h.allow) {
+		return &blockedError{fmt.Sprintf("%s is not a public address", target.Addr())}
+	}
+	return nil
+}
+
+type redirectsKey struct{}
+
+// redirect follows as many redirects as the call asks for; every hop goes
+// through the same checks (M10).
+func (h *httpTool) redirect(req *http.Request, via []*http.Request) error {
+	limit, _ := req.Context().Value(redirectsKey{}).(int)
+	if limit == 0 {
+		return http.ErrUseLastResponse
+	}
+	if len(via) > limit {
+		return refused("redirects", "more than %d redirects", limit)
+	}
+	if err := checkURL(req); err != nil {
+		return err
+	}
+	from := via[len(via)-1].URL
+	if from.Scheme == "https" && req.URL.Scheme == "http" {
+		return refused(CodeBlocked, "redirect from https to http at %s", req.URL.Host)
+	}
+	if from.Host != req.URL.Host {
+		// Whatever the plan sent may be a credential of the first host.
+		req.Header = http.Header{"User-Agent": {userAgent}}
+	}
+	return nil
+}
+
+const userAgent = "kairosd"
+
+func checkURL(req *http.Request) error {
+	u := req.URL
+	switch {
+	case u.Scheme != "http" && u.Scheme != "https":
+		return refused(CodeBlocked, "%s addresses are refused: only http and https", clip(u.Scheme))
+	case u.User != nil:
+		return suggest(refused(CodeBlocked, "an address with user information is refused"), "send an Authorization header")
+	case u.Hostname() == "":
+		return invalid("the address %s has no host", clip(u.String()))
+	}
+	if port := u.Port(); port != "" {
+		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+			return invalid("%s is not a port", port)
+		}
+	}
+	return nil
+}
+
+func (h *httpTool) Call(ctx context.Context, call agent.ToolCall) (any, error) {
+	args, ok := call.Args.(map[string]any)
+	if !ok {
+		return nil, invalid("arguments of http: not an object")
+	}
+	a := arguments(args)
+	timeout := h.config.Timeout
+	if text := a.text("timeout"); text != "" {
+		d, err := time.ParseDuration(text)
+		if err != nil || d <= 0 {
+			return nil, suggest(invalid("timeout %s is not a duration", clip(text)), "write it like 500ms or 10s")
+		}
+		timeout = min(timeout, d)
+	}
+	parent := ctx
+	ctx, cancel := context.WithTimeout(context.WithValue(ctx, redirectsKey{}, a.number("redirects", 0)), timeout)
+	defer cancel()
+	// Until a connection stands, handshake included, nothing has been sent.
+	var sent atomic.Bool
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { sent.Store(true) }})
+
+	req, err := h.request(ctx, a, call.IdempotencyKey)
+	if err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	res, err := h.client.Do(req)
+	if err != nil {
+		return nil, h.transportFailure(parent, req, err, sent.Load(), timeout)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(res.Body, h.config.MaxBytes+1))
+	call.Log("debug", fmt.Sprintf("%s %s: %s, %d bytes in %s", req.Method, req.URL.Redacted(), res.Status, len(body), time.Since(start).Round(time.Millisecond)))
+	accepted := accepts(a, res.StatusCode)
+	switch {
+	case !accepted:
+		return nil, statusFailure(req, res, body)
+	case err != nil:
+		return nil, h.transportFailure(parent, req, err, true, timeout)
+	case int64(len(body)) > h.config.MaxBytes:
+		return nil, &planner.Failure{Code: CodeTooLarge, Permanent: true, Message: fmt.Sprintf("the response of %s has more than %d bytes", req.URL.Host, h.config.MaxBytes)}
+	}
+	return h.result(a, call, res, body)
+}
+
+func accepts(a arguments, status int) bool {
+	list, ok := a["expect"].([]any)
+	if !ok || len(list) == 0 {
+		return 200 <= status && status <= 299 || status == http.StatusNotModified
+	}
+	return slices.ContainsFunc(list, func(v any) bool { return planner.Text(v) == fmt.Sprint(status) })
+}
+
+// result is what the plan sees of a response.
+func (h *httpTool) result(a arguments, call agent.ToolCall, res *http.Response, body []byte) (any, error) {
+	headers := map[string]any{}
+	for name, values := range res.Header {
+		if name != "Set-Cookie" { // cookies are not kept, nor shown (M14)
+			headers[strings.ToLower(name)] = strings.Join(values, ", ")
+		}
+	}
+	out := map[string]any{"status": res.StatusCode, "headers": headers, "body": nil}
+	if len(body) == 0 {
+		return out, nil
+	}
+	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	isJSON := kind == "application/json" || strings.HasSuffix(kind, "+json")
+	switch as := a.text("response"); {
+	case as == "base64", as != "json" && !utf8.Valid(body):
+		out["body"], out["encoding"] = base64.StdEncoding.EncodeToString(body), "base64"
+	case as == "json", as != "text" && isJSON:
+		v, err := planner.DecodeValue(body)
+		if err != nil && as == "json" {
+			return nil, &planner.Failure{Code: "not_json", Permanent: true, Message: fmt.Sprintf("the response of %s is not JSON: %s", res.Request.URL.Host, err)}
+		}
+		if err != nil {
+			call.Log("warn", fmt.Sprintf("the response says %s and is not: %s", kind, err))
+			v = string(body)
+		}
+		out["body"] = v
+	default:
+		out["body"] = string(body)
+	}
+	return out, nil
+}
+
+// transportFailure classifies a request without a response.
+func (h *httpTool) transportFailure(parent context.Context, req *http.Request, err error, sent bool, timeout time.Duration) error {
+	host := req.URL.Host
+	if f, ok := errors.AsType[*planner.Failure](err); ok {
+		f.NoEffect = f.NoEffect && !sent
+		return f
+	}
+	if b, ok := errors.AsType[*blockedError](err); ok {
+		f := suggest(refused(CodeBlocked, "%s may not be reached: %s", host, b.reason), "to reach it, list it under tools.http.allow_private or allow_ports; kairosd's own addresses are never reached")
+		f.NoEffect = !sent // a redirect led there
+		return f
+	}
+	if parent.Err() != nil { // the node's own timeout, cancel or shutdown
+		return (&planner.Failure{Code: planner.AsFailure(parent.Err()).Code, Message: fmt.Sprintf("%s %s: %s", req.Method, host, parent.Err()), NoEffect: !sent}).WithCause(parent.Err())
+	}
+	f := &planner.Failure{Code: CodeUnreachable, Message: fmt.Sprintf("%s %s: %s", req.Method, host, reason(err)), NoEffect: !sent}
+	if errors.Is(err, context.DeadlineExceeded) || os.IsTimeout(err) {
+		f.Code, f.Message = planner.CodeTimeout, fmt.Sprintf("%s %s: no complete answer within %s", req.Method, host, timeout)
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		f.Code, f.Permanent, f.Suggestion = "certificate", true, "list the certificate authority under tools.http.ca_files"
+	}
+	return f.WithCause(err)
+}
+
+// reason is the innermost error, without the address that every layer repeats.
+func reason(err error) string {
+	if dns, ok := errors.AsType[*net.DNSError](err); ok {
+		return dns.Err
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		return op.Op + ": " + op.Err.Error()
+	}
+	if inner := errors.Unwrap(err); inner != nil {
+		return inner.Error()
+	}
+	return err.Error()
+}
+
+// statusFailure classifies a response that is not a result. A definite 4xx says
+// that the server did nothing; 408 and 5xx leave it open (ruling 8).
+func statusFailure(req *http.Request, res *http.Response, body []byte) error {
+	f := &planner.Failure{Code: fmt.Sprintf("http_%d", res.StatusCode), Message: fmt.Sprintf("%s %s: %s", req.Method, req.URL.Host, res.Status),
+		Detail: strings.ToValidUTF8(string(body[:min(len(body), 2048)]), "�")}
+	switch code := res.StatusCode; {
+	case code >= 500 || code == http.StatusRequestTimeout:
+	case code == http.StatusTooManyRequests || code == http.StatusTooEarly:
+		f.NoEffect = true
+	case code >= 400:
+		f.Permanent, f.NoEffect = true, true
+	case code >= 300:
+		f.Permanent = true
+		f.Suggestion = "ask for redirects: 1, or use the address it leads to"
+		if to, err := res.Location(); err == nil {
+			f.Message += " to " + to.Redacted()
+		}
+	default:
+		f.Permanent = true
+	}
+	if !f.Permanent {
+		f.RetryAfter = retryAfter(res.Header.Get("Retry-After"), time.Now())
+	}
+	return f
+}
+
+// retryAfter reads seconds or an HTTP date, at most a day.
+func retryAfter(text string, now time.Time) time.Duration {
+	var d time.Duration
+	if r, ok := parseRat(strings.TrimSpace(text)); ok && r.IsInt() {
+		d = 24 * time.Hour
+		if r.Num().IsInt64() && r.Num().Int64() < 86400 {
+			d = time.Duration(r.Num().Int64()) * time.Second
+		}
+	} else if at, err := http.ParseTime(text); err == nil {
+		d = at.Sub(now)
+	}
+	return min(max(d, 0), 24*time.Hour)
+}

@@ -1,0 +1,182 @@
+package tool
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// Set is the tools of an installation by name. It is safe for concurrent use.
+type Set struct {
+	mu          sync.RWMutex
+	tools       map[string]registered
+	permissions map[string]Permission
+}
+
+type registered struct {
+	agent.Tool
+	spec   agent.ToolSpec
+	schema *planner.Schema
+}
+
+// NewSet makes an empty set; a tool without a permission is allowed.
+func NewSet(permissions map[string]Permission) *Set {
+	return &Set{tools: map[string]registered{}, permissions: maps.Clone(permissions)}
+}
+
+// names of tools: those of an MCP server are `server.tool`.
+var toolName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,127}$`)
+
+// Register adds a tool. It fails for a name that is taken, is not a name, or is
+// a built-in node type (SPEC 5), and for a schema that does not compile.
+func (s *Set) Register(t agent.Tool) error {
+	spec := t.Spec()
+	switch {
+	case !toolName.MatchString(spec.Name):
+		return fmt.Errorf("register tool %q: a name is letters, digits, _, - and dots, at most 128", spec.Name)
+	case planner.BuiltinType(spec.Name):
+		return fmt.Errorf("register tool %q: this is the name of a built-in node type", spec.Name)
+	}
+	r := registered{Tool: t, spec: spec}
+	if spec.Schema != nil {
+		var err error
+		if r.schema, err = planner.CompileSchema(spec.Schema); err != nil {
+			return fmt.Errorf("register tool %q: schema: %w", spec.Name, err)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, taken := s.tools[spec.Name]; taken {
+		return fmt.Errorf("register tool %q: there is one of that name already", spec.Name)
+	}
+	s.tools[spec.Name] = r
+	return nil
+}
+
+// Unregister removes a tool: its MCP server no longer offers it.
+func (s *Set) Unregister(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.tools, name)
+}
+
+// Lookup finds a tool by name.
+func (s *Set) Lookup(name string) (agent.Tool, bool) {
+	r, ok := s.lookup(name)
+	return r.Tool, ok
+}
+
+func (s *Set) lookup(name string) (registered, bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	r, ok := s.tools[name]
+	return r, ok
+}
+
+// Specs describes every tool, by name.
+func (s *Set) Specs() []agent.ToolSpec {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	specs := make([]agent.ToolSpec, 0, len(s.tools))
+	for _, name := range slices.Sorted(maps.Keys(s.tools)) {
+		specs = append(specs, s.tools[name].spec)
+	}
+	return specs
+}
+
+// Permission says whether a tool may be called: what the configuration says,
+// else allow.
+func (s *Set) Permission(name string) Permission {
+	if p, ok := s.permissions[name]; ok {
+		return p
+	}
+	return Allow
+}
+
+// Effect is what a call with these arguments may do; an unknown tool is taken
+// to be unsafe.
+func (s *Set) Effect(name string, input any) planner.Effect {
+	r, ok := s.lookup(name)
+	if !ok {
+		return planner.EffectUnsafe
+	}
+	if r.spec.EffectOf != nil {
+		return r.spec.EffectOf(Arguments(input))
+	}
+	if r.spec.Effect == "" {
+		return planner.EffectUnsafe
+	}
+	return r.spec.Effect
+}
+
+// Arguments turns a node's input into arguments: a string that is a JSON object
+// is parsed (SPEC 5), nothing at all is no arguments.
+func Arguments(input any) any {
+	switch v := input.(type) {
+	case nil:
+		return map[string]any{}
+	case string:
+		if text := strings.TrimSpace(v); strings.HasPrefix(text, "{") {
+			if parsed, err := planner.DecodeValue([]byte(text)); err == nil {
+				return parsed
+			}
+		}
+	}
+	return input
+}
+
+// Call runs a tool. Arguments are parsed as by [Arguments] and validated
+// against the tool's schema; every problem is listed. A tool that is denied is
+// not called; that a tool asks is left to the caller, who knows whether a
+// person has approved. Errors are *planner.Failure.
+func (s *Set) Call(ctx context.Context, name string, call agent.ToolCall) (any, error) {
+	r, ok := s.lookup(name)
+	if !ok {
+		return nil, refused(planner.CodeUnknownTool, "Tool %q not found", name)
+	}
+	if s.Permission(name) == Deny {
+		return nil, suggest(refused(planner.CodePolicy, "the tool %q is denied", name), "allow it under tools.permissions in the configuration")
+	}
+	args, err := planner.Normalize(Arguments(call.Args))
+	if err != nil {
+		return nil, invalid("arguments of %s: %s", name, err)
+	}
+	call.Args = args
+	if r.schema != nil {
+		if problems := r.schema.Validate(call.Args); len(problems) > 0 {
+			return nil, badArguments(name, r.spec, problems)
+		}
+	}
+	if call.Log == nil {
+		call.Log = func(string, string) {}
+	}
+	if call.Progress == nil {
+		call.Progress = func(int64, int64, string) {}
+	}
+	out, err := r.Call(ctx, call)
+	if err != nil {
+		return nil, planner.AsFailure(err)
+	}
+	return out, nil
+}
+
+// badArguments lists every problem in one failure.
+func badArguments(name string, spec agent.ToolSpec, problems []planner.SchemaProblem) *planner.Failure {
+	texts := make([]string, len(problems))
+	for i, p := range problems {
+		texts[i] = p.String()
+	}
+	slices.Sort(texts)
+	f := invalid("arguments of %s: %s", name, strings.Join(slices.Compact(texts), "; "))
+	if properties, ok := spec.Schema["properties"].(map[string]any); ok && len(properties) > 0 {
+		return suggest(f, "%s takes %s", name, strings.Join(slices.Sorted(maps.Keys(properties)), ", "))
+	}
+	return f
+}

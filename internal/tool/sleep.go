@@ -1,0 +1,45 @@
+package tool
+
+import (
+	"context"
+	"time"
+
+	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// maxSleep is the longest sleep; longer waits belong in a wait node, which
+// holds no slot and survives restarts.
+const maxSleep = time.Hour
+
+func newSleep() agent.Tool {
+	return &function{
+		spec: agent.ToolSpec{
+			Name:        "sleep",
+			Description: "Waits for a short time. For more than an hour, or to survive restarts without starting over, use a wait node.",
+			Effect:      planner.EffectRead,
+			Schema: object(map[string]any{
+				"for": property("string", "how long, as 250ms, 30s or 5m; at most 1h"),
+			}, "for"),
+		},
+		call: sleep,
+	}
+}
+
+func sleep(ctx context.Context, args arguments, call agent.ToolCall) (any, error) {
+	d, err := time.ParseDuration(args.text("for"))
+	switch {
+	case err != nil || d < 0:
+		return nil, suggest(invalid("%q is not a duration", args.text("for")), "write it like 250ms, 30s or 5m")
+	case d > maxSleep:
+		return nil, suggest(invalid("a sleep of %s is longer than %s", d, maxSleep), "use a wait node: it holds no slot and survives restarts")
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return map[string]any{"slept": d.String()}, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
