@@ -173,19 +173,19 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				panic(v)
 			}
 			a.Log.Error("panic while answering", "method", r.Method, "path", r.URL.Path, "panic", v, "stack", string(debug.Stack()))
-			a.refuse(w, a.problem(r.Context(), fmt.Errorf("panic: %v", v)))
+			a.refuse(w, r, a.problem(r.Context(), fmt.Errorf("panic: %v", v)))
 		}
 	}()
 	h := w.Header()
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
 	if !strings.HasPrefix(r.URL.Path, Base+"/") {
-		a.refuse(w, problemOf(http.StatusNotFound, "there is nothing at this path"))
+		a.refuse(w, r, problemOf(http.StatusNotFound, "there is nothing at this path"))
 		return
 	}
 	if !slices.Contains(methods, r.Method) {
 		h.Set("Allow", strings.Join(methods, ", "))
-		a.refuse(w, problemOf(http.StatusMethodNotAllowed, "this method is not offered"))
+		a.refuse(w, r, problemOf(http.StatusMethodNotAllowed, "this method is not offered"))
 		return
 	}
 	info := &requestInfo{request: r}
@@ -196,12 +196,12 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			info.actor, err = check(r.Context())
 		}
 		if err != nil {
-			a.refuse(w, a.problem(r.Context(), err))
+			a.refuse(w, r, a.problem(r.Context(), err))
 			return
 		}
 	}
 	if _, err := url.ParseQuery(r.URL.RawQuery); err != nil { // else its bad parts would be dropped in silence
-		a.refuse(w, invalid("query.malformed", "the query is malformed"))
+		a.refuse(w, r, invalid("query.malformed", "the query is malformed"))
 		return
 	}
 	if r.Method == http.MethodHead {
@@ -225,7 +225,7 @@ func (a *API) unrouted(err error, c echo.Context) {
 	} else if !ok {
 		p = a.problem(c.Request().Context(), err)
 	}
-	a.refuse(c.Response(), p)
+	a.refuse(c.Response(), c.Request(), p)
 }
 
 // requestInfo is what handlers know of a request besides their input.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humaecho"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
@@ -174,9 +175,17 @@ func (p *Problem) withProblems(list planner.Problems) {
 	}
 }
 
+// unread reports whether a request has a body that nobody has read. Its
+// connection is closed with the answer: the server would otherwise wait for the
+// body first (S01).
+func unread(r *http.Request) bool { return r.ContentLength != 0 && bodyOf(r) == nil }
+
 // refuse writes a problem outside of a route.
-func (a *API) refuse(w http.ResponseWriter, p *Problem) {
+func (a *API) refuse(w http.ResponseWriter, r *http.Request, p *Problem) {
 	h := w.Header()
+	if unread(r) {
+		h.Set("Connection", "close")
+	}
 	for k, v := range p.GetHeaders() {
 		h[k] = v
 	}
@@ -191,6 +200,9 @@ func (a *API) refuse(w http.ResponseWriter, p *Problem) {
 func (a *API) answer(ctx huma.Context, p *Problem) {
 	for k, v := range p.GetHeaders() {
 		ctx.SetHeader(k, v[0])
+	}
+	if r := humaecho.Unwrap(ctx).Request(); unread(r) {
+		ctx.SetHeader("Connection", "close")
 	}
 	ctx.SetHeader("Content-Type", p.ContentType(""))
 	ctx.SetStatus(p.Status)
