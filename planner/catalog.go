@@ -1,5 +1,10 @@
 package planner
 
+import (
+	"maps"
+	"slices"
+)
+
 // Catalog is what an installation offers to plans. Validation against a nil
 // catalog checks no tool, agent or plan name and accepts any node type.
 type Catalog struct {
@@ -11,6 +16,36 @@ type Catalog struct {
 	Skills map[string]SkillInfo
 	// Types holds node types beyond the built-in ones and the tools' names.
 	Types map[string]Effect
+}
+
+// Check reports what no plan could use: tools that take the name of a node type
+// (SPEC 5), and skills that are bound to nothing.
+func (c *Catalog) Check() Problems {
+	r := &reporter{}
+	for _, name := range slices.Sorted(maps.Keys(c.Tools)) {
+		if BuiltinType(name) {
+			r.error(nil, "", "tool.name_reserved", "give the tool another name", "the tool %s has the name of a node type", clip(name))
+		}
+		if schema := c.Tools[name].Schema; schema != nil {
+			if _, err := CompileSchema(schema); err != nil {
+				r.error(nil, "", "tool.schema_invalid", "", "the arguments of tool %s are no valid JSON Schema: %s", clip(name), err)
+			}
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(c.Skills)) {
+		s := c.Skills[id]
+		_, tool := c.Tools[s.Tool]
+		_, agent := c.Agents[s.Agent]
+		switch {
+		case (s.Tool == "") == (s.Agent == ""):
+			r.error(nil, "", "skill.binding", "give it a tool or an agent", "the skill %s needs exactly one of tool and agent", clip(id))
+		case s.Tool != "" && !tool && !BuiltinType(s.Tool):
+			r.error(nil, "", "skill.tool_unknown", r.suggest(s.Tool, func() []string { return keys(c.Tools) }, "configure the tool"), "the skill %s names the unknown tool %s", clip(id), clip(s.Tool))
+		case s.Agent != "" && !agent:
+			r.error(nil, "", "skill.agent_unknown", r.suggest(s.Agent, func() []string { return keys(c.Agents) }, "configure the agent"), "the skill %s names the unknown agent %s", clip(id), clip(s.Agent))
+		}
+	}
+	return r.done()
 }
 
 // ToolInfo is what validation needs to know of a tool.

@@ -103,14 +103,34 @@ func (k *compiler) action(n *ProgramNode, s *spec) {
 	if n.Type != TypePlan && s.Plan != "" {
 		k.r.error(s.field("plan"), s.ID, "node.plan", "write type: plan", "plan: belongs to a node of type plan")
 	}
-	if n.Type == TypeNoop && s.Input != nil {
-		k.r.warn(s.field("input"), s.ID, "node.input_unused", "use type: set to output a value", "a node of type %s ignores its input", s.Type)
+	k.unused(n, s)
+	k.secretUse(n, s)
+}
+
+// unused warns of fields that the node's type does not look at.
+func (k *compiler) unused(n *ProgramNode, s *spec) {
+	if builtins[n.Type] == "" || s.step {
+		return
 	}
-	if s.OutputSchema != nil && n.Type != TypeAgent && n.Type != TypeLLM && builtins[n.Type] != "" {
-		k.r.warn(s.field("output_schema"), s.ID, "node.output_schema", "it asks agents and models for structured output",
+	warn := func(field, suggestion string) {
+		k.r.warn(s.field(field), s.ID, "node."+field+"_unused", suggestion, "a node of type %s ignores its %s", s.Type, field)
+	}
+	if s.Tool != "" && n.Type != TypeTool {
+		warn("tool", "write type: tool")
+	}
+	if s.Agent != "" && n.Type != TypeAgent && n.Type != TypeLLM && n.Type != TypeRouter && n.Type != TypeGenerator {
+		warn("agent", "write type: agent")
+	}
+	if len(s.Needs) > 0 && s.MaxVisits > 1 {
+		k.r.warn(s.field("max_visits"), s.ID, "node.max_visits_unused", "leave it out", "a node with needs is visited once")
+	}
+	if n.Type == TypeNoop && s.Input != nil {
+		warn("input", "use type: set to output a value")
+	}
+	if s.OutputSchema != nil && n.Type != TypeAgent && n.Type != TypeLLM {
+		k.r.warn(s.field("output_schema"), s.ID, "node.output_schema_unused", "it asks agents and models for structured output",
 			"output_schema has no effect on a node of type %s", n.Type)
 	}
-	k.secretUse(n, s)
 }
 
 // nodeType resolves a type that is not built in: a tool's name or a type that

@@ -89,6 +89,9 @@ func (k *compiler) known(r read) (int, bool) {
 	j, ok := k.p.Index[r.name]
 	if !ok {
 		suggestion := k.r.suggest(r.name, k.nodeNames, "add the node, or correct the name")
+		if i, isKey := k.names[r.name]; isKey && i >= 0 {
+			suggestion = fmt.Sprintf("outputs go by id: did you mean %s?", k.specs[i].ID)
+		}
 		k.report(r, "ref.node_unknown", suggestion, "%s names %s, which is no node", r.what, clip(r.name))
 	}
 	return j, ok

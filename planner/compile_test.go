@@ -2,6 +2,7 @@ package planner_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -174,6 +175,27 @@ func TestGraphProgram(t *testing.T) {
 
 // Effects: what the document says, else the tool's, the agent's, the type's
 // (SPEC 5, ruling 17).
+// A catalogue says itself what no plan could use.
+func TestCatalogCheck(t *testing.T) {
+	t.Parallel()
+	if ps := testCatalog().Check(); len(ps) != 0 {
+		t.Errorf("got %v, want none", ps)
+	}
+	c := &planner.Catalog{Tools: map[string]planner.ToolInfo{"noop": {}, "llm_call": {}, "http": {Schema: map[string]any{"type": "odd"}}},
+		Skills: map[string]planner.SkillInfo{"a": {}, "b": {Tool: "htp"}, "c": {Agent: "x"}, "d": {Tool: "set"}}}
+	want := "skill.binding skill.tool_unknown skill.agent_unknown tool.name_reserved tool.name_reserved tool.schema_invalid"
+	var got []string
+	for _, p := range c.Check() {
+		got = append(got, p.Code)
+	}
+	slices.Sort(got)
+	words := strings.Fields(want)
+	slices.Sort(words)
+	if !slices.Equal(got, words) {
+		t.Errorf("got %v, want %v", got, words)
+	}
+}
+
 func TestEffects(t *testing.T) {
 	t.Parallel()
 	c := testCatalog()

@@ -20,10 +20,16 @@ type object struct {
 	bad bool
 }
 
+// objectForm says how an object is written that is often given as something else.
+var objectForm = map[string]string{
+	"node": "write {type: …}", "edge": "write {from: a, to: b}", "step": "write {id: …, tool: …, params: {…}}",
+	"retry": "write {max_attempts: 3}", "backoff": "write [1s, 5s] or {initial: 1s, factor: 2}", "condition": "write {type: success}",
+}
+
 func newObject(t *tree, r *reporter, what, node string) *object {
 	o := &object{t: t, r: r, what: what, node: node, read: make([]string, 0, 24)}
 	if t.kind != treeMap {
-		r.error(t, node, "field.type", "", "%s must be an object, not %s", article(what), t.kind)
+		r.error(t, node, "field.type", objectForm[what], "%s must be an object, not %s", article(what), t.kind)
 		o.t, o.bad = &tree{kind: treeMap, line: t.line, column: t.column}, true
 	}
 	return o

@@ -1,8 +1,10 @@
 package planner
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 )
@@ -16,7 +18,8 @@ const (
 	FormatJSON Format = "json"
 )
 
-// Document is a parsed plan document; exactly one of Graph and Steps is set.
+// Document is a parsed plan document; exactly one of Graph and Steps is set. It
+// is to be read only, and then safe for concurrent use.
 type Document struct {
 	Graph *Graph
 	Steps *StepPlan
@@ -97,7 +100,7 @@ func parse(src []byte, f Format, r *reporter) *Document {
 		r.error(t, "", "plan.not_object", "write nodes and edges, or steps", "the document is %s, not a plan", what)
 		return nil
 	}
-	d := &Document{Format: f, Source: src, text: text, tree: t, conditions: map[string]*Condition{}, schemas: map[string]bool{}}
+	d := &Document{Format: f, Source: bytes.Clone(src), text: text, tree: t, conditions: map[string]*Condition{}, schemas: map[string]bool{}}
 	decodeDocument(d, r)
 	if d.Graph == nil && d.Steps == nil {
 		return nil
@@ -133,7 +136,12 @@ func ParseJSON(src []byte) (*Graph, error) { return parseGraph(src, FormatJSON) 
 
 // LoadGraph reads a graph from a file, YAML or JSON by its name or content.
 func LoadGraph(path string) (*Graph, error) {
-	src, err := os.ReadFile(path)
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("load plan: %w", err)
+	}
+	defer file.Close()
+	src, err := io.ReadAll(io.LimitReader(file, MaxDocument+1))
 	if err != nil {
 		return nil, fmt.Errorf("load plan: %w", err)
 	}

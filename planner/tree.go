@@ -187,6 +187,10 @@ func (r *reporter) done() Problems {
 		r.problems = append(r.problems, Problem{Severity: SeverityError, Code: "too_many_problems",
 			Message: fmt.Sprintf("and %d more errors", r.errors-maxProblems), Suggestion: "mend those above first", Line: math.MaxInt})
 	}
+	if r.warnings > maxWarnings {
+		r.problems = append(r.problems, Problem{Severity: SeverityWarning, Code: "too_many_problems",
+			Message: fmt.Sprintf("and %d more warnings", r.warnings-maxWarnings), Line: math.MaxInt})
+	}
 	slices.SortStableFunc(r.problems, func(a, b Problem) int {
 		if a.Line != b.Line {
 			return a.Line - b.Line
