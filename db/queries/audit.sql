@@ -1,7 +1,3 @@
--- name: AuditInsert :exec
-INSERT INTO audit_events (seq, at, run_id, first_seq, run_seq, digest, action, actor, surface, object, result, reason, detail, mac)
-VALUES (@seq, @at, @run_id, @first_seq, @run_seq, @digest, @action, @actor, @surface, @object, @result, @reason, @detail, @mac);
-
 -- name: AuditLast :one
 SELECT cast(coalesce(max(seq), 0) AS integer) AS seq FROM audit_events;
 
@@ -13,7 +9,14 @@ SELECT sqlc.embed(audit_events), cast(coalesce(runs.public_id, '') AS text) AS r
 FROM audit_events LEFT JOIN runs ON runs.id = audit_events.run_id
 WHERE audit_events.seq > @after ORDER BY audit_events.seq LIMIT @max;
 
--- name: AuditAfterOfRun :many
-SELECT sqlc.embed(audit_events), cast(runs.public_id AS text) AS run
-FROM runs JOIN audit_events ON audit_events.run_id = runs.id
-WHERE runs.public_id = @run AND audit_events.seq > @after ORDER BY audit_events.seq LIMIT @max;
+-- Events that stand for journal rows of a run, from a row on.
+-- name: AuditOfSteps :many
+SELECT sqlc.embed(audit_events)
+FROM step_results JOIN audit_events ON audit_events.seq = step_results.audit_seq
+WHERE step_results.run_id = @run_id AND step_results.seq > @after_step AND step_results.seq = audit_events.run_seq
+ORDER BY step_results.seq LIMIT @max;
+
+-- The other events of a run.
+-- name: AuditOfRun :many
+SELECT * FROM audit_events
+WHERE run_id = cast(@run_id AS integer) AND run_id IS NOT NULL AND digest IS NULL AND seq > @after ORDER BY seq LIMIT @max;

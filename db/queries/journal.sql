@@ -1,9 +1,3 @@
--- name: StepInsert :exec
-INSERT INTO step_results (run_id, seq, kind, node, visit, item, attempt, substep, status, final, effect, idem_key, input, output, decision, failure,
-                          input_tokens, output_tokens, cost, agent, due_at, ref, actor, reason, log, started_at, at, hash)
-VALUES (@run_id, @seq, @kind, @node, @visit, @item, @attempt, @substep, @status, @final, @effect, @idem_key, @input, @output, @decision, @failure,
-        @input_tokens, @output_tokens, @cost, @agent, @due_at, @ref, @actor, @reason, @log, @started_at, @at, @hash);
-
 -- name: StepList :many
 SELECT step_results.* FROM step_results JOIN runs ON runs.id = step_results.run_id
 WHERE runs.public_id = @run AND step_results.seq > @after
@@ -12,6 +6,10 @@ LIMIT @max;
 
 -- name: StepRange :many
 SELECT * FROM step_results WHERE run_id = @run_id AND seq >= @first AND seq <= @last ORDER BY seq;
+
+-- The audit event that stands for a row.
+-- name: StepAuditSeq :one
+SELECT audit_seq FROM step_results WHERE run_id = @run_id AND seq = @seq;
 
 -- name: PayloadInsert :exec
 INSERT OR IGNORE INTO payloads (hash, size, encoding, data, created_at) VALUES (@hash, @size, @encoding, @data, @created_at);

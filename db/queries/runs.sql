@@ -60,18 +60,27 @@ SELECT c.public_id FROM runs AS c WHERE c.forked_from = @run AND c.forked_from <
 -- name: RunReruns :many
 SELECT c.public_id FROM runs AS c WHERE c.rerun_of = @run AND c.rerun_of <> '' ORDER BY c.id LIMIT 500;
 
--- The hot path: only the journal moved. No row: another writer was first.
--- name: RunTouch :execrows
-UPDATE runs SET last_seq = @last_seq, steps = steps + @add_steps, path = @path
+-- What may change without the status: no index knows these columns.
+-- name: RunProgress :execrows
+UPDATE runs
+SET last_seq = @last_seq, steps = steps + @add_steps, path = @path, headline = @headline, node = @node, error_code = @error_code, due_at = @due_at,
+    input_tokens = input_tokens + @add_input_tokens, output_tokens = output_tokens + @add_output_tokens, cost = cost + @add_cost,
+    crashes = @crashes, paused = @paused, started_at = @started_at, running_us = @running_us
 WHERE id = @id AND last_seq = @fence;
 
 -- name: RunAdvance :execrows
 UPDATE runs
-SET last_seq = @last_seq, steps = steps + @add_steps, path = @path, status = @status, wait_reason = @wait_reason, attention = @attention,
-    headline = @headline, node = @node, error_code = @error_code, version_id = @version_id, due_at = @due_at,
+SET last_seq = @last_seq, steps = steps + @add_steps, path = @path, headline = @headline, node = @node, error_code = @error_code, due_at = @due_at,
     input_tokens = input_tokens + @add_input_tokens, output_tokens = output_tokens + @add_output_tokens, cost = cost + @add_cost,
-    crashes = @crashes, paused = @paused, started_at = @started_at, ended_at = @ended_at, running_us = @running_us, deleted_at = @deleted_at
+    crashes = @crashes, paused = @paused, started_at = @started_at, running_us = @running_us,
+    status = @status, wait_reason = @wait_reason, attention = @attention, ended_at = @ended_at
 WHERE id = @id AND last_seq = @fence;
+
+-- name: RunRepin :exec
+UPDATE runs SET version_id = @version_id WHERE id = @id;
+
+-- name: RunDelete :exec
+UPDATE runs SET deleted_at = @deleted_at, attention = @attention WHERE id = @id;
 
 -- name: RunState :one
 SELECT id, status, wait_reason, attention, last_seq, path, headline, node, error_code, version_id, due_at, crashes, paused, started_at, ended_at,

@@ -1,12 +1,16 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
+	"database/sql"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/kairos"
@@ -28,7 +32,7 @@ func (w *writer) writeAudit(rows []auditRow) ([]kairos.AuditEvent, []byte, error
 	events := make([]kairos.AuditEvent, len(rows))
 	var mac []byte
 	for i, r := range rows {
-		p := dbsqlc.AuditInsertParams{Seq: w.seq + int64(i) + 1, At: at, FirstSeq: r.firstSeq, RunSeq: r.runSeq, Digest: r.digest,
+		p := dbsqlc.AuditEvent{Seq: w.seq + int64(i) + 1, At: at, FirstSeq: r.firstSeq, RunSeq: r.runSeq, Digest: r.digest,
 			Action: r.record.Action, Actor: r.record.Actor, Surface: r.record.Surface, Object: r.record.Object,
 			Result: r.record.Result, Reason: r.record.Reason, Detail: jsonText(r.record.Detail)}
 		if r.rowID != 0 {
@@ -37,12 +41,12 @@ func (w *writer) writeAudit(rows []auditRow) ([]kairos.AuditEvent, []byte, error
 		if p.Result == "" {
 			p.Result = "ok"
 		}
-		link.add(p)
+		link.add(&p)
 		if i == len(rows)-1 {
 			mac = link.sum()
 			p.Mac = mac
 		}
-		if err := w.q.AuditInsert(w.ctx, p); err != nil {
+		if err := w.insertAudit(&p); err != nil {
 			return nil, nil, err
 		}
 		e := kairos.AuditEvent{Seq: p.Seq, RunSeq: p.RunSeq, FirstSeq: p.FirstSeq, At: time.UnixMicro(at).UTC(), AuditRecord: r.record, Entries: r.entries}
@@ -74,7 +78,7 @@ func newLink(key, before []byte) *link {
 }
 
 // add writes every field with its length, so that no two rows read alike.
-func (l *link) add(p dbsqlc.AuditInsertParams) {
+func (l *link) add(p *dbsqlc.AuditEvent) {
 	b := l.b[:0]
 	run := int64(0)
 	if p.RunID != nil {
@@ -130,8 +134,7 @@ func (s *Store) VerifyAudit(ctx context.Context) (AuditReport, error) {
 			}
 			after = e.Seq
 			r.Events++
-			l.add(dbsqlc.AuditInsertParams{Seq: e.Seq, At: e.At, RunID: e.RunID, FirstSeq: e.FirstSeq, RunSeq: e.RunSeq, Digest: e.Digest,
-				Action: e.Action, Actor: e.Actor, Surface: e.Surface, Object: e.Object, Result: e.Result, Reason: e.Reason, Detail: e.Detail})
+			l.add(&e)
 			unlinked++
 			if e.Mac != nil {
 				if sum := l.sum(); !hmac.Equal(sum, e.Mac) {
@@ -159,7 +162,7 @@ func (s *Store) Audit(ctx context.Context, r kairos.AuditRecord) error {
 	if err != nil && kairos.CodeOf(err) != kairos.CodeNotFound {
 		return err
 	}
-	return s.writer.do(func(*writer) ([]auditRow, error) { return []auditRow{{rowID: rowID, record: r}}, nil })
+	return s.writer.perform(func(*writer) ([]auditRow, error) { return []auditRow{{rowID: rowID, record: r}}, nil })
 }
 
 // LastEvent is the newest audit sequence number.
@@ -182,16 +185,58 @@ func (s *Store) EventsAfter(ctx context.Context, after int64, run string, limit 
 		}
 		return out, s.fillEntries(ctx, out, rowIDsOf(rows))
 	}
-	rows, err := s.q.AuditAfterOfRun(ctx, run, after, int64(limit))
+	rowID, err := s.rowID(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	from, err := s.stepAfterEvent(ctx, run, rowID, after)
+	if err != nil {
+		return nil, err
+	}
+	steps, err := s.q.AuditOfSteps(ctx, rowID, from, int64(limit))
 	if err != nil {
 		return nil, translate(err, "read events")
 	}
-	ids := make([]*int64, len(rows))
-	for i, r := range rows {
-		out = append(out, auditEvent(r.AuditEvent, r.Run))
-		ids[i] = r.AuditEvent.RunID
+	others, err := s.q.AuditOfRun(ctx, rowID, after, int64(limit))
+	if err != nil {
+		return nil, translate(err, "read events")
+	}
+	for _, r := range steps {
+		others = append(others, r.AuditEvent)
+	}
+	slices.SortFunc(others, func(a, b dbsqlc.AuditEvent) int { return cmp.Compare(a.Seq, b.Seq) })
+	others = others[:min(limit, len(others))]
+	ids := make([]*int64, len(others))
+	for i, e := range others {
+		out = append(out, auditEvent(e, run))
+		ids[i] = &rowID
 	}
 	return out, s.fillEntries(ctx, out, ids)
+}
+
+// stepAfterEvent is the last journal row of a run that stands for an audit event
+// up to after. Both count upwards, so it is found by halving.
+func (s *Store) stepAfterEvent(ctx context.Context, run string, rowID, after int64) (int64, error) {
+	st, err := s.q.RunState(ctx, run)
+	if err != nil {
+		return 0, translate(err, "find run "+run)
+	}
+	low, high := int64(0), st.LastSeq
+	for low < high {
+		middle := (low + high + 1) / 2
+		seq, err := s.q.StepAuditSeq(ctx, rowID, middle)
+		switch {
+		case errors.Is(err, sql.ErrNoRows): // purged
+			return 0, nil
+		case err != nil:
+			return 0, translate(err, "read events")
+		case seq <= after:
+			low = middle
+		default:
+			high = middle - 1
+		}
+	}
+	return low, nil
 }
 
 func rowIDsOf(rows []dbsqlc.AuditAfterRow) []*int64 {

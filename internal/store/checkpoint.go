@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"crypto/sha256"
+	"database/sql"
+	"errors"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
@@ -23,7 +25,7 @@ type runState struct {
 type prepared struct {
 	c        kairos.Checkpoint
 	rowID    int64
-	steps    []dbsqlc.StepInsertParams
+	steps    []stepRow
 	payloads []dbsqlc.PayloadInsertParams
 	output   *string
 	digest   []byte
@@ -31,9 +33,9 @@ type prepared struct {
 
 func (s *Store) prepare(ctx context.Context, c kairos.Checkpoint) (*prepared, error) {
 	if s.writer == nil {
-		return nil, kairos.Errorf(kairos.CodeUnavailable, "the store is open for reading only")
+		return nil, errReadOnly()
 	}
-	p := &prepared{c: c}
+	p := &prepared{c: c, steps: make([]stepRow, 0, len(c.Entries))}
 	var err error
 	if p.rowID, err = s.rowID(ctx, c.Run); err != nil {
 		return nil, err
@@ -73,17 +75,31 @@ func (s *Store) Commit(ctx context.Context, c kairos.Checkpoint) error {
 	if err != nil {
 		return err
 	}
-	return s.writer.do(p.apply)
+	return s.writer.do(op{apply: p.apply, run: p.rowID})
 }
 
 // Enqueue hands over a checkpoint without waiting; see engine.Store.
 func (s *Store) Enqueue(c kairos.Checkpoint, done func(error)) {
-	p, err := s.prepare(context.Background(), c)
-	if err != nil {
-		done(err)
+	if s.writer == nil {
+		go done(errReadOnly())
 		return
 	}
-	s.writer.submit(op{apply: p.apply, done: done})
+	p, err := s.prepare(context.Background(), c)
+	if err != nil {
+		// It is refused in its turn, so that what follows it is too.
+		rowID, _ := s.rowID(context.Background(), c.Run)
+		s.writer.submit(op{apply: func(*writer) ([]auditRow, error) { return nil, refusal(err) }, done: done, run: rowID})
+		return
+	}
+	s.writer.submit(op{apply: p.apply, done: done, run: p.rowID})
+}
+
+// refusal is err as the writer expects it of an operation that wrote nothing.
+func refusal(err error) error {
+	if _, ok := errors.AsType[*kairos.Error](err); ok {
+		return err
+	}
+	return kairos.Errorf(kairos.CodeInternal, "prepare the checkpoint: %w", err)
 }
 
 // apply writes the checkpoint. The fenced update of the run comes first: if it
@@ -112,7 +128,7 @@ func (p *prepared) apply(w *writer) ([]auditRow, error) {
 	}
 	n := int64(0)
 	if hotOnly(c.Patch) {
-		n, err = w.q.RunTouch(w.ctx, dbsqlc.RunTouchParams{LastSeq: next.LastSeq, AddSteps: add, Path: next.Path, ID: p.rowID, Fence: c.Fence})
+		n, err = w.touchRun(p.rowID, c.Fence, next.LastSeq, add, next.Path)
 	} else {
 		n, err = p.advance(w, st, &next)
 	}
@@ -128,8 +144,10 @@ func (p *prepared) apply(w *writer) ([]auditRow, error) {
 			return nil, err
 		}
 	}
-	for _, step := range p.steps {
-		if err := w.q.StepInsert(w.ctx, step); err != nil {
+	for i := range p.steps {
+		step := &p.steps[i]
+		step.AuditSeq = w.next + 1
+		if err := w.insertStep(step); err != nil {
 			return nil, err
 		}
 	}
@@ -139,6 +157,7 @@ func (p *prepared) apply(w *writer) ([]auditRow, error) {
 	*st = next
 	if kairos.RunStatus(next.Status).Final() {
 		delete(w.hot, p.rowID)
+		w.s.rowIDs.Delete(c.Run)
 	}
 	return p.audit(), nil
 }
@@ -181,7 +200,9 @@ func (p *prepared) advance(w *writer, before, next *runState) (int64, error) {
 	}
 	if patch.Hash != "" {
 		v, err := w.q.VersionByHash(w.ctx, patch.Hash)
-		if err != nil {
+		if errors.Is(err, sql.ErrNoRows) {
+			return 0, kairos.Errorf(kairos.CodeNotFound, "no plan version with hash %s", patch.Hash)
+		} else if err != nil {
 			return 0, err
 		}
 		next.VersionID = v.PlanVersion.ID
@@ -215,13 +236,42 @@ func (p *prepared) advance(w *writer, before, next *runState) (int64, error) {
 		next.EndedAt = 0
 	}
 	next.Attention = flag(needsAttention(next.Status, next.WaitReason, next.DeletedAt))
-	w.count(before, -1)
-	w.count(next, 1)
-	return w.q.RunAdvance(w.ctx, dbsqlc.RunAdvanceParams{LastSeq: next.LastSeq, AddSteps: patch.AddSteps, Path: next.Path, Status: next.Status,
-		WaitReason: next.WaitReason, Attention: next.Attention, Headline: next.Headline, Node: next.Node, ErrorCode: next.ErrorCode,
-		VersionID: next.VersionID, DueAt: next.DueAt, AddInputTokens: patch.AddUsage.InputTokens, AddOutputTokens: patch.AddUsage.OutputTokens,
-		AddCost: patch.AddUsage.Cost, Crashes: next.Crashes, Paused: next.Paused, StartedAt: next.StartedAt, EndedAt: next.EndedAt,
-		RunningUs: next.RunningUs, DeletedAt: next.DeletedAt, ID: p.rowID, Fence: p.c.Fence})
+	n, err := p.update(w, before, next)
+	if n != 1 || err != nil {
+		return n, err
+	}
+	if next.VersionID != before.VersionID {
+		if err := w.q.RunRepin(w.ctx, next.VersionID, p.rowID); err != nil {
+			return 0, err
+		}
+	}
+	if next.DeletedAt != before.DeletedAt {
+		if err := w.q.RunDelete(w.ctx, next.DeletedAt, next.Attention, p.rowID); err != nil {
+			return 0, err
+		}
+	}
+	if next.Status != before.Status || next.WaitReason != before.WaitReason || next.DeletedAt != before.DeletedAt {
+		w.count(before, -1)
+		w.count(next, 1)
+	}
+	return n, nil
+}
+
+// update writes the run's row: all of it only when its status moves, since every
+// list's index knows the status.
+func (p *prepared) update(w *writer, before, next *runState) (int64, error) {
+	patch := p.c.Patch
+	if next.Status == before.Status && next.WaitReason == before.WaitReason && next.Attention == before.Attention && next.EndedAt == before.EndedAt {
+		return w.q.RunProgress(w.ctx, dbsqlc.RunProgressParams{LastSeq: next.LastSeq, AddSteps: patch.AddSteps, Path: next.Path,
+			Headline: next.Headline, Node: next.Node, ErrorCode: next.ErrorCode, DueAt: next.DueAt,
+			AddInputTokens: patch.AddUsage.InputTokens, AddOutputTokens: patch.AddUsage.OutputTokens, AddCost: patch.AddUsage.Cost,
+			Crashes: next.Crashes, Paused: next.Paused, StartedAt: next.StartedAt, RunningUs: next.RunningUs, ID: p.rowID, Fence: p.c.Fence})
+	}
+	return w.q.RunAdvance(w.ctx, dbsqlc.RunAdvanceParams{LastSeq: next.LastSeq, AddSteps: patch.AddSteps, Path: next.Path,
+		Headline: next.Headline, Node: next.Node, ErrorCode: next.ErrorCode, DueAt: next.DueAt,
+		AddInputTokens: patch.AddUsage.InputTokens, AddOutputTokens: patch.AddUsage.OutputTokens, AddCost: patch.AddUsage.Cost,
+		Crashes: next.Crashes, Paused: next.Paused, StartedAt: next.StartedAt, RunningUs: next.RunningUs,
+		Status: next.Status, WaitReason: next.WaitReason, Attention: next.Attention, EndedAt: next.EndedAt, ID: p.rowID, Fence: p.c.Fence})
 }
 
 // needsAttention: failed, or waiting for a person, and not deleted.
@@ -241,8 +291,10 @@ func (w *writer) state(rowID int64, runID string) (*runState, error) {
 		return st, nil
 	}
 	row, err := w.q.RunState(w.ctx, runID)
-	if err != nil {
-		return nil, translate(err, "find run "+runID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, kairos.Errorf(kairos.CodeNotFound, "no run %s", runID)
+	} else if err != nil {
+		return nil, err
 	}
 	if len(w.hot) > 20_000 {
 		clear(w.hot)

@@ -14,8 +14,8 @@ import (
 
 // step prepares a journal row; its hash covers every field, the run and seq
 // included, so that a row that was changed or moved is found when it is read.
-func (s *Store) step(runID string, e *kairos.Entry, payloads *[]dbsqlc.PayloadInsertParams) (dbsqlc.StepInsertParams, error) {
-	p := dbsqlc.StepInsertParams{Seq: e.Seq, Kind: string(e.Kind), Node: e.Node, Visit: int64(e.Visit), Item: int64(e.Item), Attempt: int64(e.Attempt),
+func (s *Store) step(runID string, e *kairos.Entry, payloads *[]dbsqlc.PayloadInsertParams) (stepRow, error) {
+	p := stepRow{Seq: e.Seq, Kind: string(e.Kind), Node: e.Node, Visit: int64(e.Visit), Item: int64(e.Item), Attempt: int64(e.Attempt),
 		Substep: int64(e.Substep), Status: string(e.Status), Final: flag(e.Final), Effect: e.Effect, IdemKey: orNull(e.IdempotencyKey),
 		InputTokens: e.Usage.InputTokens, OutputTokens: e.Usage.OutputTokens, Cost: e.Usage.Cost, Agent: orNull(e.Agent), DueAt: micros(e.DueAt),
 		Ref: orNull(e.Ref), Actor: orNull(e.Actor), Reason: orNull(e.Reason), StartedAt: micros(e.StartedAt), At: micros(e.At)}
@@ -37,14 +37,14 @@ func (s *Store) step(runID string, e *kairos.Entry, payloads *[]dbsqlc.PayloadIn
 			return p, err
 		}
 	}
-	p.Hash = rowHash(runID, p)
+	p.Hash = rowHash(runID, &p)
 	e.Hash = hex.EncodeToString(p.Hash)
 	return p, nil
 }
 
 // rowHash is SHA-256 over all fields, each with its length; a NULL differs from
 // an empty text.
-func rowHash(runID string, p dbsqlc.StepInsertParams) []byte {
+func rowHash(runID string, p *stepRow) []byte {
 	b := make([]byte, 0, 1024)
 	text := func(s string) {
 		b = binary.BigEndian.AppendUint32(b, uint32(len(s)))
@@ -74,12 +74,8 @@ func rowHash(runID string, p dbsqlc.StepInsertParams) []byte {
 }
 
 // entry reads a journal row back, checking its hash and following payloads.
-func (s *Store) entry(ctx context.Context, runID string, r dbsqlc.StepResult) (kairos.Entry, error) {
-	p := dbsqlc.StepInsertParams{Seq: r.Seq, Kind: r.Kind, Node: r.Node, Visit: r.Visit, Item: r.Item, Attempt: r.Attempt, Substep: r.Substep,
-		Status: r.Status, Final: r.Final, Effect: r.Effect, IdemKey: r.IdemKey, Input: r.Input, Output: r.Output, Decision: r.Decision,
-		Failure: r.Failure, InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, Cost: r.Cost, Agent: r.Agent, DueAt: r.DueAt, Ref: r.Ref,
-		Actor: r.Actor, Reason: r.Reason, Log: r.Log, StartedAt: r.StartedAt, At: r.At}
-	if string(rowHash(runID, p)) != string(r.Hash) {
+func (s *Store) entry(ctx context.Context, runID string, r stepRow) (kairos.Entry, error) {
+	if string(rowHash(runID, &r)) != string(r.Hash) {
 		return kairos.Entry{}, kairos.Errorf(kairos.CodeCorrupt, "journal row %d of run %s fails its checksum", r.Seq, runID).
 			Suggest("restore a backup, or fork the run from before this row")
 	}

@@ -77,7 +77,7 @@ func (s *Store) early(payloads []dbsqlc.PayloadInsertParams) ([]dbsqlc.PayloadIn
 			kept = append(kept, p)
 			continue
 		}
-		err := s.writer.do(func(w *writer) ([]auditRow, error) { return nil, w.q.PayloadInsert(w.ctx, p) })
+		err := s.writer.perform(func(w *writer) ([]auditRow, error) { return nil, w.q.PayloadInsert(w.ctx, p) })
 		if err != nil {
 			return nil, err
 		}

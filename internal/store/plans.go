@@ -14,7 +14,7 @@ import (
 // content gives the existing version and created false (ruling 29).
 func (s *Store) PutVersion(ctx context.Context, v kairos.NewVersion, actor kairos.Actor) (kairos.Plan, kairos.Version, bool, error) {
 	created := false
-	err := s.writer.do(func(w *writer) ([]auditRow, error) {
+	err := s.writer.perform(func(w *writer) ([]auditRow, error) {
 		created = false
 		if _, err := w.q.VersionByHash(w.ctx, v.Hash); err == nil {
 			return nil, nil
@@ -75,7 +75,7 @@ func (s *Store) ArchivePlan(ctx context.Context, planID string, archived bool, a
 	if archived {
 		action, at = "plan.archive", s.now().UnixMicro()
 	}
-	return s.writer.do(func(w *writer) ([]auditRow, error) {
+	return s.writer.perform(func(w *writer) ([]auditRow, error) {
 		_, err := w.q.PlanArchive(w.ctx, at, p.ID)
 		return []auditRow{{record: kairos.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Object: "plan:" + p.Key, Reason: reason}}}, err
 	})

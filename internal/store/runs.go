@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"crypto/sha256"
 	"database/sql"
 	"errors"
 	"strings"
@@ -14,7 +15,7 @@ import (
 // the same Key or ID that exists already is returned with created false.
 func (s *Store) CreateRun(ctx context.Context, r kairos.NewRun) (kairos.Run, bool, error) {
 	if s.writer == nil {
-		return kairos.Run{}, false, kairos.Errorf(kairos.CodeUnavailable, "the store is open for reading only")
+		return kairos.Run{}, false, errReadOnly()
 	}
 	if r.ID == "" {
 		r.ID = kairos.NewID()
@@ -26,10 +27,14 @@ func (s *Store) CreateRun(ctx context.Context, r kairos.NewRun) (kairos.Run, boo
 	if err := n.prepare(); err != nil {
 		return kairos.Run{}, false, err
 	}
-	if err := s.writer.do(n.apply); err != nil {
+	if err := s.writer.do(op{apply: n.apply}); err != nil {
 		return kairos.Run{}, false, err
 	}
-	run, err := s.Run(ctx, n.id)
+	if n.created {
+		s.rowIDs.Store(n.id, n.rowID) // only now is it certain to be the run's row
+	}
+	// The run is stored: whoever asked must hear of it.
+	run, err := s.Run(context.WithoutCancel(ctx), n.id)
 	return run, n.created, err
 }
 
@@ -38,9 +43,11 @@ type newRun struct {
 	s        *Store
 	r        kairos.NewRun
 	input    *string
-	steps    []dbsqlc.StepInsertParams
+	steps    []stepRow
 	payloads []dbsqlc.PayloadInsertParams
+	digest   []byte // over the rows' hashes
 	id       string // of the run that is there afterwards
+	rowID    int64
 	created  bool
 }
 
@@ -49,6 +56,7 @@ func (n *newRun) prepare() error {
 	if n.input, err = n.s.stow(n.r.Input, &n.payloads); err != nil {
 		return err
 	}
+	sum := sha256.New()
 	for i := range n.r.Entries {
 		e := &n.r.Entries[i]
 		e.Seq = int64(i) + 1
@@ -57,7 +65,9 @@ func (n *newRun) prepare() error {
 			return err
 		}
 		n.steps = append(n.steps, step)
+		sum.Write(step.Hash)
 	}
+	n.digest = sum.Sum(nil)
 	n.payloads, err = n.s.early(n.payloads)
 	return err
 }
@@ -80,8 +90,10 @@ func (n *newRun) apply(w *writer) ([]auditRow, error) {
 		return nil, err
 	}
 	v, err := w.q.VersionByHash(w.ctx, r.Hash)
-	if err != nil {
-		return nil, translate(err, "find plan version "+r.Hash)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, kairos.Errorf(kairos.CodeNotFound, "no plan version with hash %s", r.Hash)
+	} else if err != nil {
+		return nil, err
 	}
 	p := dbsqlc.RunInsertParams{PublicID: r.ID, Tail: reversed(r.ID), PlanID: v.PlanVersion.PlanID, VersionID: v.PlanVersion.ID,
 		Status: string(r.Status), LastSeq: int64(len(n.steps)), Actor: r.Actor, Origin: r.Origin, Priority: int64(r.Priority), RunKey: orNull(r.Key),
@@ -129,19 +141,26 @@ func (n *newRun) apply(w *writer) ([]auditRow, error) {
 			return nil, err
 		}
 	}
-	for _, step := range n.steps {
+	for i := range n.steps {
+		step := &n.steps[i]
 		step.RunID = rowID
-		if err := w.q.StepInsert(w.ctx, step); err != nil {
+		if len(r.Audit) > 0 {
+			step.AuditSeq = w.next + 1
+		}
+		if err := w.insertStep(step); err != nil {
 			return nil, err
 		}
 	}
 	w.counts[countKey{p.Status, p.WaitReason}]++
-	n.created = true
-	n.s.rowIDs.Store(r.ID, rowID)
+	n.created, n.rowID = true, rowID
 	var rows []auditRow
-	for _, record := range r.Audit {
+	for i, record := range r.Audit {
 		record.Run = r.ID
-		rows = append(rows, auditRow{rowID: rowID, record: record})
+		row := auditRow{rowID: rowID, record: record}
+		if i == 0 && len(n.steps) > 0 { // the rows that a fork begins with
+			row.firstSeq, row.runSeq, row.digest = 1, int64(len(n.steps)), n.digest
+		}
+		rows = append(rows, row)
 	}
 	return rows, nil
 }

@@ -13,7 +13,7 @@ import (
 
 // exec runs one writing query in the writer and returns when it is durable.
 func (s *Store) exec(doing string, f func(ctx context.Context, q *dbsqlc.Queries) error) error {
-	err := s.writer.do(func(w *writer) ([]auditRow, error) {
+	err := s.writer.perform(func(w *writer) ([]auditRow, error) {
 		err := f(w.ctx, w.q)
 		if code := kairos.CodeOf(translate(err, doing)); code == kairos.CodeConflict || code == kairos.CodeNotFound {
 			return nil, translate(err, doing)

@@ -23,6 +23,11 @@ type op struct {
 	// again op by op.
 	apply func(w *writer) ([]auditRow, error)
 	done  func(error)
+	// run is the row of the run that the operation continues, 0: none. After a
+	// refused operation the later ones of its run that wait already are refused
+	// too (ruling 20).
+	run    int64
+	ticket int64 // its place in the order of submission
 }
 
 // auditRow is an audit record on its way into the chain.
@@ -45,10 +50,14 @@ type writer struct {
 	begin *sql.Stmt
 	end   *sql.Stmt
 	undo  *sql.Stmt
+	// emptyWAL moves the write-ahead log into the database.
+	emptyWAL           *sql.Stmt
+	touch, step, audit *hotStmt
 
 	mu      sync.Mutex
 	queue   []op
 	spare   []op
+	tickets int64
 	wake    chan struct{}
 	closing bool
 	ended   chan struct{}
@@ -58,33 +67,54 @@ type writer struct {
 	onCommit func([]kairos.AuditEvent)
 
 	// Only the goroutine touches these.
-	seq    int64  // last audit sequence number that is committed
+	seq    int64 // last audit sequence number that is committed
+	next   int64 // last one given out in the transaction under way
+	rows   []auditRow
 	mac    []byte // the chain's head
 	hot    map[int64]*runState
 	counts map[countKey]int64
-	ctx    context.Context
+	// refused holds, per run, the last ticket that was given out when one of its
+	// operations was refused.
+	refused map[int64]int64
+	wal     walGauge
+	ctx     context.Context
 }
 
 type countKey struct{ status, reason string }
 
 func newWriter(s *Store, conn *sql.Conn, q *dbsqlc.Queries, seq int64, mac []byte) (*writer, error) {
 	w := &writer{s: s, conn: conn, q: q, seq: seq, mac: mac, wake: make(chan struct{}, 1), ended: make(chan struct{}),
-		failed: make(chan struct{}), hot: map[int64]*runState{}, counts: map[countKey]int64{},
+		failed: make(chan struct{}), hot: map[int64]*runState{}, counts: map[countKey]int64{}, refused: map[int64]int64{},
 		ctx: context.Background()} // a write, once accepted, is finished whoever waits for it
+	// checkpointIfDue does it. There is this one connection, so that it need not
+	// stand in the DSN.
+	if _, err := conn.ExecContext(w.ctx, "PRAGMA wal_autocheckpoint = 0"); err != nil {
+		return nil, translate(err, "prepare the writer")
+	}
 	for _, p := range []struct {
 		stmt **sql.Stmt
 		text string
-	}{{&w.begin, "BEGIN IMMEDIATE"}, {&w.end, "COMMIT"}, {&w.undo, "ROLLBACK"}} {
+	}{{&w.begin, "BEGIN IMMEDIATE"}, {&w.end, "COMMIT"}, {&w.undo, "ROLLBACK"}, {&w.emptyWAL, "PRAGMA wal_checkpoint(PASSIVE)"}} {
 		var err error
 		if *p.stmt, err = conn.PrepareContext(w.ctx, p.text); err != nil {
 			return nil, translate(err, "prepare "+p.text)
 		}
 	}
+	for _, p := range []struct {
+		stmt   **hotStmt
+		text   string
+		params int
+	}{{&w.touch, touchSQL, 5}, {&w.step, stepSQL, 29}, {&w.audit, auditSQL, 14}} {
+		var err error
+		if *p.stmt, err = prepareHot(conn, p.text, p.params); err != nil {
+			return nil, err
+		}
+	}
 	return w, nil
 }
 
-// submit hands over an operation; done is called once, from the writer's
-// goroutine or, when the store is closed or failed, at once.
+// submit hands over an operation; done is called once, never from the caller's
+// goroutine: it may hold locks that done wants.
 func (w *writer) submit(o op) {
 	w.mu.Lock()
 	if w.closing || w.failure != nil {
@@ -93,9 +123,11 @@ func (w *writer) submit(o op) {
 		if err == nil {
 			err = kairos.Errorf(kairos.CodeUnavailable, "the store is closed")
 		}
-		o.done(err)
+		go o.done(err)
 		return
 	}
+	w.tickets++
+	o.ticket = w.tickets
 	w.queue = append(w.queue, o)
 	w.mu.Unlock()
 	select {
@@ -106,13 +138,23 @@ func (w *writer) submit(o op) {
 
 // do submits an operation and waits until it is durable. The wait does not end
 // with a context: a write that was accepted happens, and the caller must know.
-func (w *writer) do(apply func(w *writer) ([]auditRow, error)) error {
+func (w *writer) do(o op) error {
 	if w == nil {
-		return kairos.Errorf(kairos.CodeUnavailable, "the store is open for reading only")
+		return errReadOnly()
 	}
 	result := make(chan error, 1)
-	w.submit(op{apply: apply, done: func(err error) { result <- err }})
+	o.done = func(err error) { result <- err }
+	w.submit(o)
 	return <-result
+}
+
+func errReadOnly() error {
+	return kairos.Errorf(kairos.CodeUnavailable, "the store is open for reading only")
+}
+
+// perform is do for work that continues no run.
+func (w *writer) perform(apply func(w *writer) ([]auditRow, error)) error {
+	return w.do(op{apply: apply})
 }
 
 func (w *writer) run() {
@@ -126,17 +168,27 @@ func (w *writer) run() {
 		} else {
 			w.queue, w.spare = w.spare[:0], batch
 		}
-		closing := w.closing
+		closing, failure := w.closing, w.failure
 		w.mu.Unlock()
-		if len(batch) == 0 {
-			if closing {
-				return
-			}
+		switch {
+		case len(batch) == 0 && closing:
+			return
+		case len(batch) == 0:
+			clear(w.refused) // it speaks of operations that wait, and none does
 			<-w.wake
-			continue
+		case failure != nil:
+			finish(batch, failure)
+		default:
+			w.commit(batch)
+			w.checkpointIfDue()
 		}
-		w.commit(batch)
 		clear(batch)
+	}
+}
+
+func finish(batch []op, err error) {
+	for _, o := range batch {
+		o.done(err)
 	}
 }
 
@@ -145,24 +197,39 @@ func (w *writer) run() {
 func (w *writer) commit(batch []op) {
 	results := make([]error, len(batch))
 	events, err := w.transaction(batch, results)
-	if err != nil && len(batch) > 1 && !fatal(err) {
+	if err != nil && len(batch) > 1 && !fatal(err) && w.stoppedBy() == nil {
 		w.s.log.Warn("commit in single steps", "operations", len(batch), "err", err)
 		for i := range batch {
+			if failure := w.stoppedBy(); failure != nil {
+				finish(batch[i:], failure)
+				return
+			}
 			w.commit(batch[i : i+1])
 		}
 		return
 	}
 	if err != nil {
-		err = translate(err, "commit")
-		if fatal(errors.Unwrap(err)) || kairos.CodeOf(err) == kairos.CodeLocked {
+		if fatal(err) {
 			w.fail(err)
 		}
+		err = translate(err, "commit")
 		for i := range results {
 			results[i] = err
 		}
 	}
 	if len(events) > 0 && w.onCommit != nil {
 		w.onCommit(events)
+	}
+	var issued int64
+	for i, o := range batch {
+		if results[i] != nil && o.run != 0 {
+			if issued == 0 {
+				w.mu.Lock()
+				issued = w.tickets
+				w.mu.Unlock()
+			}
+			w.refused[o.run] = issued
+		}
 	}
 	for i, o := range batch {
 		o.done(results[i])
@@ -175,11 +242,13 @@ func (w *writer) transaction(batch []op, results []error) (_ []kairos.AuditEvent
 	if _, err := w.begin.ExecContext(w.ctx); err != nil {
 		return nil, err
 	}
+	w.next = w.seq
 	defer func() {
 		if err != nil {
 			clear(w.hot)
 			clear(w.counts)
-			if _, undo := w.undo.ExecContext(w.ctx); undo != nil && !errors.Is(undo, sql.ErrTxDone) {
+			if _, undo := w.undo.ExecContext(w.ctx); undo != nil {
+				// SQLite has undone it by itself after some errors.
 				w.s.log.Debug("rollback", "err", undo)
 			}
 		}
@@ -187,22 +256,36 @@ func (w *writer) transaction(batch []op, results []error) (_ []kairos.AuditEvent
 	if err := w.checkEpoch(); err != nil {
 		return nil, err
 	}
-	var rows []auditRow
+	rows := w.rows[:0]
+	var stopped map[int64]bool // runs with a refused operation in this batch
 	for i, o := range batch {
+		if o.run != 0 && (stopped[o.run] || w.isRefused(o)) {
+			results[i] = kairos.Errorf(kairos.CodeConflict, "an earlier checkpoint of this run was refused")
+			continue
+		}
 		added, opErr := o.apply(w)
 		if opErr != nil {
-			if _, refused := errors.AsType[*kairos.Error](opErr); refused {
-				results[i] = opErr
-				continue
+			if _, refused := errors.AsType[*kairos.Error](opErr); !refused {
+				return nil, opErr
 			}
-			return nil, opErr
+			results[i] = opErr
+			if o.run != 0 {
+				if stopped == nil {
+					stopped = map[int64]bool{}
+				}
+				stopped[o.run] = true
+			}
+			continue
 		}
 		rows = append(rows, added...)
+		w.next += int64(len(added))
 	}
+	w.rows = rows
 	if err := w.writeCounts(); err != nil {
 		return nil, err
 	}
 	events, mac, err := w.writeAudit(rows)
+	clear(rows)
 	if err != nil {
 		return nil, err
 	}
@@ -219,6 +302,24 @@ func (w *writer) transaction(batch []op, results []error) (_ []kairos.AuditEvent
 	return events, nil
 }
 
+// isRefused reports whether o waited already when an earlier operation of its
+// run was refused.
+func (w *writer) isRefused(o op) bool {
+	until, ok := w.refused[o.run]
+	if ok && o.ticket > until {
+		delete(w.refused, o.run)
+		return false
+	}
+	return ok
+}
+
+// stoppedBy is why the store has stopped, nil while it works.
+func (w *writer) stoppedBy() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.failure
+}
+
 // checkEpoch makes sure that no other process has opened the database since:
 // once per transaction (ruling 18).
 func (w *writer) checkEpoch() error {
@@ -227,9 +328,8 @@ func (w *writer) checkEpoch() error {
 		return err
 	}
 	if v != strconv.FormatInt(w.s.epoch, 10) {
-		err := kairos.Errorf(kairos.CodeLocked, "another process has taken over the database")
-		w.fail(err)
-		return err
+		w.fail(kairos.Errorf(kairos.CodeLocked, "another process has taken over the database"))
+		return w.stoppedBy()
 	}
 	return nil
 }
@@ -276,8 +376,8 @@ func (w *writer) close() error {
 	case <-time.After(30 * time.Second):
 		return errors.New("store: writes did not finish in 30 s")
 	}
-	errs := []error{w.q.Close()}
-	for _, stmt := range []*sql.Stmt{w.begin, w.end, w.undo} {
+	errs := []error{w.q.Close(), w.touch.close(), w.step.close(), w.audit.close()}
+	for _, stmt := range []*sql.Stmt{w.begin, w.end, w.undo, w.emptyWAL} {
 		errs = append(errs, stmt.Close())
 	}
 	return errors.Join(append(errs, w.conn.Close())...)

@@ -59,98 +59,6 @@ func (q *Queries) AuditAfter(ctx context.Context, after int64, max int64) ([]Aud
 	return items, nil
 }
 
-const auditAfterOfRun = `-- name: AuditAfterOfRun :many
-SELECT audit_events.seq, audit_events.at, audit_events.run_id, audit_events.first_seq, audit_events.run_seq, audit_events.digest, audit_events."action", audit_events.actor, audit_events.surface, audit_events.object, audit_events.result, audit_events.reason, audit_events.detail, audit_events.mac, cast(runs.public_id AS text) AS run
-FROM runs JOIN audit_events ON audit_events.run_id = runs.id
-WHERE runs.public_id = ?1 AND audit_events.seq > ?2 ORDER BY audit_events.seq LIMIT ?3
-`
-
-type AuditAfterOfRunRow struct {
-	AuditEvent AuditEvent
-	Run        string
-}
-
-func (q *Queries) AuditAfterOfRun(ctx context.Context, run string, after int64, max int64) ([]AuditAfterOfRunRow, error) {
-	rows, err := q.query(ctx, q.auditAfterOfRunStmt, auditAfterOfRun, run, after, max)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []AuditAfterOfRunRow{}
-	for rows.Next() {
-		var i AuditAfterOfRunRow
-		if err := rows.Scan(
-			&i.AuditEvent.Seq,
-			&i.AuditEvent.At,
-			&i.AuditEvent.RunID,
-			&i.AuditEvent.FirstSeq,
-			&i.AuditEvent.RunSeq,
-			&i.AuditEvent.Digest,
-			&i.AuditEvent.Action,
-			&i.AuditEvent.Actor,
-			&i.AuditEvent.Surface,
-			&i.AuditEvent.Object,
-			&i.AuditEvent.Result,
-			&i.AuditEvent.Reason,
-			&i.AuditEvent.Detail,
-			&i.AuditEvent.Mac,
-			&i.Run,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const auditInsert = `-- name: AuditInsert :exec
-INSERT INTO audit_events (seq, at, run_id, first_seq, run_seq, digest, action, actor, surface, object, result, reason, detail, mac)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
-`
-
-type AuditInsertParams struct {
-	Seq      int64
-	At       int64
-	RunID    *int64
-	FirstSeq int64
-	RunSeq   int64
-	Digest   []byte
-	Action   string
-	Actor    string
-	Surface  string
-	Object   string
-	Result   string
-	Reason   string
-	Detail   *string
-	Mac      []byte
-}
-
-func (q *Queries) AuditInsert(ctx context.Context, arg AuditInsertParams) error {
-	_, err := q.exec(ctx, q.auditInsertStmt, auditInsert,
-		arg.Seq,
-		arg.At,
-		arg.RunID,
-		arg.FirstSeq,
-		arg.RunSeq,
-		arg.Digest,
-		arg.Action,
-		arg.Actor,
-		arg.Surface,
-		arg.Object,
-		arg.Result,
-		arg.Reason,
-		arg.Detail,
-		arg.Mac,
-	)
-	return err
-}
-
 const auditLast = `-- name: AuditLast :one
 SELECT cast(coalesce(max(seq), 0) AS integer) AS seq FROM audit_events
 `
@@ -176,4 +84,98 @@ func (q *Queries) AuditLastMac(ctx context.Context) (AuditLastMacRow, error) {
 	var i AuditLastMacRow
 	err := row.Scan(&i.Seq, &i.Mac)
 	return i, err
+}
+
+const auditOfRun = `-- name: AuditOfRun :many
+SELECT seq, at, run_id, first_seq, run_seq, digest, "action", actor, surface, object, result, reason, detail, mac FROM audit_events
+WHERE run_id = cast(?1 AS integer) AND run_id IS NOT NULL AND digest IS NULL AND seq > ?2 ORDER BY seq LIMIT ?3
+`
+
+// The other events of a run.
+func (q *Queries) AuditOfRun(ctx context.Context, runID int64, after int64, max int64) ([]AuditEvent, error) {
+	rows, err := q.query(ctx, q.auditOfRunStmt, auditOfRun, runID, after, max)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []AuditEvent{}
+	for rows.Next() {
+		var i AuditEvent
+		if err := rows.Scan(
+			&i.Seq,
+			&i.At,
+			&i.RunID,
+			&i.FirstSeq,
+			&i.RunSeq,
+			&i.Digest,
+			&i.Action,
+			&i.Actor,
+			&i.Surface,
+			&i.Object,
+			&i.Result,
+			&i.Reason,
+			&i.Detail,
+			&i.Mac,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const auditOfSteps = `-- name: AuditOfSteps :many
+SELECT audit_events.seq, audit_events.at, audit_events.run_id, audit_events.first_seq, audit_events.run_seq, audit_events.digest, audit_events."action", audit_events.actor, audit_events.surface, audit_events.object, audit_events.result, audit_events.reason, audit_events.detail, audit_events.mac
+FROM step_results JOIN audit_events ON audit_events.seq = step_results.audit_seq
+WHERE step_results.run_id = ?1 AND step_results.seq > ?2 AND step_results.seq = audit_events.run_seq
+ORDER BY step_results.seq LIMIT ?3
+`
+
+type AuditOfStepsRow struct {
+	AuditEvent AuditEvent
+}
+
+// Events that stand for journal rows of a run, from a row on.
+func (q *Queries) AuditOfSteps(ctx context.Context, runID int64, afterStep int64, max int64) ([]AuditOfStepsRow, error) {
+	rows, err := q.query(ctx, q.auditOfStepsStmt, auditOfSteps, runID, afterStep, max)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []AuditOfStepsRow{}
+	for rows.Next() {
+		var i AuditOfStepsRow
+		if err := rows.Scan(
+			&i.AuditEvent.Seq,
+			&i.AuditEvent.At,
+			&i.AuditEvent.RunID,
+			&i.AuditEvent.FirstSeq,
+			&i.AuditEvent.RunSeq,
+			&i.AuditEvent.Digest,
+			&i.AuditEvent.Action,
+			&i.AuditEvent.Actor,
+			&i.AuditEvent.Surface,
+			&i.AuditEvent.Object,
+			&i.AuditEvent.Result,
+			&i.AuditEvent.Reason,
+			&i.AuditEvent.Detail,
+			&i.AuditEvent.Mac,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }

@@ -45,17 +45,17 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.auditAfterStmt, err = db.PrepareContext(ctx, auditAfter); err != nil {
 		return nil, fmt.Errorf("error preparing query AuditAfter: %w", err)
 	}
-	if q.auditAfterOfRunStmt, err = db.PrepareContext(ctx, auditAfterOfRun); err != nil {
-		return nil, fmt.Errorf("error preparing query AuditAfterOfRun: %w", err)
-	}
-	if q.auditInsertStmt, err = db.PrepareContext(ctx, auditInsert); err != nil {
-		return nil, fmt.Errorf("error preparing query AuditInsert: %w", err)
-	}
 	if q.auditLastStmt, err = db.PrepareContext(ctx, auditLast); err != nil {
 		return nil, fmt.Errorf("error preparing query AuditLast: %w", err)
 	}
 	if q.auditLastMacStmt, err = db.PrepareContext(ctx, auditLastMac); err != nil {
 		return nil, fmt.Errorf("error preparing query AuditLastMac: %w", err)
+	}
+	if q.auditOfRunStmt, err = db.PrepareContext(ctx, auditOfRun); err != nil {
+		return nil, fmt.Errorf("error preparing query AuditOfRun: %w", err)
+	}
+	if q.auditOfStepsStmt, err = db.PrepareContext(ctx, auditOfSteps); err != nil {
+		return nil, fmt.Errorf("error preparing query AuditOfSteps: %w", err)
 	}
 	if q.handoffInsertStmt, err = db.PrepareContext(ctx, handoffInsert); err != nil {
 		return nil, fmt.Errorf("error preparing query HandoffInsert: %w", err)
@@ -135,6 +135,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.runCountListStmt, err = db.PrepareContext(ctx, runCountList); err != nil {
 		return nil, fmt.Errorf("error preparing query RunCountList: %w", err)
 	}
+	if q.runDeleteStmt, err = db.PrepareContext(ctx, runDelete); err != nil {
+		return nil, fmt.Errorf("error preparing query RunDelete: %w", err)
+	}
 	if q.runDetailInsertStmt, err = db.PrepareContext(ctx, runDetailInsert); err != nil {
 		return nil, fmt.Errorf("error preparing query RunDetailInsert: %w", err)
 	}
@@ -153,6 +156,12 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.runLabelInsertStmt, err = db.PrepareContext(ctx, runLabelInsert); err != nil {
 		return nil, fmt.Errorf("error preparing query RunLabelInsert: %w", err)
 	}
+	if q.runProgressStmt, err = db.PrepareContext(ctx, runProgress); err != nil {
+		return nil, fmt.Errorf("error preparing query RunProgress: %w", err)
+	}
+	if q.runRepinStmt, err = db.PrepareContext(ctx, runRepin); err != nil {
+		return nil, fmt.Errorf("error preparing query RunRepin: %w", err)
+	}
 	if q.runRerunsStmt, err = db.PrepareContext(ctx, runReruns); err != nil {
 		return nil, fmt.Errorf("error preparing query RunReruns: %w", err)
 	}
@@ -161,9 +170,6 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.runStateStmt, err = db.PrepareContext(ctx, runState); err != nil {
 		return nil, fmt.Errorf("error preparing query RunState: %w", err)
-	}
-	if q.runTouchStmt, err = db.PrepareContext(ctx, runTouch); err != nil {
-		return nil, fmt.Errorf("error preparing query RunTouch: %w", err)
 	}
 	if q.runUnfinishedStmt, err = db.PrepareContext(ctx, runUnfinished); err != nil {
 		return nil, fmt.Errorf("error preparing query RunUnfinished: %w", err)
@@ -195,8 +201,8 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.settingPutStmt, err = db.PrepareContext(ctx, settingPut); err != nil {
 		return nil, fmt.Errorf("error preparing query SettingPut: %w", err)
 	}
-	if q.stepInsertStmt, err = db.PrepareContext(ctx, stepInsert); err != nil {
-		return nil, fmt.Errorf("error preparing query StepInsert: %w", err)
+	if q.stepAuditSeqStmt, err = db.PrepareContext(ctx, stepAuditSeq); err != nil {
+		return nil, fmt.Errorf("error preparing query StepAuditSeq: %w", err)
 	}
 	if q.stepListStmt, err = db.PrepareContext(ctx, stepList); err != nil {
 		return nil, fmt.Errorf("error preparing query StepList: %w", err)
@@ -286,16 +292,6 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing auditAfterStmt: %w", cerr)
 		}
 	}
-	if q.auditAfterOfRunStmt != nil {
-		if cerr := q.auditAfterOfRunStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing auditAfterOfRunStmt: %w", cerr)
-		}
-	}
-	if q.auditInsertStmt != nil {
-		if cerr := q.auditInsertStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing auditInsertStmt: %w", cerr)
-		}
-	}
 	if q.auditLastStmt != nil {
 		if cerr := q.auditLastStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing auditLastStmt: %w", cerr)
@@ -304,6 +300,16 @@ func (q *Queries) Close() error {
 	if q.auditLastMacStmt != nil {
 		if cerr := q.auditLastMacStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing auditLastMacStmt: %w", cerr)
+		}
+	}
+	if q.auditOfRunStmt != nil {
+		if cerr := q.auditOfRunStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing auditOfRunStmt: %w", cerr)
+		}
+	}
+	if q.auditOfStepsStmt != nil {
+		if cerr := q.auditOfStepsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing auditOfStepsStmt: %w", cerr)
 		}
 	}
 	if q.handoffInsertStmt != nil {
@@ -436,6 +442,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing runCountListStmt: %w", cerr)
 		}
 	}
+	if q.runDeleteStmt != nil {
+		if cerr := q.runDeleteStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing runDeleteStmt: %w", cerr)
+		}
+	}
 	if q.runDetailInsertStmt != nil {
 		if cerr := q.runDetailInsertStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing runDetailInsertStmt: %w", cerr)
@@ -466,6 +477,16 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing runLabelInsertStmt: %w", cerr)
 		}
 	}
+	if q.runProgressStmt != nil {
+		if cerr := q.runProgressStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing runProgressStmt: %w", cerr)
+		}
+	}
+	if q.runRepinStmt != nil {
+		if cerr := q.runRepinStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing runRepinStmt: %w", cerr)
+		}
+	}
 	if q.runRerunsStmt != nil {
 		if cerr := q.runRerunsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing runRerunsStmt: %w", cerr)
@@ -479,11 +500,6 @@ func (q *Queries) Close() error {
 	if q.runStateStmt != nil {
 		if cerr := q.runStateStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing runStateStmt: %w", cerr)
-		}
-	}
-	if q.runTouchStmt != nil {
-		if cerr := q.runTouchStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing runTouchStmt: %w", cerr)
 		}
 	}
 	if q.runUnfinishedStmt != nil {
@@ -536,9 +552,9 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing settingPutStmt: %w", cerr)
 		}
 	}
-	if q.stepInsertStmt != nil {
-		if cerr := q.stepInsertStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing stepInsertStmt: %w", cerr)
+	if q.stepAuditSeqStmt != nil {
+		if cerr := q.stepAuditSeqStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing stepAuditSeqStmt: %w", cerr)
 		}
 	}
 	if q.stepListStmt != nil {
@@ -667,10 +683,10 @@ type Queries struct {
 	approvalListOlderStmt      *sql.Stmt
 	approvalPutStmt            *sql.Stmt
 	auditAfterStmt             *sql.Stmt
-	auditAfterOfRunStmt        *sql.Stmt
-	auditInsertStmt            *sql.Stmt
 	auditLastStmt              *sql.Stmt
 	auditLastMacStmt           *sql.Stmt
+	auditOfRunStmt             *sql.Stmt
+	auditOfStepsStmt           *sql.Stmt
 	handoffInsertStmt          *sql.Stmt
 	handoffListStmt            *sql.Stmt
 	payloadGetStmt             *sql.Stmt
@@ -697,16 +713,18 @@ type Queries struct {
 	runChildrenStmt            *sql.Stmt
 	runCountAddStmt            *sql.Stmt
 	runCountListStmt           *sql.Stmt
+	runDeleteStmt              *sql.Stmt
 	runDetailInsertStmt        *sql.Stmt
 	runDetailLimitsStmt        *sql.Stmt
 	runDetailOutputStmt        *sql.Stmt
 	runForksStmt               *sql.Stmt
 	runInsertStmt              *sql.Stmt
 	runLabelInsertStmt         *sql.Stmt
+	runProgressStmt            *sql.Stmt
+	runRepinStmt               *sql.Stmt
 	runRerunsStmt              *sql.Stmt
 	runRowIDStmt               *sql.Stmt
 	runStateStmt               *sql.Stmt
-	runTouchStmt               *sql.Stmt
 	runUnfinishedStmt          *sql.Stmt
 	sessionDeleteStmt          *sql.Stmt
 	sessionDeleteExpiredStmt   *sql.Stmt
@@ -717,7 +735,7 @@ type Queries struct {
 	sessionTouchStmt           *sql.Stmt
 	settingGetStmt             *sql.Stmt
 	settingPutStmt             *sql.Stmt
-	stepInsertStmt             *sql.Stmt
+	stepAuditSeqStmt           *sql.Stmt
 	stepListStmt               *sql.Stmt
 	stepRangeStmt              *sql.Stmt
 	tokenByHashStmt            *sql.Stmt
@@ -747,10 +765,10 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		approvalListOlderStmt:      q.approvalListOlderStmt,
 		approvalPutStmt:            q.approvalPutStmt,
 		auditAfterStmt:             q.auditAfterStmt,
-		auditAfterOfRunStmt:        q.auditAfterOfRunStmt,
-		auditInsertStmt:            q.auditInsertStmt,
 		auditLastStmt:              q.auditLastStmt,
 		auditLastMacStmt:           q.auditLastMacStmt,
+		auditOfRunStmt:             q.auditOfRunStmt,
+		auditOfStepsStmt:           q.auditOfStepsStmt,
 		handoffInsertStmt:          q.handoffInsertStmt,
 		handoffListStmt:            q.handoffListStmt,
 		payloadGetStmt:             q.payloadGetStmt,
@@ -777,16 +795,18 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		runChildrenStmt:            q.runChildrenStmt,
 		runCountAddStmt:            q.runCountAddStmt,
 		runCountListStmt:           q.runCountListStmt,
+		runDeleteStmt:              q.runDeleteStmt,
 		runDetailInsertStmt:        q.runDetailInsertStmt,
 		runDetailLimitsStmt:        q.runDetailLimitsStmt,
 		runDetailOutputStmt:        q.runDetailOutputStmt,
 		runForksStmt:               q.runForksStmt,
 		runInsertStmt:              q.runInsertStmt,
 		runLabelInsertStmt:         q.runLabelInsertStmt,
+		runProgressStmt:            q.runProgressStmt,
+		runRepinStmt:               q.runRepinStmt,
 		runRerunsStmt:              q.runRerunsStmt,
 		runRowIDStmt:               q.runRowIDStmt,
 		runStateStmt:               q.runStateStmt,
-		runTouchStmt:               q.runTouchStmt,
 		runUnfinishedStmt:          q.runUnfinishedStmt,
 		sessionDeleteStmt:          q.sessionDeleteStmt,
 		sessionDeleteExpiredStmt:   q.sessionDeleteExpiredStmt,
@@ -797,7 +817,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		sessionTouchStmt:           q.sessionTouchStmt,
 		settingGetStmt:             q.settingGetStmt,
 		settingPutStmt:             q.settingPutStmt,
-		stepInsertStmt:             q.stepInsertStmt,
+		stepAuditSeqStmt:           q.stepAuditSeqStmt,
 		stepListStmt:               q.stepListStmt,
 		stepRangeStmt:              q.stepRangeStmt,
 		tokenByHashStmt:            q.tokenByHashStmt,

@@ -120,80 +120,20 @@ func (q *Queries) PayloadInsert(ctx context.Context, arg PayloadInsertParams) er
 	return err
 }
 
-const stepInsert = `-- name: StepInsert :exec
-INSERT INTO step_results (run_id, seq, kind, node, visit, item, attempt, substep, status, final, effect, idem_key, input, output, decision, failure,
-                          input_tokens, output_tokens, cost, agent, due_at, ref, actor, reason, log, started_at, at, hash)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,
-        ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28)
+const stepAuditSeq = `-- name: StepAuditSeq :one
+SELECT audit_seq FROM step_results WHERE run_id = ?1 AND seq = ?2
 `
 
-type StepInsertParams struct {
-	RunID        int64
-	Seq          int64
-	Kind         string
-	Node         string
-	Visit        int64
-	Item         int64
-	Attempt      int64
-	Substep      int64
-	Status       string
-	Final        int64
-	Effect       string
-	IdemKey      *string
-	Input        *string
-	Output       *string
-	Decision     *string
-	Failure      *string
-	InputTokens  int64
-	OutputTokens int64
-	Cost         float64
-	Agent        *string
-	DueAt        int64
-	Ref          *string
-	Actor        *string
-	Reason       *string
-	Log          *string
-	StartedAt    int64
-	At           int64
-	Hash         []byte
-}
-
-func (q *Queries) StepInsert(ctx context.Context, arg StepInsertParams) error {
-	_, err := q.exec(ctx, q.stepInsertStmt, stepInsert,
-		arg.RunID,
-		arg.Seq,
-		arg.Kind,
-		arg.Node,
-		arg.Visit,
-		arg.Item,
-		arg.Attempt,
-		arg.Substep,
-		arg.Status,
-		arg.Final,
-		arg.Effect,
-		arg.IdemKey,
-		arg.Input,
-		arg.Output,
-		arg.Decision,
-		arg.Failure,
-		arg.InputTokens,
-		arg.OutputTokens,
-		arg.Cost,
-		arg.Agent,
-		arg.DueAt,
-		arg.Ref,
-		arg.Actor,
-		arg.Reason,
-		arg.Log,
-		arg.StartedAt,
-		arg.At,
-		arg.Hash,
-	)
-	return err
+// The audit event that stands for a row.
+func (q *Queries) StepAuditSeq(ctx context.Context, runID int64, seq int64) (int64, error) {
+	row := q.queryRow(ctx, q.stepAuditSeqStmt, stepAuditSeq, runID, seq)
+	var audit_seq int64
+	err := row.Scan(&audit_seq)
+	return audit_seq, err
 }
 
 const stepList = `-- name: StepList :many
-SELECT step_results.id, step_results.run_id, step_results.seq, step_results.kind, step_results.node, step_results.visit, step_results.item, step_results.attempt, step_results.substep, step_results.status, step_results.final, step_results.effect, step_results.idem_key, step_results.input, step_results.output, step_results.decision, step_results.failure, step_results.input_tokens, step_results.output_tokens, step_results.cost, step_results.agent, step_results.due_at, step_results.ref, step_results.actor, step_results.reason, step_results.log, step_results.started_at, step_results.at, step_results.hash FROM step_results JOIN runs ON runs.id = step_results.run_id
+SELECT step_results.id, step_results.run_id, step_results.seq, step_results.kind, step_results.node, step_results.visit, step_results.item, step_results.attempt, step_results.substep, step_results.status, step_results.final, step_results.effect, step_results.idem_key, step_results.input, step_results.output, step_results.decision, step_results.failure, step_results.input_tokens, step_results.output_tokens, step_results.cost, step_results.agent, step_results.due_at, step_results.ref, step_results.actor, step_results.reason, step_results.log, step_results.started_at, step_results.at, step_results.audit_seq, step_results.hash FROM step_results JOIN runs ON runs.id = step_results.run_id
 WHERE runs.public_id = ?1 AND step_results.seq > ?2
 ORDER BY step_results.seq
 LIMIT ?3
@@ -237,6 +177,7 @@ func (q *Queries) StepList(ctx context.Context, run string, after int64, max int
 			&i.Log,
 			&i.StartedAt,
 			&i.At,
+			&i.AuditSeq,
 			&i.Hash,
 		); err != nil {
 			return nil, err
@@ -253,7 +194,7 @@ func (q *Queries) StepList(ctx context.Context, run string, after int64, max int
 }
 
 const stepRange = `-- name: StepRange :many
-SELECT id, run_id, seq, kind, node, visit, item, attempt, substep, status, final, effect, idem_key, input, output, decision, failure, input_tokens, output_tokens, cost, agent, due_at, ref, actor, reason, log, started_at, at, hash FROM step_results WHERE run_id = ?1 AND seq >= ?2 AND seq <= ?3 ORDER BY seq
+SELECT id, run_id, seq, kind, node, visit, item, attempt, substep, status, final, effect, idem_key, input, output, decision, failure, input_tokens, output_tokens, cost, agent, due_at, ref, actor, reason, log, started_at, at, audit_seq, hash FROM step_results WHERE run_id = ?1 AND seq >= ?2 AND seq <= ?3 ORDER BY seq
 `
 
 func (q *Queries) StepRange(ctx context.Context, runID int64, first int64, last int64) ([]StepResult, error) {
@@ -294,6 +235,7 @@ func (q *Queries) StepRange(ctx context.Context, runID int64, first int64, last 
 			&i.Log,
 			&i.StartedAt,
 			&i.At,
+			&i.AuditSeq,
 			&i.Hash,
 		); err != nil {
 			return nil, err

@@ -216,6 +216,7 @@ type StepResult struct {
 	Log          *string
 	StartedAt    int64
 	At           int64
+	AuditSeq     int64
 	Hash         []byte
 }
 

@@ -40,24 +40,20 @@ func (q *Queries) RunActiveByConcurrency(ctx context.Context, concKey string) ([
 
 const runAdvance = `-- name: RunAdvance :execrows
 UPDATE runs
-SET last_seq = ?1, steps = steps + ?2, path = ?3, status = ?4, wait_reason = ?5, attention = ?6,
-    headline = ?7, node = ?8, error_code = ?9, version_id = ?10, due_at = ?11,
-    input_tokens = input_tokens + ?12, output_tokens = output_tokens + ?13, cost = cost + ?14,
-    crashes = ?15, paused = ?16, started_at = ?17, ended_at = ?18, running_us = ?19, deleted_at = ?20
-WHERE id = ?21 AND last_seq = ?22
+SET last_seq = ?1, steps = steps + ?2, path = ?3, headline = ?4, node = ?5, error_code = ?6, due_at = ?7,
+    input_tokens = input_tokens + ?8, output_tokens = output_tokens + ?9, cost = cost + ?10,
+    crashes = ?11, paused = ?12, started_at = ?13, running_us = ?14,
+    status = ?15, wait_reason = ?16, attention = ?17, ended_at = ?18
+WHERE id = ?19 AND last_seq = ?20
 `
 
 type RunAdvanceParams struct {
 	LastSeq         int64
 	AddSteps        int64
 	Path            string
-	Status          string
-	WaitReason      string
-	Attention       int64
 	Headline        string
 	Node            string
 	ErrorCode       string
-	VersionID       int64
 	DueAt           int64
 	AddInputTokens  int64
 	AddOutputTokens int64
@@ -65,9 +61,11 @@ type RunAdvanceParams struct {
 	Crashes         int64
 	Paused          int64
 	StartedAt       int64
-	EndedAt         int64
 	RunningUs       int64
-	DeletedAt       int64
+	Status          string
+	WaitReason      string
+	Attention       int64
+	EndedAt         int64
 	ID              int64
 	Fence           int64
 }
@@ -77,13 +75,9 @@ func (q *Queries) RunAdvance(ctx context.Context, arg RunAdvanceParams) (int64, 
 		arg.LastSeq,
 		arg.AddSteps,
 		arg.Path,
-		arg.Status,
-		arg.WaitReason,
-		arg.Attention,
 		arg.Headline,
 		arg.Node,
 		arg.ErrorCode,
-		arg.VersionID,
 		arg.DueAt,
 		arg.AddInputTokens,
 		arg.AddOutputTokens,
@@ -91,9 +85,11 @@ func (q *Queries) RunAdvance(ctx context.Context, arg RunAdvanceParams) (int64, 
 		arg.Crashes,
 		arg.Paused,
 		arg.StartedAt,
-		arg.EndedAt,
 		arg.RunningUs,
-		arg.DeletedAt,
+		arg.Status,
+		arg.WaitReason,
+		arg.Attention,
+		arg.EndedAt,
 		arg.ID,
 		arg.Fence,
 	)
@@ -312,6 +308,15 @@ func (q *Queries) RunCountList(ctx context.Context) ([]RunCount, error) {
 	return items, nil
 }
 
+const runDelete = `-- name: RunDelete :exec
+UPDATE runs SET deleted_at = ?1, attention = ?2 WHERE id = ?3
+`
+
+func (q *Queries) RunDelete(ctx context.Context, deletedAt int64, attention int64, iD int64) error {
+	_, err := q.exec(ctx, q.runDeleteStmt, runDelete, deletedAt, attention, iD)
+	return err
+}
+
 const runDetailInsert = `-- name: RunDetailInsert :exec
 INSERT INTO run_details (run_id, input, session, limits, labels, parent, concurrency)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
@@ -467,6 +472,68 @@ func (q *Queries) RunLabelInsert(ctx context.Context, key string, value string, 
 	return err
 }
 
+const runProgress = `-- name: RunProgress :execrows
+UPDATE runs
+SET last_seq = ?1, steps = steps + ?2, path = ?3, headline = ?4, node = ?5, error_code = ?6, due_at = ?7,
+    input_tokens = input_tokens + ?8, output_tokens = output_tokens + ?9, cost = cost + ?10,
+    crashes = ?11, paused = ?12, started_at = ?13, running_us = ?14
+WHERE id = ?15 AND last_seq = ?16
+`
+
+type RunProgressParams struct {
+	LastSeq         int64
+	AddSteps        int64
+	Path            string
+	Headline        string
+	Node            string
+	ErrorCode       string
+	DueAt           int64
+	AddInputTokens  int64
+	AddOutputTokens int64
+	AddCost         float64
+	Crashes         int64
+	Paused          int64
+	StartedAt       int64
+	RunningUs       int64
+	ID              int64
+	Fence           int64
+}
+
+// What may change without the status: no index knows these columns.
+func (q *Queries) RunProgress(ctx context.Context, arg RunProgressParams) (int64, error) {
+	result, err := q.exec(ctx, q.runProgressStmt, runProgress,
+		arg.LastSeq,
+		arg.AddSteps,
+		arg.Path,
+		arg.Headline,
+		arg.Node,
+		arg.ErrorCode,
+		arg.DueAt,
+		arg.AddInputTokens,
+		arg.AddOutputTokens,
+		arg.AddCost,
+		arg.Crashes,
+		arg.Paused,
+		arg.StartedAt,
+		arg.RunningUs,
+		arg.ID,
+		arg.Fence,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const runRepin = `-- name: RunRepin :exec
+UPDATE runs SET version_id = ?1 WHERE id = ?2
+`
+
+func (q *Queries) RunRepin(ctx context.Context, versionID int64, iD int64) error {
+	_, err := q.exec(ctx, q.runRepinStmt, runRepin, versionID, iD)
+	return err
+}
+
 const runReruns = `-- name: RunReruns :many
 SELECT c.public_id FROM runs AS c WHERE c.rerun_of = ?1 AND c.rerun_of <> '' ORDER BY c.id LIMIT 500
 `
@@ -566,34 +633,6 @@ func (q *Queries) RunState(ctx context.Context, publicID string) (RunStateRow, e
 		&i.DeletedAt,
 	)
 	return i, err
-}
-
-const runTouch = `-- name: RunTouch :execrows
-UPDATE runs SET last_seq = ?1, steps = steps + ?2, path = ?3
-WHERE id = ?4 AND last_seq = ?5
-`
-
-type RunTouchParams struct {
-	LastSeq  int64
-	AddSteps int64
-	Path     string
-	ID       int64
-	Fence    int64
-}
-
-// The hot path: only the journal moved. No row: another writer was first.
-func (q *Queries) RunTouch(ctx context.Context, arg RunTouchParams) (int64, error) {
-	result, err := q.exec(ctx, q.runTouchStmt, runTouch,
-		arg.LastSeq,
-		arg.AddSteps,
-		arg.Path,
-		arg.ID,
-		arg.Fence,
-	)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
 }
 
 const runUnfinished = `-- name: RunUnfinished :many

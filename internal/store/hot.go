@@ -1,0 +1,159 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+
+	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
+)
+
+// hotStmt is a statement of the three that every checkpoint runs. It is prepared
+// on the driver's connection itself: database/sql spends a third of such a
+// statement's time on locking, converting and copying arguments.
+type hotStmt struct {
+	stmt driver.StmtExecContext
+	args []driver.NamedValue
+	n    int
+}
+
+const (
+	touchSQL = `UPDATE runs SET last_seq = ?, steps = steps + ?, path = ? WHERE id = ? AND last_seq = ?`
+	stepSQL  = `INSERT INTO step_results (run_id, seq, kind, node, visit, item, attempt, substep, status, final, effect, idem_key, input, output,
+decision, failure, input_tokens, output_tokens, cost, agent, due_at, ref, actor, reason, log, started_at, at, audit_seq, hash)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	auditSQL = `INSERT INTO audit_events (seq, at, run_id, first_seq, run_seq, digest, action, actor, surface, object, result, reason, detail, mac)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+)
+
+// prepareHot prepares a statement on the writer's own connection.
+func prepareHot(conn *sql.Conn, text string, params int) (*hotStmt, error) {
+	h := &hotStmt{args: make([]driver.NamedValue, params)}
+	for i := range h.args {
+		h.args[i].Ordinal = i + 1
+	}
+	err := conn.Raw(func(c any) error {
+		stmt, err := c.(driver.Conn).Prepare(text)
+		if err != nil {
+			return err
+		}
+		var ok bool
+		if h.stmt, ok = stmt.(driver.StmtExecContext); !ok {
+			return errors.Join(errors.New("the driver's statements do not execute with a context"), stmt.Close())
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("prepare %.30s: %w", text, err)
+	}
+	return h, nil
+}
+
+func (h *hotStmt) close() error { return h.stmt.(driver.Stmt).Close() }
+
+// set gives the next argument.
+func (h *hotStmt) set(v driver.Value) {
+	h.args[h.n].Value = v
+	h.n++
+}
+
+func (h *hotStmt) text(s *string) {
+	if s == nil {
+		h.set(nil)
+		return
+	}
+	h.set(*s)
+}
+
+func (h *hotStmt) blob(b []byte) {
+	if b == nil {
+		h.set(nil)
+		return
+	}
+	h.set(b)
+}
+
+func (h *hotStmt) exec(ctx context.Context) (driver.Result, error) {
+	if h.n != len(h.args) {
+		return nil, fmt.Errorf("store: %d arguments for %d parameters", h.n, len(h.args))
+	}
+	h.n = 0
+	return h.stmt.ExecContext(ctx, h.args)
+}
+
+// touchRun moves a run's journal position; 0 rows: another writer was first.
+func (w *writer) touchRun(rowID, fence, lastSeq, addSteps int64, path string) (int64, error) {
+	h := w.touch
+	for _, v := range [...]driver.Value{lastSeq, addSteps, path, rowID, fence} {
+		h.set(v)
+	}
+	r, err := h.exec(w.ctx)
+	if err != nil {
+		return 0, err
+	}
+	return r.RowsAffected()
+}
+
+// stepRow is a journal row on its way to the writer.
+type stepRow = dbsqlc.StepResult
+
+func (w *writer) insertStep(p *stepRow) error {
+	h := w.step
+	h.set(p.RunID)
+	h.set(p.Seq)
+	h.set(p.Kind)
+	h.set(p.Node)
+	h.set(p.Visit)
+	h.set(p.Item)
+	h.set(p.Attempt)
+	h.set(p.Substep)
+	h.set(p.Status)
+	h.set(p.Final)
+	h.set(p.Effect)
+	h.text(p.IdemKey)
+	h.text(p.Input)
+	h.text(p.Output)
+	h.text(p.Decision)
+	h.text(p.Failure)
+	h.set(p.InputTokens)
+	h.set(p.OutputTokens)
+	h.set(p.Cost)
+	h.text(p.Agent)
+	h.set(p.DueAt)
+	h.text(p.Ref)
+	h.text(p.Actor)
+	h.text(p.Reason)
+	h.text(p.Log)
+	h.set(p.StartedAt)
+	h.set(p.At)
+	h.set(p.AuditSeq)
+	h.blob(p.Hash)
+	_, err := h.exec(w.ctx)
+	return err
+}
+
+func (w *writer) insertAudit(p *dbsqlc.AuditEvent) error {
+	h := w.audit
+	h.set(p.Seq)
+	h.set(p.At)
+	if p.RunID != nil {
+		h.set(*p.RunID)
+	} else {
+		h.set(nil)
+	}
+	h.set(p.FirstSeq)
+	h.set(p.RunSeq)
+	h.blob(p.Digest)
+	h.set(p.Action)
+	h.set(p.Actor)
+	h.set(p.Surface)
+	h.set(p.Object)
+	h.set(p.Result)
+	h.set(p.Reason)
+	h.text(p.Detail)
+	h.blob(p.Mac)
+	_, err := h.exec(w.ctx)
+	return err
+}
