@@ -287,7 +287,7 @@ func (a *actor) load() error {
 			a.queue = append(a.queue, w.workKey)
 		}
 	}
-	for v := range s.fans {
+	for _, v := range s.openFans() {
 		a.queue = append(a.queue, workKey{v, noItem})
 	}
 	s.fresh = nil

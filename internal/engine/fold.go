@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -569,6 +570,13 @@ func (s *state) sorted() []*work {
 		list = append(list, w)
 	}
 	slices.SortFunc(list, func(a, b *work) int { return cmp.Compare(a.order, b.order) })
+	return list
+}
+
+// openFans lists open foreach visits in the order in which they became ready.
+func (s *state) openFans() []planner.VisitKey {
+	list := slices.Collect(maps.Keys(s.fans))
+	slices.SortFunc(list, func(a, b planner.VisitKey) int { return cmp.Compare(s.fans[a].order, s.fans[b].order) })
 	return list
 }
 

@@ -279,8 +279,8 @@ func (a *actor) closeFans() {
 	if !a.s.cancelled {
 		return
 	}
-	for v, f := range a.s.fans {
-		if f.open == 0 {
+	for _, v := range a.s.openFans() {
+		if f := a.s.fans[v]; f != nil && f.open == 0 {
 			a.settleVisit(v, kairos.NodeCancelled, nil, nil)
 		}
 	}

@@ -155,7 +155,7 @@ func (v *view) outlook(p *program, s *state, seen map[string]int, why map[string
 			l.doubt = append(l.doubt, v.doubtStep(p, w))
 		}
 	}
-	for k := range s.fans {
+	for _, k := range s.openFans() {
 		if !listed[k.Node] {
 			listed[k.Node] = true
 			add(k.Node, k.Visit, items[k], "")

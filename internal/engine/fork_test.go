@@ -1,0 +1,308 @@
+package engine_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/engine/enginetest"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store/storetest"
+	"github.com/kairosd/kairosd/planner"
+)
+
+func names(steps []kairos.PreviewStep) string {
+	var list []string
+	for _, s := range steps {
+		list = append(list, s.Node)
+	}
+	slices.Sort(list)
+	return strings.Join(slices.Compact(list), " ")
+}
+
+const pipeline = `
+id: pipeline
+nodes:
+  fetch: {type: call, input: {url: "${input.url}"}}
+  parse: {type: set, input: {rows: "${output.fetch.url}"}}
+  other: {type: set, input: fixed}
+  send:  {type: call, input: {body: "${output.parse.rows}", tag: "${output.other}"}}
+edges:
+  - {from: fetch, to: parse}
+  - {from: parse, to: other}
+  - {from: other, to: send}
+`
+
+func TestFork(t *testing.T) {
+	t.Parallel()
+	reg := enginetest.NewRegistry().Handle("call", planner.EffectIdempotent, echo)
+	e := enginetest.Open(t, reg)
+	v := e.Save(pipeline)
+	run := e.Settle(e.Begin(v, `{"url": "a"}`).ID)
+	ctx := t.Context()
+	second := e.Save(strings.Replace(pipeline, "input: fixed", "input: mended", 1))
+	if second.Number != 2 {
+		t.Fatalf("got version %d", second.Number)
+	}
+	tests := []struct {
+		name               string
+		req                kairos.VerbRequest
+		keep, again, fresh string
+		output             string
+	}{
+		{"from the beginning", kairos.VerbRequest{}, "", "fetch other parse send", "", `{"body":"a","tag":"fixed"}`},
+		{"after parse", kairos.VerbRequest{At: 3}, "fetch parse", "other send", "", `{"body":"a","tag":"fixed"}`},
+		{"an edited output drops who read it", kairos.VerbRequest{At: run.LastSeq, Edits: map[string]kairos.RawJSON{"fetch": kairos.RawJSON(`{"url":"b"}`)}},
+			"fetch", "other parse send", "", `{"body":"b","tag":"fixed"}`},
+		{"an edit keeps who did not read it", kairos.VerbRequest{At: run.LastSeq, Edits: map[string]kairos.RawJSON{"other#1": kairos.RawJSON(`"new"`)}},
+			"fetch other parse", "send", "", `{"body":"a","tag":"new"}`},
+		{"another input", kairos.VerbRequest{At: run.LastSeq, Input: kairos.RawJSON(`{"url": "z"}`)}, "", "fetch other parse send", "", `{"body":"z","tag":"fixed"}`},
+		{"another version", kairos.VerbRequest{At: run.LastSeq, Version: -1}, "fetch parse", "other send", "", `{"body":"a","tag":"mended"}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			req := tt.req
+			req.Run, req.Action = run.ID, kairos.ActionFork
+			p, err := e.Preview(ctx, enginetest.Operator, req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !p.Allowed || names(p.Keep) != tt.keep || names(p.Again) != tt.again || names(p.New) != tt.fresh {
+				t.Errorf("preview: keep %q again %q new %q, want %q %q %q; refusal %q, dropped %+v", names(p.Keep), names(p.Again), names(p.New),
+					tt.keep, tt.again, tt.fresh, p.Refusal, p.Dropped)
+			}
+			if len(p.Again) > 0 && tt.req.At > 0 && p.Again[len(p.Again)-1].Reason == "" && tt.req.At == run.LastSeq {
+				t.Errorf("what runs again has no reason: %+v", p.Again)
+			}
+			stale := req
+			stale.Digest = "other"
+			if _, err := e.Act(ctx, enginetest.Operator, stale); kairos.CodeOf(err) != kairos.CodeStale {
+				t.Errorf("another digest: %v", err)
+			}
+			req.Digest = p.Digest
+			calls := len(reg.Calls())
+			fork, err := e.Act(ctx, enginetest.Operator, req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := e.Settle(fork.ID)
+			if r.Status != kairos.RunCompleted || string(r.Output) != tt.output || r.ForkedFrom != run.ID || r.Steps != 4 || r.Path != "cccc" {
+				t.Errorf("got %s %s from %s, %d steps %q, want %s\n%s", r.Status, r.Output, r.ForkedFrom, r.Steps, r.Path, tt.output, e.Journal(r.ID))
+			}
+			var called []string
+			for _, c := range reg.Calls()[calls:] {
+				called = append(called, c.Node)
+			}
+			for _, node := range called {
+				if !strings.Contains(" "+tt.again+" ", " "+node+" ") {
+					t.Errorf("%s ran though the preview keeps it", node)
+				}
+			}
+		})
+	}
+	t.Run("an operator may not choose another version", func(t *testing.T) {
+		_, err := e.Act(ctx, kairos.Actor{Name: "olga", Role: kairos.RoleOperator}, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionFork, Version: -1})
+		if kairos.CodeOf(err) != kairos.CodeForbidden {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("rerun", func(t *testing.T) {
+		r, err := e.Act(ctx, enginetest.Operator, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionRerun, Version: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r = e.Settle(r.ID); string(r.Output) != `{"body":"a","tag":"mended"}` || r.RerunOf != run.ID {
+			t.Errorf("got %s of %s", r.Output, r.RerunOf)
+		}
+	})
+	t.Run("keys are new", func(t *testing.T) {
+		keys := map[string]string{}
+		for _, c := range reg.Calls() {
+			if other, ok := keys[c.Key]; ok && other != c.Run+c.Node {
+				t.Errorf("one key for %s and %s", other, c.Run+c.Node)
+			}
+			keys[c.Key] = c.Run + c.Node
+		}
+	})
+}
+
+func TestResume(t *testing.T) {
+	t.Parallel()
+	var broken atomic.Bool
+	broken.Store(true)
+	reg := enginetest.NewRegistry().Handle("call", planner.EffectIdempotent, func(ctx context.Context, c *engine.Call) (engine.Result, error) {
+		if broken.Load() && c.Node.ID == "send" {
+			return engine.Result{}, &planner.Failure{Code: "down", Message: "503"}
+		}
+		return echo(ctx, c)
+	})
+	e := enginetest.Open(t, reg)
+	ctx := t.Context()
+	run := e.Settle(e.Begin(e.Save(pipeline), `{"url": "a"}`).ID)
+	if run.Status != kairos.RunFailed {
+		t.Fatalf("got %s", run.Status)
+	}
+	req := kairos.VerbRequest{Run: run.ID, Action: kairos.ActionResume, Reason: "it is up again"}
+	p, err := e.Preview(ctx, enginetest.Operator, req)
+	if err != nil || names(p.Keep) != "fetch other parse" || names(p.Again) != "send" || names(p.Effects) != "send" {
+		t.Fatalf("preview: keep %q again %q effects %q, %v", names(p.Keep), names(p.Again), names(p.Effects), err)
+	}
+	broken.Store(false)
+	req.Digest, req.Rev = p.Digest, p.Rev
+	// Two operators at once: one wins, the other is told.
+	var wg sync.WaitGroup
+	var won, lost atomic.Int32
+	for range 4 {
+		wg.Go(func() {
+			switch _, err := e.Act(ctx, enginetest.Operator, req); kairos.CodeOf(err) {
+			case "":
+				won.Add(1)
+			case kairos.CodeConflict, kairos.CodeStale:
+				lost.Add(1)
+			default:
+				t.Errorf("resume: %v", err)
+			}
+		})
+	}
+	wg.Wait()
+	if won.Load() != 1 || lost.Load() != 3 {
+		t.Errorf("%d won and %d lost, want 1 and 3", won.Load(), lost.Load())
+	}
+	r := e.Until(run.ID, kairos.RunCompleted, "")
+	if string(r.Output) != `{"body":"a","tag":"fixed"}` || r.Error != nil || reg.Count("fetch") != 1 || reg.Count("send") != 2 || r.Path != "cccc" {
+		t.Errorf("got %s error %v path %q, fetch ran %d times and send %d\n%s", r.Output, r.Error, r.Path, reg.Count("fetch"), reg.Count("send"), e.Journal(r.ID))
+	}
+	if _, err := e.Act(ctx, enginetest.Operator, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionResume}); kairos.CodeOf(err) != kairos.CodeConflict {
+		t.Errorf("resume of a completed run: %v", err)
+	}
+	t.Run("a decision on kept nodes is not resumable", func(t *testing.T) {
+		run := e.Settle(e.Run(`{start: a, nodes: {a: {type: set, input: 1}}, edges: [{from: a, to: a}]}`, "").ID)
+		_, err := e.Do(run.ID, kairos.ActionResume)
+		if kairos.CodeOf(err) != kairos.CodeNotResumable {
+			t.Errorf("got %v", err)
+		}
+		p, err := e.Preview(ctx, enginetest.Operator, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionResume})
+		if err != nil || p.Allowed || p.Suggestion == "" {
+			t.Errorf("preview %+v, %v", p, err)
+		}
+	})
+	t.Run("only failed and unstarted items run again", func(t *testing.T) {
+		var heal atomic.Bool
+		reg.Handle("item", planner.EffectIdempotent, func(ctx context.Context, c *engine.Call) (engine.Result, error) {
+			if !heal.Load() && c.Item == 1 {
+				return engine.Result{}, &planner.Failure{Code: "down", Message: "503"}
+			}
+			return echo(ctx, c)
+		})
+		run := e.Settle(e.Run(`{nodes: {each: {type: item, foreach: "${input}", max_parallel: 1}}}`, `[1, 2, 3, 4]`).ID)
+		if run.Status != kairos.RunFailed || reg.Count("each") != 2 {
+			t.Fatalf("got %s after %d calls, want failed after 2", run.Status, reg.Count("each"))
+		}
+		heal.Store(true)
+		if _, err := e.Do(run.ID, kairos.ActionResume); err != nil {
+			t.Fatal(err)
+		}
+		if r := e.Until(run.ID, kairos.RunCompleted, ""); string(r.Output) != "[1,2,3,4]" || reg.Count("each") != 5 {
+			t.Errorf("got %s after %d calls\n%s", r.Output, reg.Count("each"), e.Journal(run.ID))
+		}
+	})
+}
+
+// TestPreviewIsExecution: what a preview keeps does not run, and what runs was
+// named by the preview, for random plans, fork points and edits.
+func TestPreviewIsExecution(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t)
+	reg := scriptedRegistry()
+	e := enginetest.OpenOn(t, s, reg, engine.Options{})
+	ctx := context.Background()
+	rapid.Check(t, func(rt *rapid.T) {
+		src := plans(rt)
+		v, err := save(e, src)
+		if err != nil {
+			rt.Skip("not a plan")
+		}
+		run := e.Settle(e.Begin(v, propertyInput).ID)
+		req := kairos.VerbRequest{Run: run.ID, Action: rapid.SampledFrom([]kairos.Action{kairos.ActionFork, kairos.ActionFork, kairos.ActionRerun, kairos.ActionResume}).Draw(rt, "action")}
+		before, err := s.Journal(ctx, run.ID, 0)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if req.Action == kairos.ActionFork {
+			req.At = rapid.Int64Range(0, run.LastSeq).Draw(rt, "at")
+			var settled []string
+			for _, row := range before {
+				if row.Final && row.Seq <= req.At && row.Status == kairos.NodeCompleted && row.Item < 0 {
+					settled = append(settled, row.Node)
+				}
+			}
+			if len(settled) > 0 && rapid.Bool().Draw(rt, "edit") {
+				req.Edits = map[string]kairos.RawJSON{rapid.SampledFrom(settled).Draw(rt, "edited"): kairos.RawJSON(`{"n":1}`)}
+			}
+			if rapid.IntRange(0, 4).Draw(rt, "input") == 0 {
+				req.Input = kairos.RawJSON(`{"x": 4, "list": [1, 5]}`)
+			}
+		}
+		p, err := e.Preview(ctx, enginetest.Operator, req)
+		if err != nil {
+			rt.Fatalf("%s\npreview: %v", src, err)
+		}
+		req.Digest = p.Digest
+		next, err := e.Act(ctx, enginetest.Operator, req)
+		if p.Allowed != (err == nil) {
+			rt.Fatalf("%s\npreview allows it: %v (%s); act: %v\n%s", src, p.Allowed, p.Refusal, err, e.Journal(run.ID))
+		}
+		if err != nil {
+			return
+		}
+		r := e.Settle(next.ID)
+		may := map[string]bool{}
+		for _, step := range append(slices.Clone(p.Again), p.New...) {
+			may[step.Node] = true
+		}
+		type visit struct {
+			node  string
+			visit int
+		}
+		keep := map[visit]bool{}
+		for _, step := range p.Keep {
+			keep[visit{step.Node, step.Visit}] = true
+		}
+		after, err := s.Journal(ctx, r.ID, 0)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		old := int64(0)
+		if req.Action == kairos.ActionResume {
+			old = run.LastSeq
+		} else {
+			old = keptRows(after, r.CreatedAt.UnixMicro())
+		}
+		for _, row := range after[old:] {
+			if row.Node == "" || row.Kind == kairos.EntryReset {
+				continue
+			}
+			if !may[row.Node] || keep[visit{row.Node, row.Visit}] && row.Item < 0 {
+				rt.Fatalf("%s\n%s at %d: %s visit %d ran; preview: keep %q again %q new %q\n%s\n%s", src, req.Action, req.At, row.Node, row.Visit,
+					names(p.Keep), names(p.Again), names(p.New), e.Journal(run.ID), e.Journal(r.ID))
+			}
+		}
+	})
+}
+
+// keptRows counts the rows that a new run was created with.
+func keptRows(rows []kairos.Entry, created int64) int64 {
+	n := int64(0)
+	for _, row := range rows {
+		if row.At.UnixMicro() < created {
+			n++
+		}
+	}
+	return n
+}

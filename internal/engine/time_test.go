@@ -1,0 +1,161 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/engine/enginetest"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// inBubble runs f with an engine and a store that live in virtual time.
+func inBubble(t *testing.T, reg *enginetest.Registry, f func(t *testing.T, e *enginetest.Engine, reopen func() *enginetest.Engine)) {
+	t.Helper()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		s, err := store.Open(context.Background(), filepath.Join(dir, "kairos.db"), store.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		open := func() *enginetest.Engine { return enginetest.OpenOn(t, s, reg, engine.Options{}) }
+		e := open()
+		f(t, e, func() *enginetest.Engine { e.Close(); e = open(); return e })
+		e.Close()
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestBackoffIsWaitedForAndSurvivesRestarts(t *testing.T) {
+	t.Parallel()
+	var at []time.Time
+	reg := enginetest.NewRegistry().Handle("flap", planner.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
+		at = append(at, time.Now())
+		switch c.Attempt {
+		case 1:
+			return engine.Result{}, errors.New("first")
+		case 2:
+			return engine.Result{}, &planner.Failure{Code: "busy", Message: "429", RetryAfter: time.Hour}
+		}
+		return engine.Result{Output: "ok"}, nil
+	})
+	inBubble(t, reg, func(t *testing.T, e *enginetest.Engine, reopen func() *enginetest.Engine) {
+		run := e.Run(`{nodes: {a: {type: flap, retry: {max_attempts: 3, backoff: [10s, 20s]}}}}`, "")
+		e.Until(run.ID, kairos.RunWaiting, kairos.WaitRetry)
+		time.Sleep(3 * time.Second)
+		e = reopen()
+		time.Sleep(8 * time.Second)
+		r := e.Until(run.ID, kairos.RunWaiting, kairos.WaitRetry)
+		if len(at) != 2 || r.DueAt.Sub(time.Now()) < 50*time.Minute {
+			t.Fatalf("after 11s: %d attempts, due in %s; want 2 and about an hour (Retry-After)", len(at), time.Until(r.DueAt))
+		}
+		time.Sleep(time.Hour)
+		if r := e.Settle(run.ID); string(r.Output) != `"ok"` || r.Crashes != 0 {
+			t.Errorf("got %s %s, %d crashes", r.Status, r.Output, r.Crashes)
+		}
+		if first := at[1].Sub(at[0]); first < 10*time.Second || first > 11*time.Second {
+			t.Errorf("the second attempt came after %s, want 10s", first)
+		}
+	})
+}
+
+func TestTimersAreDurable(t *testing.T) {
+	t.Parallel()
+	inBubble(t, enginetest.NewRegistry(), func(t *testing.T, e *enginetest.Engine, reopen func() *enginetest.Engine) {
+		start := time.Now()
+		run := e.Run(`{nodes: {a: {type: set, input: 1}, w: {type: wait, input: {for: 10m}}, b: {type: set}}, edges: [{from: a, to: w}, {from: w, to: b}]}`, "")
+		paused := e.Run(`{nodes: {w: {type: wait, input: {for: 5m}}}}`, "")
+		late, err := e.Start(t.Context(), enginetest.Operator, kairos.StartRequest{Hash: e.Save(`{nodes: {a: {type: set, input: 2}}}`).Hash, StartAt: start.Add(7 * time.Minute)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Until(run.ID, kairos.RunWaiting, kairos.WaitTimer)
+		e.Until(paused.ID, kairos.RunWaiting, kairos.WaitTimer)
+		if _, err := e.Do(paused.ID, kairos.ActionPause); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(6 * time.Minute)
+		if r, _ := e.Store.Run(t.Context(), late.ID); r.Status != kairos.RunQueued {
+			t.Errorf("a run that starts in 7 minutes is %s after 6", r.Status)
+		}
+		if r, _ := e.Store.Run(t.Context(), paused.ID); r.WaitReason != kairos.WaitPaused {
+			t.Errorf("a due timer moved a paused run: %s %s", r.Status, r.WaitReason)
+		}
+		e = reopen()
+		if _, err := e.Do(paused.ID, kairos.ActionContinue); err != nil {
+			t.Fatal(err)
+		}
+		e.Until(paused.ID, kairos.RunCompleted, "")
+		time.Sleep(4*time.Minute + time.Second)
+		if r := e.Settle(run.ID); string(r.Output) != "1" {
+			t.Errorf("got %s %s\n%s", r.Status, r.Output, e.Journal(run.ID))
+		}
+		if r := e.Settle(late.ID); string(r.Output) != "2" {
+			t.Errorf("got %s %s", r.Status, r.Output)
+		}
+	})
+}
+
+func TestRetryNow(t *testing.T) {
+	t.Parallel()
+	n := 0
+	reg := enginetest.NewRegistry().Handle("flap", planner.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
+		if n++; n == 1 {
+			return engine.Result{}, errors.New("first")
+		}
+		return engine.Result{Output: n}, nil
+	})
+	inBubble(t, reg, func(t *testing.T, e *enginetest.Engine, _ func() *enginetest.Engine) {
+		run := e.Run(`{nodes: {a: {type: flap, retry: {max_attempts: 2, backoff: [10h]}}}}`, "")
+		e.Until(run.ID, kairos.RunWaiting, kairos.WaitRetry)
+		start := time.Now()
+		if _, err := e.Do(run.ID, kairos.ActionRetryNow); err != nil {
+			t.Fatal(err)
+		}
+		if r := e.Settle(run.ID); r.Status != kairos.RunCompleted || time.Since(start) > time.Second {
+			t.Errorf("got %s after %s", r.Status, time.Since(start))
+		}
+	})
+}
+
+func TestADeafHandlerIsAbandonedAtCancel(t *testing.T) {
+	t.Parallel()
+	inBubble(t, enginetest.NewRegistry().Handle("deaf", planner.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
+		time.Sleep(time.Hour)
+		return engine.Result{}, nil
+	}), func(t *testing.T, e *enginetest.Engine, _ func() *enginetest.Engine) {
+		run := e.Run(`{nodes: {a: {type: deaf}}}`, "")
+		e.Until(run.ID, kairos.RunRunning, "")
+		start := time.Now()
+		r, err := e.Do(run.ID, kairos.ActionCancel)
+		if err != nil || r.Status != kairos.RunCancelled || time.Since(start) > 5*time.Second {
+			t.Errorf("got %s after %s, %v; want cancelled within 5s\n%s", r.Status, time.Since(start), err, e.Journal(run.ID))
+		}
+		time.Sleep(2 * time.Hour)
+	})
+}
+
+func TestMaxDurationCountsRunningTimeOnly(t *testing.T) {
+	t.Parallel()
+	reg := enginetest.NewRegistry().Handle("work", planner.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
+		time.Sleep(40 * time.Second)
+		return engine.Result{Output: 1}, nil
+	})
+	inBubble(t, reg, func(t *testing.T, e *enginetest.Engine, _ func() *enginetest.Engine) {
+		run := e.Run(`{limits: {max_duration: 1m}, nodes: {a: {type: work}, w: {type: wait, input: {for: 1h}}, b: {type: work}, c: {type: work}},
+			edges: [{from: a, to: w}, {from: w, to: b}, {from: b, to: c}]}`, "")
+		time.Sleep(3 * time.Hour)
+		r := e.Settle(run.ID)
+		if r.WaitReason != kairos.WaitBudget || r.Steps != 3 {
+			t.Errorf("got %s %s after %d steps, want budget after 3; running time %s", r.Status, r.WaitReason, r.Steps, r.RunningTime)
+		}
+	})
+}
