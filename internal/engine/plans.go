@@ -9,11 +9,14 @@ import (
 
 // CheckPlan validates a document against this installation without storing it.
 func (e *Engine) CheckPlan(src []byte, f planner.Format) (*planner.Document, planner.Problems) {
-	doc, problems := planner.Parse(src, f)
+	catalog := e.registry.Catalog()
+	doc, _ := planner.Parse(src, f)
 	if doc == nil {
+		// Whoever mends the document wants to see what this installation lacks too.
+		_, problems := planner.ParseFor(src, f, catalog)
 		return nil, problems
 	}
-	return doc, doc.Check(e.registry.Catalog())
+	return doc, doc.Check(catalog)
 }
 
 // SavePlan parses, validates and stores a document. Problems are returned also
