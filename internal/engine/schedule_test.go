@@ -1,0 +1,244 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/engine/enginetest"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store/storetest"
+	"github.com/kairosd/kairosd/planner"
+)
+
+func TestQueueIsByPriorityThenAge(t *testing.T) {
+	t.Parallel()
+	gate, started := make(chan struct{}), make(chan struct{}, 8)
+	var mu sync.Mutex
+	var order []string
+	reg := enginetest.NewRegistry().Handle("gate", planner.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
+		mu.Lock()
+		order = append(order, planner.Text(c.Input))
+		mu.Unlock()
+		started <- struct{}{}
+		<-gate
+		return engine.Result{}, nil
+	})
+	e := enginetest.OpenOn(t, storetest.Open(t), reg, engine.Options{MaxRunning: 1})
+	v := e.Save(`{nodes: {a: {type: gate, input: "${input}"}}}`)
+	var ids []string
+	for i, priority := range []int{0, 0, 5, 9, 5} {
+		r, err := e.Start(t.Context(), enginetest.Operator, kairos.StartRequest{Hash: v.Hash, Input: kairos.RawJSON(fmt.Sprintf(`"%d"`, i)), Priority: priority})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, r.ID)
+		if i == 0 {
+			<-started
+		}
+	}
+	if r, _ := e.Store.Run(t.Context(), ids[3]); r.Status != kairos.RunQueued {
+		t.Errorf("a run beyond max_running is %s, want queued", r.Status)
+	}
+	close(gate)
+	for _, id := range ids {
+		e.Until(id, kairos.RunCompleted, "")
+	}
+	if want := []string{"0", "3", "2", "4", "1"}; !slices.Equal(order, want) {
+		t.Errorf("got order %v, want %v", order, want)
+	}
+}
+
+func TestAtMostMaxNodesRun(t *testing.T) {
+	t.Parallel()
+	var now, most atomic.Int32
+	reg := enginetest.NewRegistry().Handle("work", planner.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
+		n := now.Add(1)
+		for {
+			old := most.Load()
+			if n <= old || most.CompareAndSwap(old, n) {
+				break
+			}
+		}
+		time.Sleep(time.Millisecond)
+		now.Add(-1)
+		return engine.Result{}, nil
+	})
+	e := enginetest.OpenOn(t, storetest.Open(t), reg, engine.Options{MaxNodes: 3})
+	v := e.Save(`{nodes: {a: {type: work, foreach: "${input}", max_parallel: 50}}}`)
+	var ids []string
+	for range 4 {
+		ids = append(ids, e.Begin(v, `[1,2,3,4,5,6,7,8,9,10]`).ID)
+	}
+	for _, id := range ids {
+		e.Until(id, kairos.RunCompleted, "")
+	}
+	if most.Load() != 3 {
+		t.Errorf("%d nodes ran at once, want 3", most.Load())
+	}
+}
+
+func TestWaitingRunsHoldNoSlot(t *testing.T) {
+	t.Parallel()
+	e := enginetest.OpenOn(t, storetest.Open(t), enginetest.NewRegistry(), engine.Options{MaxRunning: 1})
+	waiting := e.Run(`{nodes: {a: {type: approval, input: {message: m}}, b: {type: set, needs: [a]}}}`, "")
+	e.Until(waiting.ID, kairos.RunWaiting, kairos.WaitApproval)
+	e.Until(e.Run(`{nodes: {a: {type: set, input: 1}}}`, "").ID, kairos.RunCompleted, "")
+}
+
+func TestConcurrencyKeys(t *testing.T) {
+	t.Parallel()
+	e := enginetest.Open(t, enginetest.NewRegistry())
+	v := e.Save(`{nodes: {a: {type: approval, input: {message: m}}}}`)
+	start := func(key, on string) (kairos.Run, error) {
+		return e.Start(t.Context(), enginetest.Operator, kairos.StartRequest{Hash: v.Hash, Concurrency: &kairos.Concurrency{Key: key, Limit: 1, OnConflict: on}})
+	}
+	first, err := start("queue", "queue")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Until(first.ID, kairos.RunWaiting, kairos.WaitApproval)
+	second, err := start("queue", "queue")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := start("queue", "skip"); kairos.CodeOf(err) != kairos.CodeConflict {
+		t.Errorf("skip: %v", err)
+	}
+	if r, _ := e.Store.Run(t.Context(), second.ID); r.Status != kairos.RunQueued {
+		t.Errorf("the second run is %s while the first is active", r.Status)
+	}
+	if _, err := e.Do(first.ID, kairos.ActionCancel); err != nil {
+		t.Fatal(err)
+	}
+	e.Until(second.ID, kairos.RunWaiting, kairos.WaitApproval)
+	third, err := start("queue", "cancel_oldest")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Until(second.ID, kairos.RunCancelled, "")
+	e.Until(third.ID, kairos.RunWaiting, kairos.WaitApproval)
+}
+
+func TestOneRunPerKey(t *testing.T) {
+	t.Parallel()
+	e := enginetest.Open(t, enginetest.NewRegistry())
+	v := e.Save(`{nodes: {a: {type: set, input: 1}}}`)
+	ids := map[string]bool{}
+	for range 3 {
+		r, err := e.Start(t.Context(), enginetest.Operator, kairos.StartRequest{Hash: v.Hash, Key: "once"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids[r.ID] = true
+	}
+	if len(ids) != 1 {
+		t.Errorf("one key gave %d runs", len(ids))
+	}
+}
+
+// Two engines on one store: the run is executed to its end by one of them, and
+// the unsafe node is dispatched once.
+func TestASecondEngineIsFenced(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t)
+	gate, started := make(chan struct{}), make(chan struct{}, 4)
+	handler := func(ctx context.Context, c *engine.Call) (engine.Result, error) {
+		started <- struct{}{}
+		select {
+		case <-gate:
+		case <-ctx.Done():
+		}
+		return engine.Result{Output: 1}, nil
+	}
+	plan := `{nodes: {a: {type: charge}, b: {type: set}}, edges: [{from: a, to: b}]}`
+	one := enginetest.NewRegistry().Handle("charge", planner.EffectUnsafe, handler)
+	two := enginetest.NewRegistry().Handle("charge", planner.EffectUnsafe, handler)
+	a := enginetest.OpenOn(t, s, one, engine.Options{})
+	run := a.Run(plan, "")
+	<-started
+	b := enginetest.OpenOn(t, s, two, engine.Options{}) // takes the first for dead
+	b.Until(run.ID, kairos.RunWaiting, kairos.WaitInDoubt)
+	close(gate) // the first now reports, too late
+	if _, err := b.Resolve(t.Context(), enginetest.Operator, kairos.ResolveRequest{Run: run.ID, Node: "a", Visit: 1, Item: -1, Action: "happened", Output: kairos.RawJSON(`2`)}); err != nil {
+		t.Fatal(err)
+	}
+	r := b.Until(run.ID, kairos.RunCompleted, "")
+	if string(r.Output) != "2" || one.Count("a")+two.Count("a") != 1 {
+		t.Errorf("got %s after %d and %d calls\n%s", r.Output, one.Count("a"), two.Count("a"), b.Journal(run.ID))
+	}
+}
+
+func TestOwnRunsOnly(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t)
+	reg := enginetest.NewRegistry().Handle("echo", planner.EffectIdempotent, echo)
+	e := enginetest.OpenOn(t, s, reg, engine.Options{})
+	v := e.Save(`{nodes: {a: {type: echo, input: 1}}}`)
+	e.Close()
+	other := storetest.Run(t, s, v, "")
+	e = enginetest.OpenOn(t, s, reg, engine.Options{OwnRunsOnly: true})
+	e.Until(e.Begin(v, "").ID, kairos.RunCompleted, "")
+	if r, _ := s.Run(t.Context(), other.ID); r.Status != kairos.RunQueued {
+		t.Errorf("another's run is %s", r.Status)
+	}
+}
+
+func TestRolesAreAsked(t *testing.T) {
+	t.Parallel()
+	e := enginetest.Open(t, enginetest.NewRegistry())
+	viewer := kairos.Actor{Name: "vera", Role: kairos.RoleViewer, Surface: "api"}
+	run := e.Settle(e.Run(`{id: p, nodes: {a: {type: set, input: 1}}}`, "").ID)
+	ctx := t.Context()
+	for name, do := range map[string]func() error{
+		"start": func() error { _, err := e.Start(ctx, viewer, kairos.StartRequest{Plan: "p"}); return err },
+		"rerun": func() error {
+			_, err := e.Act(ctx, viewer, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionRerun})
+			return err
+		},
+		"resolve": func() error {
+			_, err := e.Resolve(ctx, viewer, kairos.ResolveRequest{Run: run.ID, Action: "skip"})
+			return err
+		},
+		"save": func() error {
+			_, _, _, _, err := e.SavePlan(ctx, viewer, []byte(`{nodes: {a: {type: set}}}`), planner.FormatAuto, "upload", "")
+			return err
+		},
+		"archive": func() error { return e.ArchivePlan(ctx, viewer, "p", true, "") },
+	} {
+		if err := do(); kairos.CodeOf(err) != kairos.CodeForbidden {
+			t.Errorf("%s by a viewer: %v, want forbidden", name, err)
+		}
+	}
+	list, err := e.Store.AuditEvents(ctx, kairos.AuditFilter{Actor: "vera", Result: "denied"})
+	if err != nil || len(list.Items) != 5 {
+		t.Errorf("%d refusals are audited, %v; want 5", len(list.Items), err)
+	}
+	if err := e.ArchivePlan(ctx, enginetest.Operator, "p", true, "old"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Start(ctx, enginetest.Operator, kairos.StartRequest{Plan: "p"}); kairos.CodeOf(err) != kairos.CodeConflict {
+		t.Errorf("start of an archived plan: %v", err)
+	}
+}
+
+func TestInputIsChecked(t *testing.T) {
+	t.Parallel()
+	e := enginetest.Open(t, enginetest.NewRegistry())
+	v := e.Save(`{input: {type: object, properties: {n: {type: integer}}, required: [n]}, nodes: {a: {type: set, input: "${input.n}"}}}`)
+	for input, ok := range map[string]bool{`{"n": 1}`: true, `{"n": "x"}`: false, `{}`: false, ``: false} {
+		r := kairos.StartRequest{Hash: v.Hash}
+		if input != "" {
+			r.Input = kairos.RawJSON(input)
+		}
+		_, err := e.Start(t.Context(), enginetest.Operator, r)
+		if ok != (err == nil) || !ok && kairos.CodeOf(err) != kairos.CodeInvalid {
+			t.Errorf("input %q: %v", input, err)
+		}
+	}
+}
