@@ -58,7 +58,7 @@ func (c *Client) Users(ctx context.Context) ([]kairos.User, error) {
 }
 
 // CreateUser makes a user.
-func (c *Client) CreateUser(ctx context.Context, name, password string, role kairos.Role) (kairos.User, error) {
+func (c *Client) CreateUser(ctx context.Context, _ kairos.Actor, name, password string, role kairos.Role) (kairos.User, error) {
 	var out userWire
 	_, err := c.do(ctx, call{method: http.MethodPost, path: "/users", into: &out, body: struct {
 		Name     string      `json:"name"`
@@ -69,7 +69,7 @@ func (c *Client) CreateUser(ctx context.Context, name, password string, role kai
 }
 
 // UpdateUser changes what is not nil, and ends the user's sessions.
-func (c *Client) UpdateUser(ctx context.Context, idOrName string, role *kairos.Role, password *string, disabled *bool) (kairos.User, error) {
+func (c *Client) UpdateUser(ctx context.Context, _ kairos.Actor, idOrName string, role *kairos.Role, password *string, disabled *bool) (kairos.User, error) {
 	var out userWire
 	_, err := c.do(ctx, call{method: http.MethodPatch, path: "/users/" + url.PathEscape(idOrName), into: &out, body: struct {
 		Role     *kairos.Role `json:"role,omitempty"`
@@ -107,7 +107,7 @@ func (c *Client) Tokens(ctx context.Context) ([]kairos.Token, error) {
 
 // CreateToken makes an API token and returns its text, which cannot be seen
 // again. A zero lifetime means 90 days.
-func (c *Client) CreateToken(ctx context.Context, name string, role kairos.Role, scopes []string, lifetime time.Duration) (string, kairos.Token, error) {
+func (c *Client) CreateToken(ctx context.Context, _ kairos.Actor, name string, role kairos.Role, scopes []string, lifetime time.Duration) (string, kairos.Token, error) {
 	body := struct {
 		Name      string      `json:"name"`
 		Role      kairos.Role `json:"role"`
@@ -123,7 +123,7 @@ func (c *Client) CreateToken(ctx context.Context, name string, role kairos.Role,
 }
 
 // RevokeToken ends an API token.
-func (c *Client) RevokeToken(ctx context.Context, id string) error {
+func (c *Client) RevokeToken(ctx context.Context, _ kairos.Actor, id string) error {
 	_, err := c.do(ctx, call{method: http.MethodDelete, path: "/tokens/" + url.PathEscape(id)})
 	return err
 }

@@ -68,7 +68,10 @@ func build(origin, name, token string, t *http.Transport) *Client {
 }
 
 // Close drops idle connections.
-func (c *Client) Close() { c.http.CloseIdleConnections() }
+func (c *Client) Close() error {
+	c.http.CloseIdleConnections()
+	return nil
+}
 
 // call is one request and where its answer goes.
 type call struct {

@@ -24,6 +24,9 @@ import (
 
 var root = kairos.Actor{Name: "cli:root", Role: kairos.RoleAdmin, Surface: "cli"}
 
+// me is who the caller says it is; the daemon goes by the token.
+var me = kairos.Actor{Name: "somebody", Role: kairos.RoleAdmin}
+
 // daemon is a real store, engine, auth service and API on loopback.
 type daemon struct {
 	engine *enginetest.Engine
@@ -78,7 +81,7 @@ func (d *daemon) as(t *testing.T, role kairos.Role) *client.Client {
 		t.Fatal(err)
 	}
 	c.Retry = []time.Duration{0, 0}
-	t.Cleanup(c.Close)
+	t.Cleanup(func() { _ = c.Close() })
 	return c
 }
 
@@ -88,7 +91,7 @@ func settled(t *testing.T, c *client.Client, id string) kairos.RunDetailView {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	for range c.Events(ctx, id, "") {
-		r, err := c.Run(ctx, id)
+		r, err := c.View(ctx, id)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +99,7 @@ func settled(t *testing.T, c *client.Client, id string) kairos.RunDetailView {
 			return r
 		}
 	}
-	r, err := c.Run(t.Context(), id)
+	r, err := c.View(t.Context(), id)
 	t.Fatalf("the run does not settle: %s %s, %v", r.Status, r.WaitReason, err)
 	return r
 }
@@ -114,21 +117,21 @@ func TestMainJobOverTheNetwork(t *testing.T) {
 	d := start(t)
 	author, operator, viewer := d.as(t, kairos.RoleAuthor), d.as(t, kairos.RoleOperator), d.as(t, kairos.RoleViewer)
 
-	p, err := author.SavePlan(t.Context(), []byte(chain), planner.FormatAuto, "first")
-	if err != nil || !p.Created || p.Version != 1 || p.Key != "chain" {
-		t.Fatalf("SavePlan = %+v, %v", p, err)
+	p, v, created, _, err := author.SavePlan(t.Context(), me, []byte(chain), planner.FormatAuto, "", "first")
+	if err != nil || !created || v.Number != 1 || p.Key != "chain" || v.Hash == "" {
+		t.Fatalf("SavePlan = %+v %+v %v, %v", p, v, created, err)
 	}
-	if again, err := author.SavePlan(t.Context(), []byte(chain), planner.FormatYAML, ""); err != nil || again.Created || again.Hash != p.Hash {
+	if _, again, created, _, err := author.SavePlan(t.Context(), me, []byte(chain), planner.FormatYAML, "", ""); err != nil || created || again.Hash != v.Hash {
 		t.Errorf("the same content = %+v, %v", again, err)
 	}
-	if v, err := viewer.Version(t.Context(), "chain", 0); err != nil || string(v.Source) != chain || v.Reason != "first" || len(v.Canonical) == 0 {
+	if v, err := viewer.VersionByNumber(t.Context(), "chain", 0); err != nil || string(v.Source) != chain || v.Reason != "first" || len(v.Canonical) == 0 {
 		t.Errorf("Version = %+v, %v", v, err)
 	}
 
 	d.fail.Store(true)
-	s, err := operator.Start(t.Context(), kairos.StartRequest{Plan: "chain", Input: kairos.RawJSON(`{"x":[1,2]}`), Labels: map[string]string{"env": "prod"},
+	s, err := operator.Start(t.Context(), me, kairos.StartRequest{Plan: "chain", Input: kairos.RawJSON(`{"x":[1,2]}`), Labels: map[string]string{"env": "prod"},
 		Limits: kairos.Limits{MaxDuration: time.Hour}})
-	if err != nil || !s.Created {
+	if err != nil || s.Labels["env"] != "prod" {
 		t.Fatalf("Start = %+v, %v", s, err)
 	}
 	r := settled(t, viewer, s.ID)
@@ -142,42 +145,42 @@ func TestMainJobOverTheNetwork(t *testing.T) {
 		t.Errorf("Runs = %+v, %v", list, err)
 	}
 
-	preview, err := operator.Preview(t.Context(), kairos.VerbRequest{Run: s.ID, Action: kairos.ActionResume})
+	preview, err := operator.Preview(t.Context(), me, kairos.VerbRequest{Run: s.ID, Action: kairos.ActionResume})
 	if err != nil || !preview.Allowed || len(preview.Keep) != 1 || preview.Digest == "" {
 		t.Fatalf("Preview = %+v, %v", preview, err)
 	}
 	d.fail.Store(false)
-	if _, err := operator.Act(t.Context(), kairos.VerbRequest{Run: s.ID, Action: kairos.ActionResume, Reason: "it is back", Digest: preview.Digest}); err != nil {
+	if _, err := operator.Act(t.Context(), me, kairos.VerbRequest{Run: s.ID, Action: kairos.ActionResume, Reason: "it is back", Digest: preview.Digest}); err != nil {
 		t.Fatalf("resume: %v", err)
 	}
 	r = settled(t, viewer, s.ID)
 	if r.Status != kairos.RunCompleted || !slices.Equal(r.Path, []string{"a", "b"}) || string(r.Output) != `{"saw":12345678901234567890.10}` {
 		t.Fatalf("the resumed run is %+v", r)
 	}
-	journal, err := viewer.Journal(t.Context(), s.ID, 0)
+	journal, err := viewer.JournalPage(t.Context(), s.ID, 0, 0)
 	if err != nil || len(journal) == 0 || journal[0].Seq != 1 || int64(len(journal)) != r.Rev {
 		t.Errorf("journal of %d rows (rev %d), %v", len(journal), r.Rev, err)
 	}
 
-	if _, err := operator.Act(t.Context(), kairos.VerbRequest{Run: s.ID, Action: kairos.ActionResume}); err == nil || statusOf(err) != 409 {
+	if _, err := operator.Act(t.Context(), me, kairos.VerbRequest{Run: s.ID, Action: kairos.ActionResume}); err == nil || statusOf(err) != 409 {
 		t.Errorf("A39: resuming a completed run: %v", err)
 	}
-	forked, err := operator.Act(t.Context(), kairos.VerbRequest{Run: s.ID, Action: kairos.ActionFork, At: 1, Edits: map[string]kairos.RawJSON{"a": kairos.RawJSON(`{"n":2}`)}})
+	forked, err := operator.Act(t.Context(), me, kairos.VerbRequest{Run: s.ID, Action: kairos.ActionFork, At: 1, Edits: map[string]kairos.RawJSON{"a": kairos.RawJSON(`{"n":2}`)}})
 	if err != nil || forked.ID == s.ID || forked.ForkedFrom != s.ID {
 		t.Fatalf("fork = %+v, %v", forked, err)
 	}
 	if r := settled(t, viewer, forked.ID); string(r.Output) != `{"saw":2}` {
 		t.Errorf("the fork gave %s (%s, %v)", r.Output, r.Status, r.Error)
 	}
-	rerun, err := operator.Act(t.Context(), kairos.VerbRequest{Run: s.ID, Action: kairos.ActionRerun, Input: kairos.RawJSON(`7`)})
+	rerun, err := operator.Act(t.Context(), me, kairos.VerbRequest{Run: s.ID, Action: kairos.ActionRerun, Input: kairos.RawJSON(`7`)})
 	if err != nil || rerun.RerunOf != s.ID {
 		t.Fatalf("rerun = %+v, %v", rerun, err)
 	}
 	settled(t, viewer, rerun.ID)
-	if r, err := viewer.Run(t.Context(), s.ID[len(s.ID)-8:]); err != nil || len(r.Related) < 2 {
+	if r, err := viewer.View(t.Context(), s.ID[len(s.ID)-8:]); err != nil || len(r.Related) < 2 {
 		t.Errorf("related runs %+v, %v", r.Related, err)
 	}
-	if _, err := operator.Act(t.Context(), kairos.VerbRequest{Run: rerun.ID, Action: kairos.ActionDelete, Reason: "no use"}); err != nil {
+	if _, err := operator.Act(t.Context(), me, kairos.VerbRequest{Run: rerun.ID, Action: kairos.ActionDelete, Reason: "no use"}); err != nil {
 		t.Errorf("delete: %v", err)
 	}
 }
@@ -199,19 +202,19 @@ func TestErrorsComeBackWhole(t *testing.T) {
 	t.Parallel()
 	d := start(t)
 	author, viewer := d.as(t, kairos.RoleAuthor), d.as(t, kairos.RoleViewer)
-	_, err := author.SavePlan(t.Context(), []byte("nodes:\n  a: {type: sett}\n  b: {}\n"), planner.FormatYAML, "")
+	_, _, _, problems, err := author.SavePlan(t.Context(), me, []byte("nodes:\n  a: {type: sett}\n  b: {}\n"), planner.FormatYAML, "", "")
 	bad, ok := errors.AsType[*planner.InvalidError](err)
-	if !ok || len(bad.Problems) < 2 || bad.Problems[0].Line == 0 || kairos.CodeOf(err) != kairos.CodeInvalid {
+	if !ok || len(problems) < 2 || len(bad.Problems) < 2 || bad.Problems[0].Line == 0 || kairos.CodeOf(err) != kairos.CodeInvalid {
 		t.Errorf("an invalid plan: %v (%+v)", err, bad)
 	}
 	if c, err := viewer.CheckPlan(t.Context(), []byte(`{"nodes":{"a":{"type":"sett"}}}`), planner.FormatAuto); err != nil || c.Valid || len(c.Problems) == 0 {
 		t.Errorf("CheckPlan = %+v, %v", c, err)
 	}
-	_, err = viewer.Start(t.Context(), kairos.StartRequest{Plan: "chain"})
+	_, err = viewer.Start(t.Context(), me, kairos.StartRequest{Plan: "chain"})
 	if e, ok := errors.AsType[*kairos.Error](err); !ok || e.Code != kairos.CodeForbidden || e.Suggestion == "" {
 		t.Errorf("a viewer starts a run: %#v", err)
 	}
-	if _, err = viewer.Run(t.Context(), "zzzz"); kairos.CodeOf(err) != kairos.CodeNotFound {
+	if _, err = viewer.View(t.Context(), "zzzz"); kairos.CodeOf(err) != kairos.CodeNotFound {
 		t.Errorf("an unknown run: %v", err)
 	}
 	wrong, err := client.New(d.server.URL, "kro_wrong")
@@ -251,7 +254,7 @@ func TestLostAnswersAreAskedForAgain(t *testing.T) {
 	operator := d.as(t, kairos.RoleOperator)
 	d.engine.Save(chain)
 	d.lose.Store(1)
-	s, err := operator.Start(t.Context(), kairos.StartRequest{Plan: "chain"})
+	s, err := operator.Start(t.Context(), me, kairos.StartRequest{Plan: "chain"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,7 +273,7 @@ func TestTwoOperatorsAtOnce(t *testing.T) {
 	results := make(chan error, 2)
 	for _, c := range []*client.Client{one, two} {
 		go func() {
-			_, err := c.Act(t.Context(), kairos.VerbRequest{Run: run.ID, Action: kairos.ActionResume, Rev: run.LastSeq})
+			_, err := c.Act(t.Context(), me, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionResume, Rev: run.LastSeq})
 			results <- err
 		}()
 	}
@@ -298,7 +301,7 @@ func TestApprovals(t *testing.T) {
 nodes:
   ask: {type: approval, input: {message: "ship it?", form: {type: object, properties: {n: {type: integer}}}}}
 `)
-	s, err := operator.Start(t.Context(), kairos.StartRequest{Plan: "gate"})
+	s, err := operator.Start(t.Context(), me, kairos.StartRequest{Plan: "gate"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -311,17 +314,17 @@ nodes:
 		t.Fatalf("Approvals = %+v, %v", open, err)
 	}
 	q := open.Items[0]
-	if _, err := viewer.Decide(t.Context(), kairos.DecideRequest{Approval: q.ID, Approve: true}); kairos.CodeOf(err) != kairos.CodeForbidden {
+	if _, err := viewer.Decide(t.Context(), me, kairos.DecideRequest{Approval: q.ID, Approve: true}); kairos.CodeOf(err) != kairos.CodeForbidden {
 		t.Errorf("a viewer decides: %v", err)
 	}
-	if _, err := operator.Decide(t.Context(), kairos.DecideRequest{Approval: q.ID, Approve: true, Digest: "another"}); statusOf(err) != 409 {
+	if _, err := operator.Decide(t.Context(), me, kairos.DecideRequest{Approval: q.ID, Approve: true, Digest: "another"}); statusOf(err) != 409 {
 		t.Errorf("A42: approved with another digest: %v", err)
 	}
-	done, err := operator.Decide(t.Context(), kairos.DecideRequest{Approval: q.ID, Approve: true, Comment: "go", Digest: q.Digest, Values: kairos.RawJSON(`{"n":3}`)})
+	done, err := operator.Decide(t.Context(), me, kairos.DecideRequest{Approval: q.ID, Approve: true, Comment: "go", Digest: q.Digest, Values: kairos.RawJSON(`{"n":3}`)})
 	if err != nil || done.Status != "approved" || !strings.HasPrefix(done.DecidedBy, "token operator") {
 		t.Fatalf("Decide = %+v, %v", done, err)
 	}
-	if _, err := operator.Decide(t.Context(), kairos.DecideRequest{Approval: q.ID, Approve: false}); statusOf(err) != 409 {
+	if _, err := operator.Decide(t.Context(), me, kairos.DecideRequest{Approval: q.ID, Approve: false}); statusOf(err) != 409 {
 		t.Errorf("A42: decided twice: %v", err)
 	}
 	if r := settled(t, viewer, s.ID); r.Status != kairos.RunCompleted || !strings.Contains(string(r.Output), `"n":3`) {
@@ -333,17 +336,17 @@ func TestAccounts(t *testing.T) {
 	t.Parallel()
 	d := start(t)
 	admin, viewer := d.as(t, kairos.RoleAdmin), d.as(t, kairos.RoleViewer)
-	u, err := admin.CreateUser(t.Context(), "marta", "four unrelated words", kairos.RoleOperator)
+	u, err := admin.CreateUser(t.Context(), me, "marta", "four unrelated words", kairos.RoleOperator)
 	if err != nil || u.Role != kairos.RoleOperator {
 		t.Fatalf("CreateUser = %+v, %v", u, err)
 	}
-	if u, err = admin.UpdateUser(t.Context(), "marta", new(kairos.RoleAuthor), nil, new(true)); err != nil || u.Role != kairos.RoleAuthor || !u.Disabled {
+	if u, err = admin.UpdateUser(t.Context(), me, "marta", new(kairos.RoleAuthor), nil, new(true)); err != nil || u.Role != kairos.RoleAuthor || !u.Disabled {
 		t.Errorf("UpdateUser = %+v, %v", u, err)
 	}
 	if users, err := admin.Users(t.Context()); err != nil || len(users) != 1 || users[0].PasswordHash != "" {
 		t.Errorf("Users = %+v, %v", users, err)
 	}
-	text, tok, err := admin.CreateToken(t.Context(), "ci", kairos.RoleViewer, []string{"runs:read"}, time.Hour)
+	text, tok, err := admin.CreateToken(t.Context(), me, "ci", kairos.RoleViewer, []string{"runs:read"}, time.Hour)
 	if err != nil || !auth.WellFormed(text) {
 		t.Fatalf("CreateToken = %q %+v, %v", text, tok, err)
 	}
@@ -351,13 +354,13 @@ func TestAccounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if me, err := ci.Me(t.Context()); err != nil || me.Name != "token ci" {
-		t.Errorf("Me = %+v, %v", me, err)
+	if who, err := ci.Me(t.Context()); err != nil || who.Name != "token ci" {
+		t.Errorf("Me = %+v, %v", who, err)
 	}
 	if _, err := ci.Plans(t.Context(), kairos.PlanFilter{}); kairos.CodeOf(err) != kairos.CodeForbidden {
 		t.Errorf("A21: a token without the scope lists plans: %v", err)
 	}
-	if err := admin.RevokeToken(t.Context(), tok.ID); err != nil {
+	if err := admin.RevokeToken(t.Context(), me, tok.ID); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := ci.Me(t.Context()); kairos.CodeOf(err) != kairos.CodeUnauthorized {
@@ -387,14 +390,14 @@ func TestUnixSocketNeedsNoToken(t *testing.T) {
 	go func() { _ = srv.Serve(l) }()
 	t.Cleanup(func() { h.Close(); _ = srv.Close() })
 	c := client.Unix(path)
-	t.Cleanup(c.Close)
-	if me, err := c.Me(t.Context()); err != nil || me.Name != "cli:root" || me.Role != kairos.RoleAdmin {
-		t.Errorf("Me = %+v, %v", me, err)
+	t.Cleanup(func() { _ = c.Close() })
+	if who, err := c.Me(t.Context()); err != nil || who.Name != "cli:root" || who.Role != kairos.RoleAdmin {
+		t.Errorf("Me = %+v, %v", who, err)
 	}
-	if _, err := c.SavePlan(t.Context(), []byte("id: x\nnodes: {a: {type: set, input: 1}}\n"), planner.FormatYAML, ""); err != nil {
+	if _, _, _, _, err := c.SavePlan(t.Context(), me, []byte("id: x\nnodes: {a: {type: set, input: 1}}\n"), planner.FormatYAML, "", ""); err != nil {
 		t.Error(err)
 	}
-	s, err := c.Start(t.Context(), kairos.StartRequest{Plan: "x"})
+	s, err := c.Start(t.Context(), me, kairos.StartRequest{Plan: "x"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -410,7 +413,7 @@ func TestEventsGoOnAfterABreak(t *testing.T) {
 	d.engine.Save(chain)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	s, err := operator.Start(ctx, kairos.StartRequest{Plan: "chain"})
+	s, err := operator.Start(ctx, me, kairos.StartRequest{Plan: "chain"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -447,5 +450,48 @@ func TestEventsGoOnAfterABreak(t *testing.T) {
 		if e.Seq == all[len(all)-1].Seq {
 			break
 		}
+	}
+}
+
+func TestWaitAndSubscribe(t *testing.T) {
+	t.Parallel()
+	d := start(t)
+	operator := d.as(t, kairos.RoleOperator)
+	d.engine.Save(chain)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	run, err := operator.Start(ctx, me, kairos.StartRequest{Plan: "chain"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	events, err := operator.Subscribe(ctx, 0, run.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done, err := operator.Wait(ctx, run.ID)
+	if err != nil || done.Status != kairos.RunCompleted {
+		t.Fatalf("Wait = %+v, %v", done, err)
+	}
+	for e := range events {
+		if data, ok := e.Data.(map[string]any); ok && data["node"] == "b" && e.Type == "node_completed" {
+			break
+		}
+	}
+	late, err := operator.Subscribe(ctx, -1, run.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := operator.Act(ctx, me, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionDelete, Reason: "over"}); err != nil {
+		t.Fatal(err)
+	}
+	if e := <-late; e.Type == "node_completed" || e.Type == "run_created" {
+		t.Errorf("from now on begins with %+v", e)
+	}
+	detail, err := operator.Detail(ctx, run.ID)
+	if err != nil || len(detail.Journal) == 0 || string(detail.Run.Output) == "" {
+		t.Errorf("Detail = %+v, %v", detail, err)
+	}
+	if rows, err := operator.JournalPage(ctx, run.ID, 1, 1); err != nil || len(rows) != 1 || rows[0].Seq != 2 {
+		t.Errorf("JournalPage = %+v, %v", rows, err)
 	}
 }

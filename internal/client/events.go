@@ -10,6 +10,7 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/kairos"
@@ -51,6 +52,109 @@ func (c *Client) Events(ctx context.Context, run, after string) iter.Seq2[kairos
 			}
 		}
 	}
+}
+
+// Subscribe delivers events until the context ends; see Events. With after 0 it
+// begins with the run's start, with a negative one now, else after that event.
+// The channel is closed when the context ends or the daemon refuses.
+func (c *Client) Subscribe(ctx context.Context, after int64, run string) (<-chan kairos.Event, error) {
+	from := strconv.FormatInt(max(after, 0), 10)
+	if after < 0 && run != "" {
+		var part struct {
+			Items []kairos.Event `json:"items"`
+			Next  *int64         `json:"next"`
+		}
+		for next := int64(0); ; next = *part.Next {
+			part.Next = nil
+			q := url.Values{"after": {strconv.FormatInt(next, 10)}}
+			if _, err := c.do(ctx, call{method: http.MethodGet, path: runPath(run) + "/events", query: q, into: &part}); err != nil {
+				return nil, err
+			}
+			if n := len(part.Items); n > 0 {
+				from = strconv.FormatInt(part.Items[n-1].Seq, 10)
+			}
+			if part.Next == nil || *part.Next <= next {
+				break
+			}
+		}
+	} else if after < 0 {
+		from = ""
+	}
+	out := make(chan kairos.Event, 64)
+	go func() {
+		defer close(out)
+		for e, err := range c.Events(ctx, run, from) {
+			if err != nil {
+				return
+			}
+			select {
+			case out <- e:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return out, nil
+}
+
+// Wait returns when the run is final, or waits for what only a person can give,
+// or the context ends.
+func (c *Client) Wait(ctx context.Context, run string) (kairos.Run, error) {
+	r, err := c.FindRun(ctx, run)
+	if err != nil || settled(r) {
+		return r, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	events, err := c.Subscribe(ctx, -1, r.ID)
+	if err != nil {
+		return r, err
+	}
+	for pause := pollLeast; ; {
+		// Events say that something has happened; many of them are one question.
+		// Without any the run is asked for now and then: nothing is lost by a break.
+		select {
+		case _, ok := <-events:
+			if !ok && ctx.Err() == nil {
+				events = nil // the daemon refuses to stream: ask
+			}
+		case <-time.After(pollMost):
+		case <-ctx.Done():
+			return r, context.Cause(ctx)
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return r, context.Cause(ctx)
+		}
+		for drained := false; !drained; {
+			select {
+			case _, ok := <-events:
+				drained = !ok
+			default:
+				drained = true
+			}
+		}
+		began := time.Now()
+		now, err := c.FindRun(ctx, r.ID)
+		if err != nil {
+			return r, err
+		}
+		if r = now; settled(r) {
+			return r, nil
+		}
+		pause = min(max(pollLeast, 4*time.Since(began)), pollMost)
+	}
+}
+
+// How often Wait asks: the longer the answer takes, the more rarely.
+const (
+	pollLeast = 50 * time.Millisecond
+	pollMost  = 5 * time.Second
+)
+
+func settled(r kairos.Run) bool {
+	return r.Status.Final() || r.Status == kairos.RunWaiting && r.WaitReason.NeedsPerson()
 }
 
 // listen reads one stream to its end; more is false when the listener had

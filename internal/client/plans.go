@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -36,29 +37,37 @@ func pageQuery(p kairos.Page) url.Values {
 	return q
 }
 
-// StoredPlan says where a document was stored.
-type StoredPlan struct {
-	ID       string           `json:"id"`
-	Key      string           `json:"key"`
-	Version  int              `json:"version"`
-	Hash     string           `json:"hash"`
-	Problems planner.Problems `json:"problems"` // warnings
-	// Created is false when the content was known.
-	Created bool `json:"-"`
-}
-
-// SavePlan stores a plan document. One with errors gives CodeInvalid with a
-// *planner.InvalidError in its chain.
-func (c *Client) SavePlan(ctx context.Context, src []byte, f planner.Format, reason string) (StoredPlan, error) {
-	var out StoredPlan
+// SavePlan stores a plan document; known content gives the existing version and
+// created false. One with errors gives CodeInvalid with a *planner.InvalidError
+// in its chain. The daemon sets the origin.
+func (c *Client) SavePlan(ctx context.Context, _ kairos.Actor, src []byte, f planner.Format, _, reason string) (plan kairos.Plan, v kairos.Version, created bool, problems planner.Problems, err error) {
+	var out struct {
+		ID       string           `json:"id"`
+		Key      string           `json:"key"`
+		Version  int              `json:"version"`
+		Hash     string           `json:"hash"`
+		Problems planner.Problems `json:"problems"`
+	}
 	k := documentCall("/plans", src, f)
 	if reason != "" {
 		k.query = url.Values{"reason": {reason}}
 	}
 	k.into = &out
 	status, err := c.do(ctx, k)
-	out.Created = status == http.StatusCreated
-	return out, err
+	if err != nil {
+		if bad, ok := errors.AsType[*planner.InvalidError](err); ok {
+			problems = bad.Problems
+		}
+		return plan, v, false, problems, err
+	}
+	if plan, err = c.Plan(ctx, out.ID); err == nil {
+		v, err = c.VersionByNumber(ctx, out.ID, out.Version)
+	}
+	if err != nil { // stored all the same: say what is known
+		plan = kairos.Plan{ID: out.ID, Key: out.Key, Latest: out.Version, LatestHash: out.Hash}
+		v = kairos.Version{PlanID: out.ID, PlanKey: out.Key, Number: out.Version, Hash: out.Hash}
+	}
+	return plan, v, status == http.StatusCreated, out.Problems, nil
 }
 
 // Checked is what the daemon thinks of a document.
@@ -169,8 +178,8 @@ func (c *Client) Versions(ctx context.Context, idOrKey string) ([]kairos.Version
 	return mapList(out, versionWire.version).Items, err
 }
 
-// Version gives one version with its source; number 0 is the newest.
-func (c *Client) Version(ctx context.Context, idOrKey string, number int) (kairos.Version, error) {
+// VersionByNumber gives one version with its source; number 0 is the newest.
+func (c *Client) VersionByNumber(ctx context.Context, idOrKey string, number int) (kairos.Version, error) {
 	n := "latest"
 	if number != 0 {
 		n = strconv.Itoa(number)
@@ -181,7 +190,7 @@ func (c *Client) Version(ctx context.Context, idOrKey string, number int) (kairo
 }
 
 // ArchivePlan hides a plan from lists, or shows it again.
-func (c *Client) ArchivePlan(ctx context.Context, idOrKey string, archived bool, reason string) error {
+func (c *Client) ArchivePlan(ctx context.Context, _ kairos.Actor, idOrKey string, archived bool, reason string) error {
 	verb := "unarchive"
 	if archived {
 		verb = "archive"

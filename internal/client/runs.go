@@ -12,14 +12,6 @@ import (
 	"github.com/kairosd/kairosd/internal/kairos"
 )
 
-// Started is a run that was started, or found by its key.
-type Started struct {
-	ID     string           `json:"id"`
-	Status kairos.RunStatus `json:"status"`
-	// Created is false when the key's run was there already.
-	Created bool `json:"-"`
-}
-
 type startWire struct {
 	Plan        string              `json:"plan"`
 	Version     int                 `json:"version,omitempty"`
@@ -34,23 +26,31 @@ type startWire struct {
 	Session     string              `json:"session,omitempty"`
 }
 
-// Start starts a run; it returns once the run is durable. Origin is the
-// daemon's to say.
-func (c *Client) Start(ctx context.Context, r kairos.StartRequest) (Started, error) {
+// Start starts a run, or finds that of its key; it returns once the run is
+// durable. The daemon sets the origin.
+func (c *Client) Start(ctx context.Context, _ kairos.Actor, r kairos.StartRequest) (kairos.Run, error) {
 	w := startWire{Plan: r.Plan, Version: r.Version, Hash: r.Hash, Input: r.Input, Priority: r.Priority, Labels: r.Labels,
 		Key: r.Key, StartAt: r.StartAt, Concurrency: r.Concurrency, Session: r.Session}
 	if r.Limits != (kairos.Limits{}) {
 		v := kairos.ViewLimits(r.Limits)
 		w.Limits = &v
 	}
-	var out Started
-	status, err := c.do(ctx, call{method: http.MethodPost, path: "/runs", body: w, into: &out})
-	out.Created = status == http.StatusCreated
-	return out, err
+	var out struct {
+		ID     string           `json:"id"`
+		Status kairos.RunStatus `json:"status"`
+	}
+	if _, err := c.do(ctx, call{method: http.MethodPost, path: "/runs", body: w, into: &out}); err != nil {
+		return kairos.Run{}, err
+	}
+	run, err := c.FindRun(ctx, out.ID)
+	if err != nil { // started all the same: say what is known
+		run = kairos.Run{ID: out.ID, Status: out.Status, PlanKey: r.Plan, Labels: r.Labels, Key: r.Key, Input: r.Input}
+	}
+	return run, nil
 }
 
 // Runs lists runs, newest first. The filter's IDTail cannot be asked for.
-func (c *Client) Runs(ctx context.Context, f kairos.RunFilter) (kairos.List[kairos.RunView], error) {
+func (c *Client) Runs(ctx context.Context, f kairos.RunFilter) (kairos.List[kairos.Run], error) {
 	q := pageQuery(f.Page)
 	set := func(k, v string) {
 		if v != "" {
@@ -85,7 +85,7 @@ func (c *Client) Runs(ctx context.Context, f kairos.RunFilter) (kairos.List[kair
 	slices.Sort(q["label"]) // a cursor belongs to one exact query
 	var out list[kairos.RunView]
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/runs", query: q, into: &out})
-	return kairos.List[kairos.RunView]{Items: out.Items, Next: out.Next}, err
+	return mapList(out, kairos.RunView.Run), err
 }
 
 func joined[S ~string](list []S) string {
@@ -98,16 +98,39 @@ func joined[S ~string](list []S) string {
 
 func runPath(id string) string { return "/runs/" + url.PathEscape(id) }
 
-// Run gives one run with its result so far, by id or by any part that its id
+// View gives one run with its result so far, by id or by any part that its id
 // alone begins or ends with.
-func (c *Client) Run(ctx context.Context, id string) (kairos.RunDetailView, error) {
+func (c *Client) View(ctx context.Context, id string) (kairos.RunDetailView, error) {
 	var out kairos.RunDetailView
 	_, err := c.do(ctx, call{method: http.MethodGet, path: runPath(id), into: &out})
 	return out, err
 }
 
-// Journal gives all rows of a run's journal after a sequence number, in order.
-func (c *Client) Journal(ctx context.Context, id string, after int64) ([]kairos.Entry, error) {
+// FindRun finds a run by id or by any part that its id alone begins or ends with.
+func (c *Client) FindRun(ctx context.Context, id string) (kairos.Run, error) {
+	v, err := c.View(ctx, id)
+	return v.Run(), err
+}
+
+// Result is what a run has come to so far.
+func (c *Client) Result(ctx context.Context, run string) (kairos.Result, error) {
+	v, err := c.View(ctx, run)
+	return v.Result, err
+}
+
+// Detail is a run with its waits and its whole journal.
+func (c *Client) Detail(ctx context.Context, run string) (kairos.RunDetail, error) {
+	v, err := c.View(ctx, run)
+	if err != nil {
+		return kairos.RunDetail{}, err
+	}
+	journal, err := c.JournalPage(ctx, v.RunID, 0, 0)
+	return kairos.RunDetail{Run: v.Run(), Waits: v.Waits, Journal: journal}, err
+}
+
+// JournalPage gives rows of a run's journal after a sequence number, in order,
+// at most limit (0: all).
+func (c *Client) JournalPage(ctx context.Context, run string, after int64, limit int) ([]kairos.Entry, error) {
 	rows := []kairos.Entry{}
 	for {
 		var part struct {
@@ -115,16 +138,21 @@ func (c *Client) Journal(ctx context.Context, id string, after int64) ([]kairos.
 			Next  *int64         `json:"next"`
 		}
 		q := url.Values{"after": {strconv.FormatInt(after, 10)}}
-		if _, err := c.do(ctx, call{method: http.MethodGet, path: runPath(id) + "/journal", query: q, into: &part}); err != nil {
+		if limit > 0 {
+			q.Set("limit", strconv.Itoa(min(limit-len(rows), maxJournalPart)))
+		}
+		if _, err := c.do(ctx, call{method: http.MethodGet, path: runPath(run) + "/journal", query: q, into: &part}); err != nil {
 			return nil, err
 		}
 		rows = append(rows, part.Items...)
-		if part.Next == nil || *part.Next <= after {
+		if part.Next == nil || *part.Next <= after || limit > 0 && len(rows) >= limit {
 			return rows, nil
 		}
 		after = *part.Next
 	}
 }
+
+const maxJournalPart = 1000
 
 // actWire holds the fields of every act; each sends only those that it takes.
 type actWire struct {
@@ -147,7 +175,7 @@ func wireOf(r kairos.VerbRequest) actWire {
 
 // Act does what a VerbRequest asks and returns the run it is about: the same,
 // or the new one of a rerun or fork. A deleted run comes back empty but for its id.
-func (c *Client) Act(ctx context.Context, r kairos.VerbRequest) (kairos.RunView, error) {
+func (c *Client) Act(ctx context.Context, _ kairos.Actor, r kairos.VerbRequest) (kairos.Run, error) {
 	out := kairos.RunView{ID: r.Run}
 	if r.Action == kairos.ActionDelete {
 		q := url.Values{}
@@ -158,14 +186,14 @@ func (c *Client) Act(ctx context.Context, r kairos.VerbRequest) (kairos.RunView,
 			q.Set("rev", strconv.FormatInt(r.Rev, 10))
 		}
 		_, err := c.do(ctx, call{method: http.MethodDelete, path: runPath(r.Run), query: q})
-		return out, err
+		return out.Run(), err
 	}
 	_, err := c.do(ctx, call{method: http.MethodPost, path: runPath(r.Run) + "/" + url.PathEscape(string(r.Action)), body: wireOf(r), into: &out})
-	return out, err
+	return out.Run(), err
 }
 
 // Preview says what an act would do.
-func (c *Client) Preview(ctx context.Context, r kairos.VerbRequest) (kairos.Preview, error) {
+func (c *Client) Preview(ctx context.Context, _ kairos.Actor, r kairos.VerbRequest) (kairos.Preview, error) {
 	var out kairos.Preview
 	k := call{method: http.MethodGet, path: runPath(r.Run) + "/preview", into: &out}
 	if len(r.Edits) > 0 || r.Input != nil {
@@ -186,10 +214,10 @@ func (c *Client) Preview(ctx context.Context, r kairos.VerbRequest) (kairos.Prev
 }
 
 // Resolve settles an attempt in doubt.
-func (c *Client) Resolve(ctx context.Context, r kairos.ResolveRequest) (kairos.RunView, error) {
+func (c *Client) Resolve(ctx context.Context, _ kairos.Actor, r kairos.ResolveRequest) (kairos.Run, error) {
 	var out kairos.RunView
 	_, err := c.do(ctx, call{method: http.MethodPost, path: runPath(r.Run) + "/nodes/" + url.PathEscape(r.Node) + "/resolve", body: r, into: &out})
-	return out, err
+	return out.Run(), err
 }
 
 type approvalWire struct {
@@ -241,7 +269,7 @@ func (c *Client) Approval(ctx context.Context, id string) (kairos.Approval, erro
 }
 
 // Decide answers an approval.
-func (c *Client) Decide(ctx context.Context, r kairos.DecideRequest) (kairos.Approval, error) {
+func (c *Client) Decide(ctx context.Context, _ kairos.Actor, r kairos.DecideRequest) (kairos.Approval, error) {
 	var out approvalWire
 	_, err := c.do(ctx, call{method: http.MethodPost, path: "/approvals/" + url.PathEscape(r.Approval), body: r, into: &out})
 	return out.approval(), err

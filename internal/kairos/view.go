@@ -108,6 +108,36 @@ func ViewRun(r Run) RunView {
 	return v
 }
 
+// Run gives the run that a view shows; what views leave out stays empty.
+func (v RunView) Run() Run {
+	r := v.RunFacts.run()
+	r.ID, r.Status, r.WaitReason, r.Error, r.Usage = v.ID, v.Status, v.WaitReason, v.Error, v.Usage
+	return r
+}
+
+// Run gives the run that a view shows, with its input and output.
+func (v RunDetailView) Run() Run {
+	r := v.RunFacts.run()
+	r.ID, r.Status, r.WaitReason, r.Error, r.Usage = v.RunID, v.Status, v.WaitReason, v.Error, v.Usage
+	r.Input, r.Output = v.Input, v.Output
+	return r
+}
+
+func (f RunFacts) run() Run {
+	limits, err := f.Limits.Limits()
+	if err != nil {
+		limits = Limits{} // a newer daemon may say what this one cannot
+	}
+	return Run{
+		PlanID: f.PlanID, PlanKey: f.Plan, Version: f.Version, Hash: f.Hash, Headline: f.Headline, Node: f.Node, Path: f.Shape,
+		Parent: f.Parent, ForkedFrom: f.ForkedFrom, ForkSeq: f.ForkSeq, RerunOf: f.RerunOf, Actor: f.Actor, Origin: f.Origin,
+		Session: f.Session, Priority: f.Priority, Labels: f.Labels, Limits: limits, Key: f.Key, Concurrency: f.Concurrency,
+		LastSeq: f.Rev, Steps: f.Steps, Crashes: f.Crashes, Paused: f.Paused,
+		CreatedAt: f.CreatedAt, StartAt: f.StartAt, StartedAt: f.StartedAt, EndedAt: f.EndedAt, DueAt: f.DueAt, DeletedAt: f.DeletedAt,
+		RunningTime: time.Duration(f.RunningMs) * time.Millisecond,
+	}
+}
+
 // ViewDetail gives a single run with its result.
 func ViewDetail(d RunDetail, related []Run) RunDetailView {
 	v := RunDetailView{Result: ResultOf(d), RunFacts: factsOf(d.Run), Input: orNull(d.Run.Input)}
