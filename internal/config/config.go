@@ -16,6 +16,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/tool"
 )
 
 // Config is the configuration file (SPEC 9.1). The zero value is a working
@@ -26,7 +27,7 @@ type Config struct {
 	Agents          []Agent             `yaml:"agents"`
 	DefaultAgent    string              `yaml:"default_agent"`
 	Skills          []Skill             `yaml:"skills"`
-	Tools           Tools               `yaml:"tools"`
+	Tools           tool.Config         `yaml:"tools"`
 	MCP             MCP                 `yaml:"mcp"`
 	Engine          Engine              `yaml:"engine"`
 	Approvals       Approvals           `yaml:"approvals"`
@@ -75,25 +76,6 @@ type Skill struct {
 	EstimatedTokens int64               `yaml:"estimated_tokens"`
 	Tool            string              `yaml:"tool"`
 	Agent           string              `yaml:"agent"`
-}
-
-// Tools bounds what the built-in tools may do.
-type Tools struct {
-	HTTP struct {
-		AllowPrivate []string `yaml:"allow_private"` // CIDRs
-		Redirects    int      `yaml:"redirects"`
-	} `yaml:"http"`
-	Files struct {
-		Roots []string `yaml:"roots"`
-	} `yaml:"files"`
-	SQL struct {
-		Files []string `yaml:"files"`
-	} `yaml:"sql"`
-	Exec struct {
-		Enabled bool     `yaml:"enabled"`
-		Allow   []string `yaml:"allow"` // absolute paths
-	} `yaml:"exec"`
-	Permissions map[string]string `yaml:"permissions"` // tool → allow, ask, deny
 }
 
 // MCP lists servers that contribute tools.
@@ -273,7 +255,7 @@ func (c *Config) check() error {
 		}
 	}
 	for name, p := range c.Tools.Permissions {
-		if p != "allow" && p != "ask" && p != "deny" {
+		if p != tool.Allow && p != tool.Ask && p != tool.Deny {
 			add("permission of tool %s: %q is not allow, ask or deny", name, p)
 		}
 	}
@@ -326,8 +308,8 @@ func (c *Config) resolve(dir string) {
 	for i, p := range c.Tools.Files.Roots {
 		c.Tools.Files.Roots[i] = abs(p)
 	}
-	for i, p := range c.Tools.SQL.Files {
-		c.Tools.SQL.Files[i] = abs(p)
+	for name, p := range c.Tools.SQL.Databases {
+		c.Tools.SQL.Databases[name] = abs(p)
 	}
 	for name, s := range c.Secrets {
 		s.File = abs(s.File)

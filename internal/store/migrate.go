@@ -110,3 +110,17 @@ func (s *Store) Migrations(ctx context.Context) ([]MigrationStatus, error) {
 	}
 	return out, nil
 }
+
+// SQLiteVersion is the version of the SQLite library in this binary.
+func SQLiteVersion() string {
+	pool, err := sql.Open("sqlite", "file::memory:")
+	if err != nil {
+		return "unknown"
+	}
+	defer pool.Close()
+	var v string
+	if err := pool.QueryRow("SELECT sqlite_version()").Scan(&v); err != nil {
+		return "unknown"
+	}
+	return v
+}

@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -152,7 +151,6 @@ func (s *Store) open(ctx context.Context, o Options) error {
 // dsn is the connection string; every pragma stands in it, because an Exec
 // would reach one pooled connection only.
 func (s *Store) dsn(reader bool) string {
-	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: s.path}).EscapedPath()}
 	q := "_defensive=1&_dqs=0&_error_rc=1&_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)&_pragma=trusted_schema(0)" +
 		"&_pragma=cell_size_check(1)&_pragma=temp_store(2)&_pragma=cache_size(-16000)"
 	if reader {
@@ -160,7 +158,7 @@ func (s *Store) dsn(reader bool) string {
 	} else {
 		q += "&mode=rwc&_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=journal_size_limit(67108864)"
 	}
-	return u.String() + "?" + q
+	return fileURL(s.path) + "?" + q
 }
 
 // prepareFiles makes the directory, takes the lock, and refuses a half-removed
@@ -361,4 +359,19 @@ func (s *Store) closeFiles() error {
 		errs = append(errs, os.RemoveAll(s.dir))
 	}
 	return errors.Join(errs...)
+}
+
+// openPlain opens a connection of its own to a file, outside the pools.
+func openPlain(path, more string) (*sql.DB, error) {
+	pool, err := sql.Open("sqlite", fileURL(path)+"?_pragma=busy_timeout(5000)"+more)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	pool.SetMaxOpenConns(1)
+	return pool, nil
+}
+
+// Files are all files of the store: no tool may reach them.
+func (s *Store) Files() []string {
+	return []string{s.path, s.path + "-wal", s.path + "-shm", s.path + ".lock", s.path + ".key", s.path + ".anchor"}
 }

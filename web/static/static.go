@@ -1,0 +1,53 @@
+// Package static holds everything a browser loads besides pages: styles, htmx
+// and our own script, and fonts; each with its licence. All are embedded, and
+// served under a path that holds a hash of them all, so that they cache for ever.
+package static
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"io/fs"
+	"net/http"
+	"strings"
+	"sync"
+)
+
+//go:embed *.css *.js *.woff2 *.svg
+var files embed.FS
+
+// Hash names this set of files.
+var Hash = sync.OnceValue(func() string {
+	h := sha256.New()
+	entries, err := fs.ReadDir(files, ".")
+	if err != nil { // embedded
+		panic(err)
+	}
+	for _, e := range entries {
+		b, err := files.ReadFile(e.Name())
+		if err != nil {
+			panic(err)
+		}
+		h.Write([]byte(e.Name()))
+		h.Write(b)
+	}
+	return hex.EncodeToString(h.Sum(nil))[:12]
+})
+
+// Path is the URL of a file.
+func Path(name string) string { return "/static/" + Hash() + "/" + name }
+
+var types = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".woff2": "font/woff2", ".svg": "image/svg+xml"}
+
+// Serve answers for one file by its exact name.
+func Serve(w http.ResponseWriter, r *http.Request, name string) {
+	b, err := files.ReadFile(name)
+	if err != nil || strings.Contains(name, "/") {
+		http.NotFound(w, r)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", types[name[strings.LastIndexByte(name, '.'):]])
+	h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	_, _ = w.Write(b) // the client is gone if this fails
+}
