@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"math"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -158,8 +159,21 @@ func (a *actor) unacked() int64 { return a.sent - a.acked.Load() }
 // loop is the run's goroutine.
 func (a *actor) loop() {
 	defer a.end()
+	defer func() {
+		// A defect here must not stop other runs: this one is put aside as it is
+		// stored, and taken up again at the next start.
+		if p := recover(); p != nil {
+			a.e.log.Error("defect in the engine", "run_id", a.id, "panic", p, "stack", string(debug.Stack()))
+			a.giveUp(kairos.Errorf(kairos.CodeInternal, "run %s cannot go on: %v", a.id, p))
+		}
+	}()
 	if err := a.load(); err != nil {
 		a.giveUp(err)
+		switch kairos.CodeOf(err) {
+		case kairos.CodeInvalid, kairos.CodeCorrupt, kairos.CodeNotFound:
+		default: // it may heal
+			a.e.timers.set(a.id, a.e.now().Add(30*time.Second))
+		}
 		return
 	}
 	for {
@@ -229,7 +243,12 @@ func (a *actor) idle() bool {
 
 // blocked reports whether nothing may start.
 func (a *actor) blocked() bool {
-	return a.s.paused || a.s.held || a.s.quarantined || a.budget != "" || a.stopping || a.ended
+	return a.s.paused || a.s.held || a.s.quarantined || a.budget != "" || a.stopping || a.ended || a.early()
+}
+
+// early reports whether the run may not start yet.
+func (a *actor) early() bool {
+	return a.run.StartedAt.IsZero() && !a.run.StartAt.IsZero() && a.run.StartAt.After(a.e.now())
 }
 
 func (a *actor) isStopping() bool {

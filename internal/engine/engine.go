@@ -73,7 +73,6 @@ type Engine struct {
 	mu       sync.Mutex
 	actors   map[string]*actor
 	watchers map[string][]chan struct{}
-	own      map[string]bool // runs started here, with OwnRunsOnly
 	opened   bool
 	stopping bool
 	stopped  chan struct{}
@@ -102,7 +101,7 @@ func New(c Config) (*Engine, error) {
 	}
 	e := &Engine{
 		store: c.Store, registry: c.Registry, secrets: c.Secrets, log: log, opts: o,
-		actors: map[string]*actor{}, watchers: map[string][]chan struct{}{}, own: map[string]bool{},
+		actors: map[string]*actor{}, watchers: map[string][]chan struct{}{},
 		stopped: make(chan struct{}),
 	}
 	e.base, e.cancel = context.WithCancelCause(context.Background())
@@ -158,8 +157,21 @@ func (e *Engine) Open(ctx context.Context) error {
 			}
 		}
 	}
-	if len(sweep) > 0 {
-		e.wg.Go(func() { e.sweep(sweep) })
+	known := make(map[string]bool, len(unfinished))
+	for i := range unfinished {
+		known[unfinished[i].ID] = true
+	}
+	var orphans []kairos.Run
+	for i := range unfinished {
+		if r := &unfinished[i]; r.Parent != nil && !known[r.Parent.Run] {
+			orphans = append(orphans, kairos.Run{ID: r.ID, Parent: r.Parent})
+		}
+	}
+	if len(sweep)+len(orphans) > 0 {
+		e.wg.Go(func() {
+			e.adopt(orphans)
+			e.sweep(sweep)
+		})
 	}
 	return nil
 }
@@ -176,6 +188,20 @@ func (e *Engine) sweep(runs []kairos.Run) {
 			continue
 		}
 		e.post(r.ID, childrenMsg{})
+	}
+}
+
+// adopt cancels children whose parent was cancelled while the daemon died
+// before it could tell them.
+func (e *Engine) adopt(children []kairos.Run) {
+	for _, r := range children {
+		if e.base.Err() != nil || e.isStopping() {
+			return
+		}
+		parent, err := e.store.Run(e.base, r.Parent.Run)
+		if err == nil && parent.Status == kairos.RunCancelled {
+			e.cancelChild(r.ID)
+		}
 	}
 }
 

@@ -118,8 +118,9 @@ type PreviousResult struct {
 // Result is what a handler returns when it succeeds.
 type Result struct {
 	Output any // any Go value that JSON can hold
-	Usage  kairos.Usage
-	Agent  string // who did it, for handoffs
+	// Usage is what models consumed, without what sub-steps have recorded.
+	Usage kairos.Usage
+	Agent string // who did it, for handoffs
 }
 
 // Registry resolves nodes to handlers and says what a node's run may do.

@@ -128,13 +128,10 @@ func (a *actor) allBegun(f *fan) bool { return f.total >= 0 && f.begunAll }
 func (a *actor) advance() {
 	for !a.blocked() && !a.waiting.Load() && a.unacked() < maxUnacked {
 		k := a.peek()
-		if k == nil || !a.takeSlot() {
+		if k == nil {
 			return
 		}
-		if a.budget = a.overBudget(); a.budget != "" {
-			return
-		}
-		if !a.dispatch(*k) {
+		if a.budget = a.overBudget(); a.budget != "" || !a.takeSlot() || !a.dispatch(*k) {
 			return
 		}
 	}
@@ -405,6 +402,9 @@ func (a *actor) status() {
 		}
 		if a.s.paused || a.s.held || a.s.quarantined {
 			due = time.Time{}
+		}
+		if a.early() && !status.Final() {
+			due = a.run.StartAt
 		}
 		a.e.timers.set(a.id, due)
 	}

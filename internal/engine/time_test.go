@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -36,9 +37,12 @@ func inBubble(t *testing.T, reg *enginetest.Registry, f func(t *testing.T, e *en
 
 func TestBackoffIsWaitedForAndSurvivesRestarts(t *testing.T) {
 	t.Parallel()
+	var mu sync.Mutex
 	var at []time.Time
 	reg := enginetest.NewRegistry().Handle("flap", planner.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
+		mu.Lock()
 		at = append(at, time.Now())
+		mu.Unlock()
 		switch c.Attempt {
 		case 1:
 			return engine.Result{}, errors.New("first")
@@ -54,13 +58,18 @@ func TestBackoffIsWaitedForAndSurvivesRestarts(t *testing.T) {
 		e = reopen()
 		time.Sleep(8 * time.Second)
 		r := e.Until(run.ID, kairos.RunWaiting, kairos.WaitRetry)
-		if len(at) != 2 || r.DueAt.Sub(time.Now()) < 50*time.Minute {
-			t.Fatalf("after 11s: %d attempts, due in %s; want 2 and about an hour (Retry-After)", len(at), time.Until(r.DueAt))
+		mu.Lock()
+		attempts := len(at)
+		mu.Unlock()
+		if attempts != 2 || r.DueAt.Sub(time.Now()) < 50*time.Minute {
+			t.Fatalf("after 11s: %d attempts, due in %s; want 2 and about an hour (Retry-After)", attempts, time.Until(r.DueAt))
 		}
 		time.Sleep(time.Hour)
 		if r := e.Settle(run.ID); string(r.Output) != `"ok"` || r.Crashes != 0 {
 			t.Errorf("got %s %s, %d crashes", r.Status, r.Output, r.Crashes)
 		}
+		mu.Lock()
+		defer mu.Unlock()
 		if first := at[1].Sub(at[0]); first < 10*time.Second || first > 11*time.Second {
 			t.Errorf("the second attempt came after %s, want 10s", first)
 		}
