@@ -18,8 +18,7 @@ import (
 // (P20); aliases are expanded here, within limits.
 func parseYAML(src []byte, r *reporter) *tree {
 	var doc yaml.Node
-	limits := loaderlimits.New(loaderlimits.DepthValue(MaxDepth), loaderlimits.AliasNone())
-	if err := yaml.Load(src, &doc, yaml.WithPlugin(limits)); err != nil {
+	if err := loadYAML(src, &doc); err != nil {
 		yamlError(err, src, r)
 		return nil
 	}
@@ -32,6 +31,20 @@ func parseYAML(src []byte, r *reporter) *tree {
 		return nil
 	}
 	return t
+}
+
+func loadYAML(src []byte, doc *yaml.Node) (err error) {
+	defer recovered(&err)
+	limits := loaderlimits.New(loaderlimits.DepthValue(MaxDepth), loaderlimits.AliasNone())
+	return yaml.Load(src, doc, yaml.WithPlugin(limits))
+}
+
+// recovered turns a panic in a library that reads what strangers wrote into an
+// error: no document may stop the daemon.
+func recovered(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("cannot be read: %v", p)
+	}
 }
 
 // yamlError explains what the parser met.

@@ -83,7 +83,7 @@ func CompileSchema(v any) (*Schema, error) {
 	if err := c.AddResource(schemaURL, v); err != nil {
 		return nil, schemaError(nil, "%s", err)
 	}
-	compiled, err := c.Compile(schemaURL)
+	compiled, err := compileSchema(c)
 	if err != nil {
 		return nil, explainSchema(err)
 	}
@@ -103,7 +103,7 @@ func (s *Schema) Validate(v any) []SchemaProblem {
 	if at, bad := extremeNumber(v, nil); bad {
 		return []SchemaProblem{{Path: at, Message: "the number is out of range"}}
 	}
-	err = s.compiled.Validate(v)
+	err = s.validate(v)
 	if err == nil {
 		return nil
 	}
@@ -112,6 +112,16 @@ func (s *Schema) Validate(v any) []SchemaProblem {
 		return []SchemaProblem{{Message: err.Error()}}
 	}
 	return schemaLeaves(e)
+}
+
+func compileSchema(c *jsonschema.Compiler) (s *jsonschema.Schema, err error) {
+	defer recovered(&err)
+	return c.Compile(schemaURL)
+}
+
+func (s *Schema) validate(v any) (err error) {
+	defer recovered(&err)
+	return s.compiled.Validate(v)
 }
 
 func schemaError(at []string, format string, args ...any) *SchemaError {

@@ -93,3 +93,32 @@ func TestSchemaRefused(t *testing.T) {
 		t.Errorf("got %v after %s", ps, time.Since(started))
 	}
 }
+
+// FuzzSchema: no schema and no value may crash or hang the validation.
+func FuzzSchema(f *testing.F) {
+	f.Add([]byte(`{"type": "object", "properties": {"a": {"$ref": "#/$defs/b"}}, "$defs": {"b": {"type": "array", "items": {"$ref": "#"}}}}`), []byte(`{"a": [{}]}`))
+	f.Add([]byte(`{"$dynamicAnchor": "x", "allOf": [{"$dynamicRef": "#x"}]}`), []byte(`1`))
+	f.Add([]byte(`{"$id": "a/b", "$anchor": "c", "if": {"const": 1.0}, "then": false, "unevaluatedProperties": false, "format": "uri", "multipleOf": 0.1}`), []byte(`1e5`))
+	f.Add([]byte(`{"$schema": "http://json-schema.org/draft-07/schema#", "dependencies": {"a": ["b"]}, "items": [true], "additionalItems": false}`), []byte(`[1, 2]`))
+	f.Fuzz(func(t *testing.T, schema, value []byte) {
+		v, err := planner.DecodeValue(schema)
+		if err != nil {
+			return
+		}
+		s, err := planner.CompileSchema(v)
+		if err != nil {
+			if err.Error() == "" {
+				t.Fatal("an error without words")
+			}
+			return
+		}
+		if v, err = planner.DecodeValue(value); err != nil {
+			return
+		}
+		for _, p := range s.Validate(v) {
+			if p.Message == "" || strings.Contains(p.Message, "cannot be read") {
+				t.Fatalf("bad problem %+v", p)
+			}
+		}
+	})
+}
