@@ -26,7 +26,11 @@ const (
 
 // Schema is a compiled JSON Schema, of draft 2020-12 unless it names another.
 // It is immutable and safe for concurrent use.
-type Schema struct{ compiled *jsonschema.Schema }
+type Schema struct {
+	compiled *jsonschema.Schema
+	// shared says that values must be weighed before they are validated.
+	shared bool
+}
 
 // SchemaProblem is one way in which a value, or a schema itself, is wrong.
 type SchemaProblem struct {
@@ -87,10 +91,14 @@ func CompileSchema(v any) (*Schema, error) {
 	if err != nil {
 		return nil, explainSchema(err)
 	}
-	if at := emptyCycle(compiled); at != "" {
-		return nil, schemaError(nil, "$ref leads back to itself at %s", at)
+	cycle, dynamic, shared := inspect(compiled)
+	switch {
+	case cycle != "":
+		return nil, schemaError(nil, "$ref leads back to itself at %s", strings.TrimPrefix(cycle, schemaURL))
+	case dynamic:
+		return nil, schemaError(nil, "$dynamicRef and $recursiveRef are not supported: write $ref")
 	}
-	return &Schema{compiled}, nil
+	return &Schema{compiled, shared}, nil
 }
 
 // Validate returns every way in which a JSON value does not match, in a stable
@@ -102,6 +110,9 @@ func (s *Schema) Validate(v any) []SchemaProblem {
 	}
 	if at, bad := extremeNumber(v, nil); bad {
 		return []SchemaProblem{{Path: at, Message: "the number is out of range"}}
+	}
+	if s.shared && !weigh(s.compiled, v) {
+		return []SchemaProblem{{Message: "the value is too large for a schema that refers to itself in so many ways"}}
 	}
 	err = s.validate(v)
 	if err == nil {
@@ -247,66 +258,6 @@ func quoteAll(names []string) string {
 type noLoader struct{}
 
 func (noLoader) Load(string) (any, error) { return nil, errors.New("schemas are never fetched") }
-
-// emptyCycle finds a $ref that leads back to itself without consuming anything
-// of the value: such a schema can never be decided.
-func emptyCycle(s *jsonschema.Schema) string {
-	seen := map[*jsonschema.Schema]bool{}
-	open := map[*jsonschema.Schema]bool{}
-	var walk func(*jsonschema.Schema) string
-	walk = func(s *jsonschema.Schema) string {
-		if s == nil || seen[s] && !open[s] {
-			return ""
-		}
-		if open[s] {
-			return strings.TrimPrefix(s.Location, schemaURL)
-		}
-		seen[s], open[s] = true, true
-		defer delete(open, s)
-		same := slices.Concat([]*jsonschema.Schema{s.Ref, s.RecursiveRef, s.Not, s.If, s.Then, s.Else}, s.AllOf, s.AnyOf, s.OneOf)
-		for _, next := range same {
-			if at := walk(next); at != "" {
-				return at
-			}
-		}
-		return ""
-	}
-	todo := []*jsonschema.Schema{s}
-	visited := map[*jsonschema.Schema]bool{}
-	for len(todo) > 0 {
-		s := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		if s == nil || visited[s] {
-			continue
-		}
-		visited[s] = true
-		if at := walk(s); at != "" {
-			return at
-		}
-		todo = append(todo, s.Ref, s.RecursiveRef, s.Not, s.If, s.Then, s.Else, s.Items2020, s.Contains, s.PropertyNames,
-			s.UnevaluatedItems, s.UnevaluatedProperties)
-		todo = append(todo, s.AllOf...)
-		todo = append(todo, s.AnyOf...)
-		todo = append(todo, s.OneOf...)
-		todo = append(todo, s.PrefixItems...)
-		for _, p := range s.Properties {
-			todo = append(todo, p)
-		}
-		for _, p := range s.PatternProperties {
-			todo = append(todo, p)
-		}
-		for _, p := range s.DependentSchemas {
-			todo = append(todo, p)
-		}
-		if p, ok := s.AdditionalProperties.(*jsonschema.Schema); ok {
-			todo = append(todo, p)
-		}
-		if p, ok := s.Items.(*jsonschema.Schema); ok {
-			todo = append(todo, p)
-		}
-	}
-	return ""
-}
 
 // countValues counts the values in v, up to the limit.
 func countValues(v any, limit int) int {

@@ -94,6 +94,50 @@ func TestSchemaRefused(t *testing.T) {
 	}
 }
 
+// A schema that refers to one part in several ways could take a time that
+// doubles with every level of the value; honest ones are not in the way.
+func TestSchemaCost(t *testing.T) {
+	t.Parallel()
+	compile := func(src string) *planner.Schema {
+		s, err := planner.CompileSchema(decode(t, src))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	nested := func(depth int) any { return decode(t, strings.Repeat("[", depth)+strings.Repeat("]", depth)) }
+	doubling := compile(`{"allOf": [{"items": {"$ref": "#"}}, {"items": {"$ref": "#"}}]}`)
+	fan := `{"$defs": {"d0": {"type": "string"}`
+	for i := range 60 {
+		fan += fmt.Sprintf(`, "d%d": {"allOf": [{"$ref": "#/$defs/d%d"}, {"$ref": "#/$defs/d%d"}]}`, i+1, i, i)
+	}
+	fanned := compile(fan + `}, "$ref": "#/$defs/d60"}`)
+	list := compile(`{"$defs": {"node": {"type": "object", "properties": {"left": {"$ref": "#/$defs/node"}, "right": {"$ref": "#/$defs/node"}}}}, "$ref": "#/$defs/node"}`)
+	deep := any(map[string]any{})
+	for range 500 {
+		deep = map[string]any{"left": deep, "right": map[string]any{}}
+	}
+	many := make([]any, 50_000)
+	for i := range many {
+		many[i] = "x"
+	}
+	for name, c := range map[string]struct {
+		s    *planner.Schema
+		v    any
+		fits bool
+	}{
+		"doubling, flat": {doubling, nested(8), true}, "doubling, deep": {doubling, nested(60), false}, "doubling, very deep": {doubling, nested(900), false},
+		"fan": {fanned, "x", false}, "tree": {list, deep, true},
+		"long list": {compile(`{"items": {"type": "string"}}`), many, true},
+	} {
+		started := time.Now()
+		ps := c.s.Validate(c.v)
+		if (len(ps) == 0) != c.fits || time.Since(started) > 2*time.Second {
+			t.Errorf("%s: got %v after %s, want it to fit: %v", name, ps, time.Since(started), c.fits)
+		}
+	}
+}
+
 // FuzzSchema: no schema and no value may crash or hang the validation.
 func FuzzSchema(f *testing.F) {
 	f.Add([]byte(`{"type": "object", "properties": {"a": {"$ref": "#/$defs/b"}}, "$defs": {"b": {"type": "array", "items": {"$ref": "#"}}}}`), []byte(`{"a": [{}]}`))
