@@ -19,7 +19,7 @@ CREATE TABLE plans (
     updated_at  INTEGER NOT NULL
 ) STRICT;
 
-CREATE INDEX plans_by_update ON plans (archived_at, updated_at, id);
+CREATE INDEX plans_by_update ON plans ((archived_at <> 0), updated_at, id);
 
 -- Immutable: a version is never changed and never deleted while a run names it.
 CREATE TABLE plan_versions (

@@ -21,14 +21,14 @@ UPDATE plans SET archived_at = @archived_at WHERE public_id = @public_id;
 -- name: PlanListOlder :many
 SELECT * FROM plans
 WHERE (archived_at <> 0) = @archived AND (instr(lower(name), lower(cast(@text AS text))) > 0 OR instr(lower(key), lower(cast(@text AS text))) > 0)
-  AND (updated_at < @updated_at OR (updated_at = @updated_at AND id < @id))
+  AND updated_at <= @updated_at AND (updated_at < @updated_at OR id < @id)
 ORDER BY updated_at DESC, id DESC
 LIMIT @max;
 
 -- name: PlanListNewer :many
 SELECT * FROM plans
 WHERE (archived_at <> 0) = @archived AND (instr(lower(name), lower(cast(@text AS text))) > 0 OR instr(lower(key), lower(cast(@text AS text))) > 0)
-  AND (updated_at > @updated_at OR (updated_at = @updated_at AND id > @id))
+  AND updated_at >= @updated_at AND (updated_at > @updated_at OR id > @id)
 ORDER BY updated_at ASC, id ASC
 LIMIT @max;
 

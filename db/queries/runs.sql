@@ -27,6 +27,9 @@ SELECT public_id FROM runs WHERE run_key = @run_key;
 -- name: RunRowID :one
 SELECT id, status, wait_reason, attention FROM runs WHERE public_id = @public_id;
 
+-- name: RunLast :one
+SELECT cast(coalesce(max(id), 0) AS integer) AS id FROM runs;
+
 -- Runs whose id begins with a prefix.
 -- name: RunByPrefix :many
 SELECT public_id FROM runs WHERE public_id >= @low AND public_id < @high ORDER BY public_id LIMIT 3;
@@ -34,6 +37,13 @@ SELECT public_id FROM runs WHERE public_id >= @low AND public_id < @high ORDER B
 -- Runs whose id ends with a tail; low and high are reversed.
 -- name: RunByTail :many
 SELECT public_id FROM runs WHERE tail >= @low AND tail < @high ORDER BY tail LIMIT 3;
+
+-- Row ids by prefix and by reversed tail, for lists.
+-- name: RunRowsByPrefix :many
+SELECT id FROM runs WHERE public_id >= @low AND public_id < @high ORDER BY public_id LIMIT 200;
+
+-- name: RunRowsByTail :many
+SELECT id FROM runs WHERE tail >= @low AND tail < @high ORDER BY tail LIMIT 200;
 
 -- name: RunUnfinished :many
 SELECT sqlc.embed(runs), sqlc.embed(run_details), plans.public_id AS plan_public_id, plans.key AS plan_key,

@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"errors"
 	"math"
-	"strings"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
@@ -85,77 +84,5 @@ func (s *Store) Approvals(ctx context.Context, f kairos.ApprovalFilter) (kairos.
 		}
 	}
 	list.Items, list.Next, list.Prev = window(list.Items, ids, limit, newer, f.Page, "approvals")
-	return list, nil
-}
-
-// AuditEvents lists audit events, newest first. Checkpoints are left out unless
-// the filter asks for a run or for them.
-func (s *Store) AuditEvents(ctx context.Context, f kairos.AuditFilter) (kairos.List[kairos.AuditEvent], error) {
-	var list kairos.List[kairos.AuditEvent]
-	ctx, cancel := context.WithTimeout(ctx, listDeadline)
-	defer cancel()
-	var where []string
-	var args []any
-	add := func(clause string, value any) { where, args = append(where, clause), append(args, value) }
-	if f.Run != "" {
-		rowID, err := s.rowID(ctx, f.Run)
-		if err != nil {
-			return list, err
-		}
-		add("audit_events.run_id = ?", rowID)
-	} else if f.Action == "" {
-		where = append(where, "audit_events.action <> 'checkpoint'")
-	}
-	for _, c := range []struct{ column, value string }{{"actor", f.Actor}, {"action", f.Action}, {"object", f.Object}, {"result", f.Result}} {
-		if c.value != "" {
-			add("audit_events."+c.column+" = ?", c.value)
-		}
-	}
-	if !f.Since.IsZero() {
-		add("audit_events.at >= ?", f.Since.UnixMicro())
-	}
-	if !f.Until.IsZero() {
-		add("audit_events.at <= ?", f.Until.UnixMicro())
-	}
-	order, newer := "DESC", false
-	if f.Page.After != "" {
-		id, err := openCursor("audit", f.Page.After)
-		if err != nil {
-			return list, err
-		}
-		add("audit_events.seq < ?", id)
-	} else if f.Page.Before != "" {
-		id, err := openCursor("audit", f.Page.Before)
-		if err != nil {
-			return list, err
-		}
-		add("audit_events.seq > ?", id)
-		order, newer = "ASC", true
-	}
-	query := `SELECT audit_events.seq, audit_events.at, audit_events.first_seq, audit_events.run_seq, audit_events.action, audit_events.actor,
-audit_events.surface, audit_events.object, audit_events.result, audit_events.reason, audit_events.detail, audit_events.mac, coalesce(runs.public_id, '')
-FROM audit_events LEFT JOIN runs ON runs.id = audit_events.run_id`
-	if len(where) > 0 {
-		query += " WHERE " + strings.Join(where, " AND ")
-	}
-	limit := pageLimit(f.Page.Limit)
-	rows, err := s.read.QueryContext(ctx, query+" ORDER BY audit_events.seq "+order+" LIMIT ?", append(args, limit+1)...)
-	if err != nil {
-		return list, translate(err, "list audit events")
-	}
-	defer rows.Close()
-	var ids []int64
-	for rows.Next() {
-		var e dbsqlc.AuditEvent
-		var run string
-		if err := rows.Scan(&e.Seq, &e.At, &e.FirstSeq, &e.RunSeq, &e.Action, &e.Actor, &e.Surface, &e.Object, &e.Result, &e.Reason, &e.Detail, &e.Mac, &run); err != nil {
-			return list, translate(err, "list audit events")
-		}
-		list.Items, ids = append(list.Items, auditEvent(e, run)), append(ids, e.Seq)
-	}
-	if err := rows.Err(); err != nil {
-		return list, translate(err, "list audit events")
-	}
-	list.Items, list.Next, list.Prev = window(list.Items, ids, limit, newer, f.Page, "audit")
 	return list, nil
 }

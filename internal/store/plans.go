@@ -1,10 +1,12 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"math"
+	"strings"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
@@ -55,14 +57,19 @@ func (s *Store) PutVersion(ctx context.Context, v kairos.NewVersion, actor kairo
 
 // Plan finds a plan by key or id, archived ones included; CodeNotFound.
 func (s *Store) Plan(ctx context.Context, idOrKey string) (kairos.Plan, error) {
+	p, err := s.planRow(ctx, idOrKey)
+	return plan(p), err
+}
+
+func (s *Store) planRow(ctx context.Context, idOrKey string) (dbsqlc.Plan, error) {
 	p, err := s.q.PlanByKey(ctx, idOrKey)
 	if errors.Is(err, sql.ErrNoRows) {
 		p, err = s.q.PlanByPublicID(ctx, idOrKey)
 	}
 	if errors.Is(err, sql.ErrNoRows) {
-		return kairos.Plan{}, kairos.Errorf(kairos.CodeNotFound, "no plan %q", idOrKey)
+		return dbsqlc.Plan{}, kairos.Errorf(kairos.CodeNotFound, "no plan %q", idOrKey)
 	}
-	return plan(p), translate(err, "read plan")
+	return p, translate(err, "read plan")
 }
 
 // ArchivePlan hides a plan from lists, or shows it again.
@@ -86,6 +93,7 @@ func (s *Store) Plans(ctx context.Context, f kairos.PlanFilter) (kairos.List[kai
 	var list kairos.List[kairos.Plan]
 	limit := pageLimit(f.Page.Limit)
 	at, id, newer := int64(math.MaxInt64), int64(math.MaxInt64), false
+	const kind = "plans"
 	for _, c := range []struct {
 		cursor string
 		newer  bool
@@ -93,15 +101,17 @@ func (s *Store) Plans(ctx context.Context, f kairos.PlanFilter) (kairos.List[kai
 		if c.cursor == "" {
 			continue
 		}
-		rowID, err := openCursor("plans", c.cursor)
-		if err != nil {
+		// Both halves stand in the cursor: a plan that is saved again moves to the
+		// front, the page does not.
+		first, second, ok := strings.Cut(c.cursor, "-")
+		var err error
+		if at, err = openCursor(kind, first); err != nil || !ok {
+			return list, cmp.Or(err, badCursor())
+		}
+		if id, err = openCursor(kind, second); err != nil {
 			return list, err
 		}
-		// The position is the plan's, wherever it has moved to since.
-		if err := s.read.QueryRowContext(ctx, "SELECT updated_at FROM plans WHERE id = ?", rowID).Scan(&at); err != nil {
-			return list, translate(err, "find the page")
-		}
-		id, newer = rowID, c.newer
+		newer = c.newer
 	}
 	var rows []dbsqlc.Plan
 	var err error
@@ -113,12 +123,12 @@ func (s *Store) Plans(ctx context.Context, f kairos.PlanFilter) (kairos.List[kai
 	if err != nil {
 		return list, translate(err, "list plans")
 	}
-	ids := make([]int64, len(rows))
-	for i, r := range rows {
+	cursors := make(map[string]string, len(rows)) // plan id → its cursor
+	for _, r := range rows {
 		list.Items = append(list.Items, plan(r))
-		ids[i] = r.ID
+		cursors[r.PublicID] = cursor(kind, r.UpdatedAt) + "-" + cursor(kind, r.ID)
 	}
-	list.Items, list.Next, list.Prev = window(list.Items, ids, limit, newer, f.Page, "plans")
+	list.Items, list.Next, list.Prev = windowBy(list.Items, limit, newer, f.Page, func(p kairos.Plan) string { return cursors[p.ID] })
 	return list, nil
 }
 

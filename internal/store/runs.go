@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/kairos"
@@ -216,6 +217,24 @@ func (s *Store) FindRun(ctx context.Context, id string) (kairos.Run, error) {
 		}
 	}
 	return kairos.Run{}, kairos.Errorf(kairos.CodeConflict, "%q fits several runs", id).Suggest("give more characters of the id")
+}
+
+// runsByPart finds the rows of runs whose id begins or ends with part.
+func (s *Store) runsByPart(ctx context.Context, part string) ([]int64, error) {
+	if strings.Trim(part, "0123456789abcdefghjkmnpqrstvwxyz") != "" {
+		return nil, nil
+	}
+	tails, err := s.q.RunRowsByTail(ctx, reversed(part), after(reversed(part)))
+	if err != nil {
+		return nil, translate(err, "find runs")
+	}
+	prefixes, err := s.q.RunRowsByPrefix(ctx, part, after(part))
+	if err != nil {
+		return nil, translate(err, "find runs")
+	}
+	ids := append(tails, prefixes...)
+	slices.Sort(ids)
+	return slices.Compact(ids), nil
 }
 
 // after is the least text that no text beginning with s reaches.

@@ -156,6 +156,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.runLabelInsertStmt, err = db.PrepareContext(ctx, runLabelInsert); err != nil {
 		return nil, fmt.Errorf("error preparing query RunLabelInsert: %w", err)
 	}
+	if q.runLastStmt, err = db.PrepareContext(ctx, runLast); err != nil {
+		return nil, fmt.Errorf("error preparing query RunLast: %w", err)
+	}
 	if q.runProgressStmt, err = db.PrepareContext(ctx, runProgress); err != nil {
 		return nil, fmt.Errorf("error preparing query RunProgress: %w", err)
 	}
@@ -167,6 +170,12 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.runRowIDStmt, err = db.PrepareContext(ctx, runRowID); err != nil {
 		return nil, fmt.Errorf("error preparing query RunRowID: %w", err)
+	}
+	if q.runRowsByPrefixStmt, err = db.PrepareContext(ctx, runRowsByPrefix); err != nil {
+		return nil, fmt.Errorf("error preparing query RunRowsByPrefix: %w", err)
+	}
+	if q.runRowsByTailStmt, err = db.PrepareContext(ctx, runRowsByTail); err != nil {
+		return nil, fmt.Errorf("error preparing query RunRowsByTail: %w", err)
 	}
 	if q.runStateStmt, err = db.PrepareContext(ctx, runState); err != nil {
 		return nil, fmt.Errorf("error preparing query RunState: %w", err)
@@ -477,6 +486,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing runLabelInsertStmt: %w", cerr)
 		}
 	}
+	if q.runLastStmt != nil {
+		if cerr := q.runLastStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing runLastStmt: %w", cerr)
+		}
+	}
 	if q.runProgressStmt != nil {
 		if cerr := q.runProgressStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing runProgressStmt: %w", cerr)
@@ -495,6 +509,16 @@ func (q *Queries) Close() error {
 	if q.runRowIDStmt != nil {
 		if cerr := q.runRowIDStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing runRowIDStmt: %w", cerr)
+		}
+	}
+	if q.runRowsByPrefixStmt != nil {
+		if cerr := q.runRowsByPrefixStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing runRowsByPrefixStmt: %w", cerr)
+		}
+	}
+	if q.runRowsByTailStmt != nil {
+		if cerr := q.runRowsByTailStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing runRowsByTailStmt: %w", cerr)
 		}
 	}
 	if q.runStateStmt != nil {
@@ -720,10 +744,13 @@ type Queries struct {
 	runForksStmt               *sql.Stmt
 	runInsertStmt              *sql.Stmt
 	runLabelInsertStmt         *sql.Stmt
+	runLastStmt                *sql.Stmt
 	runProgressStmt            *sql.Stmt
 	runRepinStmt               *sql.Stmt
 	runRerunsStmt              *sql.Stmt
 	runRowIDStmt               *sql.Stmt
+	runRowsByPrefixStmt        *sql.Stmt
+	runRowsByTailStmt          *sql.Stmt
 	runStateStmt               *sql.Stmt
 	runUnfinishedStmt          *sql.Stmt
 	sessionDeleteStmt          *sql.Stmt
@@ -802,10 +829,13 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		runForksStmt:               q.runForksStmt,
 		runInsertStmt:              q.runInsertStmt,
 		runLabelInsertStmt:         q.runLabelInsertStmt,
+		runLastStmt:                q.runLastStmt,
 		runProgressStmt:            q.runProgressStmt,
 		runRepinStmt:               q.runRepinStmt,
 		runRerunsStmt:              q.runRerunsStmt,
 		runRowIDStmt:               q.runRowIDStmt,
+		runRowsByPrefixStmt:        q.runRowsByPrefixStmt,
+		runRowsByTailStmt:          q.runRowsByTailStmt,
 		runStateStmt:               q.runStateStmt,
 		runUnfinishedStmt:          q.runUnfinishedStmt,
 		sessionDeleteStmt:          q.sessionDeleteStmt,

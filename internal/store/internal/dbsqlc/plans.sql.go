@@ -135,7 +135,7 @@ func (q *Queries) PlanInsert(ctx context.Context, arg PlanInsertParams) (Plan, e
 const planListNewer = `-- name: PlanListNewer :many
 SELECT id, public_id, "key", name, description, latest, latest_hash, archived_at, created_at, updated_at FROM plans
 WHERE (archived_at <> 0) = ?1 AND (instr(lower(name), lower(cast(?2 AS text))) > 0 OR instr(lower(key), lower(cast(?2 AS text))) > 0)
-  AND (updated_at > ?3 OR (updated_at = ?3 AND id > ?4))
+  AND updated_at >= ?3 AND (updated_at > ?3 OR id > ?4)
 ORDER BY updated_at ASC, id ASC
 LIMIT ?5
 `
@@ -191,7 +191,7 @@ func (q *Queries) PlanListNewer(ctx context.Context, arg PlanListNewerParams) ([
 const planListOlder = `-- name: PlanListOlder :many
 SELECT id, public_id, "key", name, description, latest, latest_hash, archived_at, created_at, updated_at FROM plans
 WHERE (archived_at <> 0) = ?1 AND (instr(lower(name), lower(cast(?2 AS text))) > 0 OR instr(lower(key), lower(cast(?2 AS text))) > 0)
-  AND (updated_at < ?3 OR (updated_at = ?3 AND id < ?4))
+  AND updated_at <= ?3 AND (updated_at < ?3 OR id < ?4)
 ORDER BY updated_at DESC, id DESC
 LIMIT ?5
 `

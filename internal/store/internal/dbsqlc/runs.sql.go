@@ -472,6 +472,17 @@ func (q *Queries) RunLabelInsert(ctx context.Context, key string, value string, 
 	return err
 }
 
+const runLast = `-- name: RunLast :one
+SELECT cast(coalesce(max(id), 0) AS integer) AS id FROM runs
+`
+
+func (q *Queries) RunLast(ctx context.Context) (int64, error) {
+	row := q.queryRow(ctx, q.runLastStmt, runLast)
+	var id int64
+	err := row.Scan(&id)
+	return id, err
+}
+
 const runProgress = `-- name: RunProgress :execrows
 UPDATE runs
 SET last_seq = ?1, steps = steps + ?2, path = ?3, headline = ?4, node = ?5, error_code = ?6, due_at = ?7,
@@ -582,6 +593,61 @@ func (q *Queries) RunRowID(ctx context.Context, publicID string) (RunRowIDRow, e
 		&i.Attention,
 	)
 	return i, err
+}
+
+const runRowsByPrefix = `-- name: RunRowsByPrefix :many
+SELECT id FROM runs WHERE public_id >= ?1 AND public_id < ?2 ORDER BY public_id LIMIT 200
+`
+
+// Row ids by prefix and by reversed tail, for lists.
+func (q *Queries) RunRowsByPrefix(ctx context.Context, low string, high string) ([]int64, error) {
+	rows, err := q.query(ctx, q.runRowsByPrefixStmt, runRowsByPrefix, low, high)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []int64{}
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const runRowsByTail = `-- name: RunRowsByTail :many
+SELECT id FROM runs WHERE tail >= ?1 AND tail < ?2 ORDER BY tail LIMIT 200
+`
+
+func (q *Queries) RunRowsByTail(ctx context.Context, low string, high string) ([]int64, error) {
+	rows, err := q.query(ctx, q.runRowsByTailStmt, runRowsByTail, low, high)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []int64{}
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const runState = `-- name: RunState :one

@@ -1,0 +1,354 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
+)
+
+var queryName = regexp.MustCompile(`(?m)^-- name: (\w+) :`)
+
+// recorder passes queries on and notes their names.
+type recorder struct {
+	dbsqlc.DBTX
+	mu   *sync.Mutex
+	seen map[string]bool
+}
+
+func (r recorder) note(query string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, m := range queryName.FindAllStringSubmatch(query, -1) {
+		r.seen[m[1]] = true
+	}
+}
+
+func (r recorder) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	r.note(query)
+	return r.DBTX.ExecContext(ctx, query, args...)
+}
+
+func (r recorder) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	r.note(query)
+	return r.DBTX.QueryContext(ctx, query, args...)
+}
+
+func (r recorder) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	r.note(query)
+	return r.DBTX.QueryRowContext(ctx, query, args...)
+}
+
+func openStore(tb testing.TB) *Store {
+	tb.Helper()
+	s, err := Open(context.Background(), filepath.Join(tb.TempDir(), "kairos.db"), Options{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return s
+}
+
+func putVersion(tb testing.TB, s *Store, key, hash string) kairos.Version {
+	tb.Helper()
+	_, v, _, err := s.PutVersion(context.Background(), kairos.NewVersion{Key: key, Name: key, Hash: hash, Kind: "graph", Format: "yaml", Origin: "cli",
+		Semantics: 1, Source: []byte("id: " + key), Canonical: []byte("{}"), Author: "t"}, kairos.System)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return v
+}
+
+// The generator accepts queries that fail or lie when they run, so every one of
+// them is run here against a real file.
+func TestEveryQueryRuns(t *testing.T) {
+	t.Parallel()
+	s := openStore(t)
+	ctx := context.Background()
+	rec := recorder{mu: new(sync.Mutex), seen: map[string]bool{}}
+	rec.DBTX = s.read
+	s.q = dbsqlc.New(rec)
+	rec.DBTX = s.writer.conn
+	s.writer.q = dbsqlc.New(rec)
+	if err := s.begin(ctx, s.writer.conn, s.writer.q); err != nil { // the epoch; nothing is written yet
+		t.Fatal(err)
+	}
+	must := func(what string, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+	}
+	now := time.Now()
+	v := putVersion(t, s, "p", strings.Repeat("a", 64))
+	v2 := putVersion(t, s, "p", strings.Repeat("b", 64))
+	parent, _, err := s.CreateRun(ctx, kairos.NewRun{Hash: v.Hash, Actor: "t", Origin: "api", Key: "k", Labels: map[string]string{"env": "prod"},
+		Concurrency: &kairos.Concurrency{Key: "c", Limit: 1, OnConflict: "queue"}, Audit: []kairos.AuditRecord{{Action: "run.created", Actor: "t"}}})
+	must("create", err)
+	again, created, err := s.CreateRun(ctx, kairos.NewRun{Hash: v.Hash, Actor: "t", Origin: "api", Key: "k"})
+	if must("create again", err); created || again.ID != parent.ID {
+		t.Errorf("a second run for one key: %v %s", created, again.ID)
+	}
+	child, _, err := s.CreateRun(ctx, kairos.NewRun{Hash: v.Hash, Actor: "t", Origin: "child", Parent: &kairos.ParentRef{Run: parent.ID, Node: "n", Visit: 1, Item: -1},
+		ForkedFrom: parent.ID, ForkSeq: 1, RerunOf: parent.ID, Status: kairos.RunWaiting, Entries: []kairos.Entry{{Kind: kairos.EntryResult, Node: "n", Visit: 1, Item: -1, At: now,
+			Status: kairos.NodeCompleted, Final: true, Output: kairos.RawJSON(`1`)}}, Audit: []kairos.AuditRecord{{Action: "run.created", Actor: "t"}}})
+	must("create child", err)
+	headline := "at work"
+	approval := kairos.Approval{ID: kairos.NewID(), PlanKey: "p", Node: "ask", Visit: 1, Item: -1, Message: "?", Digest: "d", Status: "open", CreatedAt: now}
+	must("progress", s.Commit(ctx, kairos.Checkpoint{Run: parent.ID, Fence: 0, Patch: &kairos.RunPatch{Headline: &headline, AddUsage: kairos.Usage{InputTokens: 5}},
+		Entries: []kairos.Entry{{Kind: kairos.EntryResult, Node: "n", Visit: 1, Item: -1, At: now, Output: kairos.RawJSON(`"` + strings.Repeat("y", 5000) + `"`)}}}))
+	must("advance", s.Commit(ctx, kairos.Checkpoint{Run: parent.ID, Fence: 1, Entries: []kairos.Entry{{Kind: kairos.EntryVerb, Item: -1, At: now}},
+		Patch:     &kairos.RunPatch{Status: kairos.RunFailed, Error: &kairos.RunError{Code: "x", Message: "m"}, Limits: &kairos.Limits{MaxSteps: 5}, Hash: v2.Hash},
+		Handoffs:  []kairos.Handoff{{ID: kairos.NewID(), Run: parent.ID, Seq: 2, From: "a", To: "b", Node: "n", Reason: "plan_step", At: now}},
+		Approvals: []kairos.Approval{approval}, Audit: []kairos.AuditRecord{{Action: "note", Actor: "t"}}}))
+	got, err := s.Run(ctx, parent.ID)
+	if must("run", err); got.Version != 2 || got.Usage.InputTokens != 5 || got.Error == nil || got.Limits.MaxSteps != 5 || got.Headline != headline {
+		t.Errorf("run after checkpoints: %+v", got)
+	}
+	_, err = s.FindRun(ctx, parent.ID[22:])
+	must("find", err)
+	journal, err := s.Journal(ctx, parent.ID, 0)
+	if must("journal", err); len(journal) != 2 || len(journal[0].Output) != 5002 {
+		t.Errorf("journal: %d rows", len(journal))
+	}
+	for what, n := range map[string]int{parent.ID: 4, child.ID: 1} {
+		events, err := s.EventsAfter(ctx, 0, what, 10)
+		if must("events", err); len(events) != n {
+			t.Errorf("events of a run: %d, want %d: %+v", len(events), n, events)
+		}
+		for i := range len(events) {
+			rest, err := s.EventsAfter(ctx, events[i].Seq, what, 10)
+			if must("events", err); len(rest) != n-i-1 {
+				t.Errorf("events after %d: %d, want %d", events[i].Seq, len(rest), n-i-1)
+			}
+		}
+	}
+	_, err = s.EventsAfter(ctx, 0, "", 10)
+	must("events", err)
+	_, err = s.Unfinished(ctx)
+	must("unfinished", err)
+	_, err = s.ActiveByConcurrency(ctx, "c")
+	must("by concurrency", err)
+	relatives, err := s.Lineage(ctx, parent.ID)
+	if must("lineage", err); len(relatives) == 0 {
+		t.Error("no relatives")
+	}
+	_, err = s.RunCounts(ctx)
+	must("counts", err)
+	for _, f := range []kairos.RunFilter{{IDTail: parent.ID[20:]}, {Text: "work"}} {
+		list, err := s.Runs(ctx, f)
+		if must("runs", err); len(list.Items) != 1 {
+			t.Errorf("runs %+v: %d", f, len(list.Items))
+		}
+	}
+	must("delete", s.Commit(ctx, kairos.Checkpoint{Run: parent.ID, Fence: 2, Patch: &kairos.RunPatch{DeletedAt: &now}}))
+	_, err = s.Handoffs(ctx, parent.ID)
+	must("handoffs", err)
+	_, err = s.Approval(ctx, approval.ID)
+	must("approval", err)
+	first, err := s.Approvals(ctx, kairos.ApprovalFilter{})
+	if must("approvals", err); len(first.Items) != 1 {
+		t.Errorf("approvals: %d", len(first.Items))
+	}
+	_, err = s.Approvals(ctx, kairos.ApprovalFilter{Page: kairos.Page{Before: cursor("approvals", 0)}})
+	must("approvals", err)
+	_, err = s.Approvals(ctx, kairos.ApprovalFilter{Run: parent.ID})
+	must("approvals", err)
+	_, err = s.Plans(ctx, kairos.PlanFilter{Text: "p"})
+	must("plans", err)
+	_, err = s.Plans(ctx, kairos.PlanFilter{Page: kairos.Page{Before: cursor("plans", 1) + "-" + cursor("plans", 1)}})
+	must("plans", err)
+	_, err = s.Versions(ctx, v.PlanID)
+	must("versions", err)
+	_, err = s.VersionByNumber(ctx, v.PlanID, 1)
+	must("version", err)
+	_, err = s.Plan(ctx, v.PlanID)
+	must("plan", err)
+	must("archive", s.ArchivePlan(ctx, v.PlanID, true, kairos.System, ""))
+	if p, err := s.Plan(ctx, "p"); err != nil || !p.Archived {
+		t.Errorf("archived: %+v, %v", p, err)
+	}
+	must("audit", s.Audit(ctx, kairos.AuditRecord{Action: "login", Actor: "t"}))
+	_, err = s.LastEvent(ctx)
+	must("last event", err)
+	_, err = s.q.AuditLastMac(ctx) // at opening
+	must("last mac", err)
+	everyUserQuery(t, s, must)
+
+	files, err := filepath.Glob("../../db/queries/*.sql")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no query files: %v", err)
+	}
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		must("read", err)
+		for _, m := range queryName.FindAllStringSubmatch(string(text), -1) {
+			if !rec.seen[m[1]] {
+				t.Errorf("%s: no test runs %s", filepath.Base(f), m[1])
+			}
+		}
+	}
+}
+
+func everyUserQuery(t *testing.T, s *Store, must func(string, error)) {
+	t.Helper()
+	ctx, now := context.Background(), time.Now()
+	u := kairos.User{ID: kairos.NewID(), Name: "marta", Role: kairos.RoleAdmin, PasswordHash: "x", CreatedAt: now}
+	must("first user", s.CreateFirstUser(ctx, u))
+	other := kairos.User{ID: kairos.NewID(), Name: "otto", Role: kairos.RoleViewer, PasswordHash: "x", CreatedAt: now}
+	if err := s.CreateFirstUser(ctx, other); kairos.CodeOf(err) != kairos.CodeConflict {
+		t.Errorf("a second first user: %v", err)
+	}
+	must("user", s.CreateUser(ctx, other))
+	other.Role = kairos.RoleAuthor
+	must("update", s.UpdateUser(ctx, other))
+	got, err := s.User(ctx, "otto")
+	if must("user", err); got.Role != kairos.RoleAuthor {
+		t.Errorf("user: %+v", got)
+	}
+	all, err := s.Users(ctx)
+	if must("users", err); len(all) != 2 {
+		t.Errorf("users: %d", len(all))
+	}
+	if n, err := s.CountUsers(ctx); err != nil || n != 2 {
+		t.Errorf("count: %d, %v", n, err)
+	}
+	for _, hash := range []string{"h1", "h2", "h3"} {
+		must("session", s.CreateSession(ctx, kairos.Session{IDHash: hash, UserID: u.ID, CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(time.Hour)}))
+	}
+	must("touch", s.TouchSession(ctx, "h1", now.Add(-time.Hour)))
+	if got, err := s.SessionByHash(ctx, "h1"); err != nil || got.SeenAt.UnixMicro() != now.UnixMicro() {
+		t.Errorf("a session was seen earlier than before: %v, %v", got.SeenAt, err)
+	}
+	must("delete", s.DeleteSession(ctx, "h1"))
+	must("delete", s.DeleteSessions(ctx, u.ID, "h3"))
+	if left, err := s.Sessions(ctx, u.ID); err != nil || len(left) != 1 || left[0].IDHash != "h3" {
+		t.Errorf("sessions: %+v, %v", left, err)
+	}
+	must("expired", s.DeleteExpiredSessions(ctx, now.Add(2*time.Hour), time.Time{}))
+	if _, err := s.SessionByHash(ctx, "h3"); kairos.CodeOf(err) != kairos.CodeNotFound {
+		t.Errorf("an expired session: %v", err)
+	}
+	tok := kairos.Token{ID: kairos.NewID(), Name: "ci", Prefix: "kt_", SecretHash: "s", Role: kairos.RoleOperator, Scopes: []string{"runs:read"}, CreatedAt: now}
+	must("token", s.CreateToken(ctx, tok))
+	must("touch", s.TouchToken(ctx, tok.ID, now))
+	must("revoke", s.RevokeToken(ctx, tok.ID, now))
+	must("revoke again", s.RevokeToken(ctx, tok.ID, now.Add(time.Hour)))
+	back, err := s.TokenByHash(ctx, "s")
+	if must("token", err); back.RevokedAt.UnixMicro() != now.UnixMicro() || !slices.Equal(back.Scopes, tok.Scopes) {
+		t.Errorf("token: %+v", back)
+	}
+	_, err = s.Tokens(ctx)
+	must("tokens", err)
+	r := kairos.StoredResponse{Principal: "p", Route: "POST /runs", Key: "k", BodyHash: "b", CreatedAt: now}
+	if _, claimed, err := s.ReserveResponse(ctx, r, time.Minute); err != nil || !claimed {
+		t.Errorf("claim: %v, %v", claimed, err)
+	}
+	if _, claimed, err := s.ReserveResponse(ctx, r, time.Minute); err != nil || claimed {
+		t.Errorf("claim twice: %v, %v", claimed, err)
+	}
+	r.Status, r.Body = 201, []byte("{}")
+	must("complete", s.CompleteResponse(ctx, r))
+	must("release", s.ReleaseResponse(ctx, "p", "POST /runs", "other"))
+	must("delete", s.DeleteResponses(ctx, now.Add(time.Hour)))
+}
+
+// A list may look at no more rows than it shows: every arm reads an index in
+// the order of the list.
+func TestEveryListReadsAnIndexInOrder(t *testing.T) {
+	t.Parallel()
+	s := openStore(t)
+	putVersion(t, s, "p", strings.Repeat("a", 64))
+	two := []kairos.RunStatus{kairos.RunFailed, kairos.RunCompleted}
+	for name, f := range map[string]kairos.RunFilter{
+		"all": {}, "status": {Statuses: two[:1]}, "statuses": {Statuses: two}, "plan": {PlanKey: "p"}, "plan, statuses": {PlanKey: "p", Statuses: two},
+		"attention": {NeedsAttention: true}, "reason": {WaitReasons: []kairos.WaitReason{kairos.WaitApproval}}, "deleted": {WithDeleted: true},
+		"labels": {Labels: map[string]string{"a": "b", "c": "d"}}, "parent": {Parent: "x"}, "related": {RelatedTo: "x"}, "text": {Text: "x", Statuses: two},
+		"plan and attention": {PlanKey: "p", NeedsAttention: true}, "everything": {PlanKey: "p", Version: 1, Statuses: two, Node: "n", Actor: "a", ErrorCode: "e",
+			Labels: map[string]string{"a": "b"}, Since: time.Now(), Until: time.Now()},
+	} {
+		q, err := s.runQuery(context.Background(), f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, order := range []string{"ASC", "DESC"} {
+			text, args := q.text(runColumns, runJoins, 0, 1<<62, order, 51)
+			explain(t, s, name+" "+order, text, args)
+		}
+	}
+	small := []string{"UserList", "TokenList", "UserCount", "RunCountList"} // whole tables, on purpose
+	for _, q := range selects(t) {
+		if !slices.Contains(small, q[0]) {
+			explain(t, s, q[0], q[1], nil)
+		}
+	}
+	for _, f := range []kairos.AuditFilter{{}, {Actor: "a"}, {Action: "login"}, {Action: "checkpoint"}} {
+		text, args := auditQuery(f, 0, 1<<62, 1<<62, "DESC", 51)
+		explain(t, s, "audit", text, args)
+	}
+}
+
+// selects gives name and text of every reading query, as SQLite takes it.
+func selects(t *testing.T) (out [][2]string) {
+	t.Helper()
+	files, err := filepath.Glob("../../db/queries/*.sql")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no query files: %v", err)
+	}
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := string(b)
+		at := queryName.FindAllStringSubmatchIndex(text, -1)
+		for i, m := range at {
+			end := len(text)
+			if i+1 < len(at) {
+				end = at[i+1][0]
+			}
+			_, body, _ := strings.Cut(text[m[0]:end], "\n")
+			body, _, _ = strings.Cut(body, ";")
+			if strings.HasPrefix(body, "SELECT") {
+				body = regexp.MustCompile(`sqlc\.embed\((\w+)\)`).ReplaceAllString(body, "$1.*")
+				out = append(out, [2]string{text[m[2]:m[3]], regexp.MustCompile(`@\w+`).ReplaceAllString(body, "'x'")})
+			}
+		}
+	}
+	return out
+}
+
+func explain(t *testing.T, s *Store, name, text string, args []any) {
+	t.Helper()
+	rows, err := s.read.Query("EXPLAIN QUERY PLAN "+text, args...)
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", name, err, text)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id, up, unused int
+		var detail string
+		if err := rows.Scan(&id, &up, &unused, &detail); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(detail, "TEMP B-TREE") || strings.HasPrefix(detail, "SCAN") && !strings.Contains(detail, "USING INDEX") && !strings.Contains(detail, "subquery") {
+			t.Errorf("%s: %s\n%s", name, detail, text)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+}
