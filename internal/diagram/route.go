@@ -1,0 +1,310 @@
+package diagram
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/kairosd/kairosd/planner"
+)
+
+// turn is the vertical part of an edge in the channel behind a rank: it leaves
+// from y1 and arrives at y2. Turns of one bundle share a track.
+type turn struct {
+	channel int
+	bundle  int
+	y1, y2  float64
+	track   int
+}
+
+// point of a path.
+type point struct{ x, y float64 }
+
+// route gives ranks their x, edges their turns, and collects the drawing.
+func (g *graph) route() *Drawing {
+	turns := make([][]turn, len(g.links)) // along each link, left to right or around
+	var all []*turn
+	bottom := 0.0
+	for i := range g.v {
+		bottom = max(bottom, g.v[i].y+g.v[i].h/2)
+	}
+	g.packFar()
+	for i := range g.links {
+		turns[i] = g.turns(i, bottom)
+		for j := range turns[i] {
+			all = append(all, &turns[i][j])
+		}
+	}
+	tracks := assignTracks(all, len(g.ranks)+1)
+	// x of each rank's left and right side, and of each channel.
+	left, right := make([]float64, len(g.ranks)), make([]float64, len(g.ranks))
+	start := make([]float64, len(g.ranks)+1) // channel before rank r
+	const step = 8
+	x := g.s.margin
+	if tracks[0] > 0 {
+		start[0] = x
+		x += float64(tracks[0]*step) + g.s.channel/2
+	}
+	for r, rank := range g.ranks {
+		left[r] = x
+		w := 0.0
+		for _, id := range rank {
+			w = max(w, g.v[id].w)
+		}
+		x += w
+		right[r] = x
+		if r+1 < len(g.ranks) || tracks[r+1] > 0 {
+			gap := g.s.channel / 2
+			if g.labelled[r] || r+1 < len(g.ranks) && g.labelled[r+1] {
+				gap = 10
+			}
+			start[r+1] = x + gap
+			x += 2*gap + float64(max(tracks[r+1]-1, 0)*step)
+		}
+	}
+	d := &Drawing{Width: math.Ceil(x + g.s.margin), Height: bottom + g.s.margin}
+	if g.far > 0 {
+		d.Height += float64(g.far)*g.s.lane + g.s.lane
+	}
+	for i := range g.n {
+		d.Nodes = append(d.Nodes, g.node(i, left[g.v[i].rank]))
+	}
+	at := func(t turn) float64 { return start[t.channel] + float64(t.track)*step }
+	for i := range g.links {
+		d.Edges = append(d.Edges, g.edge(i, turns[i], at, left, right))
+	}
+	return d
+}
+
+// turns lists where a link changes its y.
+func (g *graph) turns(i int, bottom float64) []turn {
+	l := &g.links[i]
+	from, to := &g.v[l.from], &g.v[l.to]
+	leave := turn{channel: from.rank + 1, bundle: l.from, y1: from.y}
+	arrive := turn{channel: to.rank, bundle: g.n + l.to, y2: to.y}
+	switch {
+	case l.far:
+		y := bottom + g.s.lane*float64(l.lane+1)
+		leave.y2, arrive.y1 = y, y
+		return []turn{leave, arrive}
+	case l.back:
+		// Out to the right, along its room to the left, and in again.
+		var list []turn
+		leave.y2 = g.v[l.chain[len(l.chain)-1]].y
+		list = append(list, leave)
+		for j := len(l.chain) - 1; j > 0; j-- {
+			list = append(list, turn{channel: g.v[l.chain[j]].rank, bundle: -1 - i, y1: g.v[l.chain[j]].y, y2: g.v[l.chain[j-1]].y})
+		}
+		arrive.y1 = g.v[l.chain[0]].y
+		return append(list, arrive)
+	}
+	path := append(append([]int{l.from}, l.chain...), l.to)
+	var list []turn
+	for j := 1; j < len(path); j++ {
+		t := turn{channel: g.v[path[j]].rank, bundle: -1 - i, y1: g.v[path[j-1]].y, y2: g.v[path[j]].y}
+		// Edges out of one node share their way, as do edges into one.
+		switch many := len(from.right) > 1 || len(to.left) <= 1; {
+		case j == 1 && (many || len(path) > 2):
+			t.bundle = l.from
+		case j == len(path)-1:
+			t.bundle = g.n + l.to
+		}
+		list = append(list, t)
+	}
+	return list
+}
+
+// assignTracks gives turns that would run over each other different tracks. An
+// edge that goes down turns before those that start above it, one that goes up
+// before those that start below, so that they do not cross each other.
+func assignTracks(all []*turn, channels int) []int {
+	count := make([]int, channels)
+	byChannel := make([][]*turn, channels)
+	for _, t := range all {
+		if t.y1 != t.y2 {
+			byChannel[t.channel] = append(byChannel[t.channel], t)
+		}
+	}
+	for c, list := range byChannel {
+		// One bar per bundle and direction.
+		type bar struct {
+			low, high float64
+			start     float64
+			down      bool
+			bundle    int
+			track     int
+			turns     []*turn
+		}
+		var bars []*bar
+		index := map[int]*bar{}
+		for _, t := range list {
+			b := index[t.bundle]
+			if b == nil {
+				b = &bar{low: math.Inf(1), high: math.Inf(-1), start: t.y1, bundle: t.bundle}
+				index[t.bundle] = b
+				bars = append(bars, b)
+			}
+			b.low, b.high = min(b.low, t.y1, t.y2), max(b.high, t.y1, t.y2)
+			b.turns = append(b.turns, t)
+		}
+		for _, b := range bars {
+			b.down = b.high-b.start >= b.start-b.low
+		}
+		slices.SortStableFunc(bars, func(a, b *bar) int {
+			if a.down != b.down {
+				if a.down {
+					return 1
+				}
+				return -1
+			}
+			if a.down {
+				return cmp.Compare(b.start, a.start)
+			}
+			return cmp.Compare(a.start, b.start)
+		})
+		var ends [][][2]float64 // per track: the bars on it
+		for i, b := range bars {
+			least := 0
+			if i < 400 {
+				for _, o := range bars[:i] {
+					if o.down == b.down && o.low < b.high && b.low < o.high {
+						least = max(least, o.track+1)
+					}
+				}
+			}
+			t := min(least, len(ends))
+			for ; t < len(ends); t++ {
+				if !slices.ContainsFunc(ends[t], func(o [2]float64) bool { return o[0] <= b.high+3 && b.low <= o[1]+3 }) {
+					break
+				}
+			}
+			if t == len(ends) && t < maxTracks {
+				ends = append(ends, nil)
+			}
+			t = min(t, len(ends)-1)
+			ends[t] = append(ends[t], [2]float64{b.low, b.high})
+			b.track = t
+			for _, x := range b.turns {
+				x.track = t
+			}
+		}
+		count[c] = len(ends)
+	}
+	return count
+}
+
+// maxTracks bounds the width of a channel; beyond it edges run over each other.
+const maxTracks = 60
+
+// packFar gives links below the picture lanes in which they do not meet.
+func (g *graph) packFar() {
+	const most = 40
+	var ends []int
+	for i := range g.links {
+		l := &g.links[i]
+		if !l.far {
+			continue
+		}
+		a, b := g.v[l.from].rank, g.v[l.to].rank
+		if a > b {
+			a, b = b, a
+		}
+		l.lane = slices.IndexFunc(ends, func(end int) bool { return end < a })
+		if l.lane < 0 {
+			if l.lane = len(ends); l.lane < most {
+				ends = append(ends, 0)
+			} else {
+				l.lane = i % most
+			}
+		}
+		ends[l.lane] = max(ends[l.lane], b)
+	}
+	g.far = len(ends)
+}
+
+// edge turns a link into its path.
+func (g *graph) edge(i int, turns []turn, at func(turn) float64, left, right []float64) Edge {
+	l := &g.links[i]
+	from, to := &g.v[l.from], &g.v[l.to]
+	e := Edge{From: g.p.Nodes[l.from].ID, To: g.p.Nodes[l.to].ID, Position: l.position, Label: l.label, Condition: visible(l.text),
+		Back: l.back, Need: l.need, Failed: l.failed, Fallback: l.fallback}
+	tip := point{left[to.rank], to.y}
+	const head = 7
+	path := []point{{left[from.rank] + g.s.nodeW, from.y}}
+	// A step of a few pixels looks like a mistake: where an edge is alone at its
+	// node, it rather meets the side a little off the middle.
+	near := g.s.nodeH / 5
+	if last := &turns[len(turns)-1]; len(to.left) == 1 && math.Abs(last.y1-last.y2) <= near {
+		last.y2 = last.y1
+		tip.y = last.y1
+	}
+	if first := &turns[0]; len(from.right) == 1 && math.Abs(first.y1-first.y2) <= near {
+		first.y1 = first.y2
+		path[0].y = first.y2
+	}
+	for _, t := range turns {
+		if t.y1 != t.y2 {
+			x := at(t)
+			path = append(path, point{x, t.y1}, point{x, t.y2})
+		}
+	}
+	path = append(path, point{tip.x - head, tip.y})
+	e.Path = rounded(path, g.s.radius)
+	e.Arrow = fmt.Sprintf("M%s %sl-%d -4v8z", num(tip.x), num(tip.y), head)
+	if v := l.labelAt; v >= 0 {
+		e.LabelW, e.LabelH = labelSize(l.label)
+		e.LabelX, e.LabelY = left[g.v[v].rank]+e.LabelW/2, g.v[v].y
+		if l.back {
+			e.LabelX = (left[from.rank] + right[from.rank]) / 2
+		}
+	} else {
+		e.Label = ""
+	}
+	return e
+}
+
+// node places a node of the plan.
+func (g *graph) node(i int, x float64) Node {
+	n, v := &g.p.Nodes[i], &g.v[i]
+	d := Node{ID: n.ID, Type: n.Type, Shape: shapeOf(n), Label: cut(visible(n.ID), g.s.chars), X: x, Y: v.y - v.h/2, W: v.w, H: v.h,
+		Rank: v.rank, Root: slices.Contains(g.p.Roots, i), Foreach: n.Foreach != nil, Unsafe: n.Effect == planner.EffectUnsafe}
+	d.Note = cut(visible(note(n)), g.s.chars+4)
+	d.Outline, d.Detail = outline(d.Shape, d.X, d.Y, d.W, d.H)
+	return d
+}
+
+// rounded is the path through points at right angles, with small round corners.
+func rounded(points []point, radius float64) string {
+	points = slices.Compact(points)
+	var b strings.Builder
+	fmt.Fprintf(&b, "M%s %s", num(points[0].x), num(points[0].y))
+	for i := 1; i < len(points); i++ {
+		p, q := points[i-1], points[i]
+		if i+1 == len(points) {
+			fmt.Fprintf(&b, "L%s %s", num(q.x), num(q.y))
+			break
+		}
+		n := points[i+1]
+		r := min(radius, length(p, q)/2, length(q, n)/2)
+		a, c := towards(q, p, r), towards(q, n, r)
+		fmt.Fprintf(&b, "L%s %sQ%s %s %s %s", num(a.x), num(a.y), num(q.x), num(q.y), num(c.x), num(c.y))
+	}
+	return b.String()
+}
+
+func length(a, b point) float64 { return math.Abs(a.x-b.x) + math.Abs(a.y-b.y) }
+
+func towards(from, to point, r float64) point {
+	d := length(from, to)
+	if d == 0 {
+		return from
+	}
+	return point{from.x + (to.x-from.x)*r/d, from.y + (to.y-from.y)*r/d}
+}
+
+// num is a coordinate with at most one decimal.
+func num(f float64) string {
+	return strings.TrimSuffix(fmt.Sprintf("%.1f", f), ".0")
+}

@@ -1,0 +1,122 @@
+package diagram
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/kairosd/kairosd/planner"
+)
+
+func shapeOf(n *planner.ProgramNode) Shape {
+	switch n.Type {
+	case planner.TypeAgent:
+		return ShapeAgent
+	case planner.TypeLLM, planner.TypeGenerator:
+		return ShapeModel
+	case planner.TypeDecision, planner.TypeRouter:
+		return ShapeDecision
+	case planner.TypeApproval:
+		return ShapeApproval
+	case planner.TypePlan:
+		return ShapePlan
+	case planner.TypeWait:
+		return ShapeWait
+	case planner.TypeSet, planner.TypeLog, planner.TypeNoop:
+		return ShapeQuiet
+	}
+	return ShapeTool
+}
+
+// note says what a node does, below its name.
+func note(n *planner.ProgramNode) string {
+	var text string
+	switch {
+	case n.Tool != "":
+		text = n.Tool
+	case n.Agent != "":
+		text = n.Type + " " + n.Agent
+	case n.Plan != "":
+		text = "plan " + n.Plan
+	default:
+		text = n.TypeName
+	}
+	if n.Foreach != nil {
+		text += ", for each"
+	}
+	if n.MaxVisits > 1 {
+		text += fmt.Sprintf(", ≤ %d×", n.MaxVisits)
+	}
+	return text
+}
+
+// outline is the closed path of a shape, and what is drawn inside or behind it.
+func outline(s Shape, x, y, w, h float64) (closed, detail string) {
+	box := func(r float64) string {
+		return fmt.Sprintf("M%s %sh%sa%[5]s %[5]s 0 0 1 %[5]s %[5]sv%[4]sa%[5]s %[5]s 0 0 1 -%[5]s %[5]sh-%[3]sa%[5]s %[5]s 0 0 1 -%[5]s -%[5]sv-%[4]sa%[5]s %[5]s 0 0 1 %[5]s -%[5]sz",
+			num(x+r), num(y), num(w-2*r), num(h-2*r), num(r))
+	}
+	tip := min(h/2, 12)
+	switch s {
+	case ShapeAgent:
+		return box(min(10, h/3)), ""
+	case ShapeModel:
+		return box(2), fmt.Sprintf("M%s %sv%s", num(x+4), num(y), num(h))
+	case ShapeWait:
+		return box(h / 2), ""
+	case ShapeDecision:
+		return fmt.Sprintf("M%s %sh%sl%s %sl-%s %sh-%sl-%s -%sz", num(x+tip), num(y), num(w-2*tip), num(tip), num(h/2), num(tip), num(h/2), num(w-2*tip), num(tip), num(h/2)), ""
+	case ShapeApproval:
+		return fmt.Sprintf("M%s %sh%sl%s %sl-%s %sh-%sl-%s -%sz", num(x+h/2), num(y), num(w-h), num(h/2), num(h/2), num(h/2), num(h/2), num(w-h), num(h/2), num(h/2)), ""
+	case ShapePlan:
+		return box(2), fmt.Sprintf("M%s %sv-3h%sv%sh-3", num(x+3), num(y), num(w), num(h))
+	}
+	return box(2), ""
+}
+
+// charWidth is a generous width of a letter of a label.
+const charWidth = 6.3
+
+func labelSize(label string) (w, h float64) {
+	return float64(len([]rune(label)))*charWidth + 8, 16
+}
+
+// edgeLabel is the short text of a condition.
+func edgeLabel(text string) string {
+	text = strings.TrimSpace(visible(text))
+	text = strings.TrimSpace(strings.TrimPrefix(text, "expr:"))
+	if text == "" {
+		return ""
+	}
+	return cut(text, 24)
+}
+
+func cut(s string, most int) string {
+	r := []rune(s)
+	if len(r) <= most {
+		return s
+	}
+	return string(r[:most-1]) + "…"
+}
+
+// visible replaces characters that would hide or reorder text, and folds blanks.
+func visible(s string) string {
+	var b strings.Builder
+	blank := false
+	for _, r := range s {
+		if unicode.IsSpace(r) {
+			blank = true
+			continue
+		}
+		if blank {
+			b.WriteByte(' ')
+			blank = false
+		}
+		if r == unicode.ReplacementChar || !unicode.IsPrint(r) {
+			fmt.Fprintf(&b, "⟨U+%04X⟩", r)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}

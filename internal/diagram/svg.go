@@ -1,0 +1,97 @@
+package diagram
+
+import (
+	"bytes"
+	"fmt"
+	"html"
+	"strings"
+)
+
+// style is the standalone picture's own; the dashboard has its own classes.
+const style = `
+svg{background:#fbfaf7;font:550 12.5px "Atkinson Hyperlegible Next",system-ui,sans-serif;color:#1b1f27}
+.n path{fill:#fff;stroke:#888680;stroke-width:1.25}.n .d{fill:none}.n text{fill:#1b1f27}.n .s{fill:#656971;font-weight:400;font-size:11px}
+.quiet path{stroke:#dfdeda}.root>path:first-of-type{stroke:#1b1f27;stroke-width:1.75}
+.e path{fill:none;stroke:#656971;stroke-width:1.25}.e .a{fill:#656971;stroke:#656971}.need .l{stroke-dasharray:1 0}.back .l{stroke-dasharray:5 3}
+.failed .l,.failed .a{stroke:#b7191c}.failed .a{fill:#fbfaf7}
+.c rect{fill:#fbfaf7}.c text{fill:#4b5058;font-weight:400;font-size:11px}
+@media(prefers-color-scheme:dark){svg{background:#0e1116;color:#ecebe7}.n path{fill:#161a20;stroke:#6d727a}.n text{fill:#ecebe7}.n .s{fill:#9498a0}
+.quiet path{stroke:#2a2e35}.root>path:first-of-type{stroke:#ecebe7}.e path{stroke:#9498a0}.e .a{fill:#9498a0;stroke:#9498a0}
+.failed .l,.failed .a{stroke:#f05653}.failed .a{fill:#0e1116}.c rect{fill:#0e1116}.c text{fill:#b4b7be}}
+`
+
+// SVG is the drawing as a standalone file: styles inlined, light and dark.
+func SVG(d *Drawing) []byte {
+	var b bytes.Buffer
+	title := visible(d.Title)
+	if title == "" {
+		title = "plan"
+	}
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%[1]s" height="%[2]s" viewBox="0 0 %[1]s %[2]s" role="img">`, num(d.Width), num(d.Height))
+	fmt.Fprintf(&b, "<title>%s</title><style>%s</style>\n", escape(title), style)
+	for _, e := range d.Edges {
+		fmt.Fprintf(&b, `<g class="%s"><title>%s</title><path class="l" d="%s"/><path class="a" d="%s"/></g>`+"\n",
+			e.class(), escape(e.title()), e.Path, e.Arrow)
+	}
+	for _, e := range d.Edges {
+		if e.Label != "" {
+			fmt.Fprintf(&b, `<g class="c"><title>%s</title><rect x="%s" y="%s" width="%s" height="%s"/><text x="%s" y="%s" text-anchor="middle">%s</text></g>`+"\n",
+				escape(e.Condition), num(e.LabelX-e.LabelW/2), num(e.LabelY-e.LabelH/2), num(e.LabelW), num(e.LabelH), num(e.LabelX), num(e.LabelY+3.5), escape(e.Label))
+		}
+	}
+	for _, n := range d.Nodes {
+		class := "n " + string(n.Shape)
+		if n.Root {
+			class += " root"
+		}
+		fmt.Fprintf(&b, `<g class="%s"><title>%s</title>`, class, escape(visible(n.ID)+": "+n.Note))
+		if n.Shape == ShapePlan {
+			fmt.Fprintf(&b, `<path class="d" d="%s"/>`, n.Detail)
+		}
+		fmt.Fprintf(&b, `<path d="%s"/>`, n.Outline)
+		if n.Detail != "" && n.Shape != ShapePlan {
+			fmt.Fprintf(&b, `<path class="d" d="%s"/>`, n.Detail)
+		}
+		x, y := n.X+n.W/2, n.Y+n.H/2
+		if d.Compact {
+			fmt.Fprintf(&b, `<text x="%s" y="%s" text-anchor="middle">%s</text></g>`+"\n", num(x), num(y+4), escape(n.Label))
+			continue
+		}
+		fmt.Fprintf(&b, `<text x="%[1]s" y="%[2]s" text-anchor="middle">%[3]s</text><text class="s" x="%[1]s" y="%[4]s" text-anchor="middle">%[5]s</text></g>`+"\n",
+			num(x), num(y-3), escape(n.Label), num(y+13), escape(n.Note))
+	}
+	b.WriteString("</svg>\n")
+	return b.Bytes()
+}
+
+// class names an edge's kind.
+func (e *Edge) class() string {
+	class := "e"
+	if e.Need {
+		class += " need"
+	}
+	if e.Back {
+		class += " back"
+	}
+	if e.Failed {
+		class += " failed"
+	}
+	return class
+}
+
+func (e *Edge) title() string {
+	verb := " to "
+	if e.Need {
+		verb = " is needed by "
+	}
+	text := visible(e.From) + verb + visible(e.To)
+	if e.Condition != "" {
+		text += ", if " + e.Condition
+	}
+	return text
+}
+
+// escape makes text safe inside XML, also for parsers that know no HTML names.
+func escape(s string) string {
+	return html.EscapeString(strings.ToValidUTF8(s, "�"))
+}
