@@ -81,7 +81,9 @@ type actor struct {
 	runningSince time.Time
 	stopping     bool
 	ended        bool
-	dropped      bool // the run is no longer this actor's business
+	// loaded and recovered are the revisions before and after recover.
+	loaded, recovered int64
+	dropped           bool // the run is no longer this actor's business
 }
 
 // deferred is what must not happen before a checkpoint is durable.
@@ -313,7 +315,9 @@ func (a *actor) load() error {
 	a.pathMark, a.pathLen = len(s.settled), len(a.run.Path)
 	a.ended = a.run.Status.Final() && s.walk.Outcome().Done
 	a.dueDirty = true
+	loaded := s.seq
 	a.recover()
+	a.loaded, a.recovered = loaded, s.seq
 	return nil
 }
 

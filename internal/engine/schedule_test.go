@@ -187,6 +187,33 @@ func TestOwnRunsOnly(t *testing.T) {
 	if r, _ := s.Run(t.Context(), other.ID); r.Status != kairos.RunQueued {
 		t.Errorf("another's run is %s", r.Status)
 	}
+	// Told to, it takes up a run that a dead process left.
+	if _, err := e.Do(other.ID, kairos.ActionResume); err != nil {
+		t.Fatal(err)
+	}
+	e.Until(other.ID, kairos.RunCompleted, "")
+}
+
+func TestTakesUpALeftRunWhenTold(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t)
+	reg := enginetest.NewRegistry().Handle("echo", planner.EffectIdempotent, echo)
+	cut := enginetest.NewCut(s, 1)
+	e := enginetest.OpenWith(t, s, cut, reg, engine.Options{OwnRunsOnly: true})
+	run := e.Run(`{nodes: {a: {type: echo, input: 1}}}`, "")
+	<-cut.Dead()
+	e.Close()
+	e = enginetest.OpenOn(t, s, reg, engine.Options{OwnRunsOnly: true})
+	p, err := e.Preview(t.Context(), enginetest.Operator, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionResume})
+	if err != nil || !p.Allowed {
+		t.Errorf("preview %+v, %v", p, err)
+	}
+	if _, err := e.Act(t.Context(), enginetest.Operator, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionResume, Digest: p.Digest}); err != nil {
+		t.Fatal(err)
+	}
+	if r := e.Until(run.ID, kairos.RunCompleted, ""); string(r.Output) != "1" || r.Crashes != 1 {
+		t.Errorf("got %s after %d crashes", r.Output, r.Crashes)
+	}
 }
 
 func TestRolesAreAsked(t *testing.T) {

@@ -159,10 +159,19 @@ func (a *actor) conflict(format string, args ...any) error {
 	return kairos.Errorf(kairos.CodeConflict, "%s; the run is %s", fmt.Sprintf(format, args...), state)
 }
 
+// checkRev refuses an act on a run that its actor has not seen as it is. What
+// taking the run up has recorded does not count as a change.
+func (a *actor) checkRev(rev int64) error {
+	if rev == 0 || rev == a.s.seq || rev == a.loaded && a.s.seq == a.recovered {
+		return nil
+	}
+	return kairos.Errorf(kairos.CodeStale, "the run has moved on from revision %d to %d", rev, a.s.seq).Suggest("look at it again")
+}
+
 func (a *actor) act(m verbMsg) error {
 	r := m.req
-	if r.Rev != 0 && r.Rev != a.s.seq {
-		return kairos.Errorf(kairos.CodeStale, "the run has moved on from revision %d to %d", r.Rev, a.s.seq).Suggest("look at it again")
+	if err := a.checkRev(r.Rev); err != nil {
+		return err
 	}
 	if a.stopping {
 		return a.e.notOpen()
@@ -338,6 +347,9 @@ func (a *actor) resumeWaiting(m verbMsg, row func(payload)) error {
 		}
 	}
 	acts := resumable(a.s)
+	if len(acts) == 0 && a.e.unattended(a.run) && len(a.running) == 0 {
+		return nil // being asked is enough: it goes on from here
+	}
 	if len(acts) == 0 {
 		if a.budget != "" {
 			return a.conflict("%s", a.budget).(*kairos.Error).Suggest("raise the limit")
@@ -357,6 +369,13 @@ func (a *actor) resumeWaiting(m verbMsg, row func(payload)) error {
 	}
 	a.due()
 	return nil
+}
+
+// unattended reports whether a run that is neither over nor waiting may have
+// nobody who executes it: another process left it, and this engine takes up
+// only runs that it is told to (ruling 27).
+func (e *Engine) unattended(r kairos.Run) bool {
+	return e.opts.OwnRunsOnly && (r.Status == kairos.RunRunning || r.Status == kairos.RunQueued)
 }
 
 // resumable lists the verbs that a resume of a waiting run stands for.
@@ -413,8 +432,8 @@ func (e *Engine) Resolve(ctx context.Context, actor kairos.Actor, req kairos.Res
 
 func (a *actor) resolve(m resolveMsg) error {
 	r := m.req
-	if r.Rev != 0 && r.Rev != a.s.seq {
-		return kairos.Errorf(kairos.CodeStale, "the run has moved on from revision %d to %d", r.Rev, a.s.seq).Suggest("look at it again")
+	if err := a.checkRev(r.Rev); err != nil {
+		return err
 	}
 	i, ok := a.prog.Index[r.Node]
 	if !ok {

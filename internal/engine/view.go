@@ -48,6 +48,15 @@ func (e *Engine) view(ctx context.Context, run string) (*view, error) {
 // Detail folds a run: its waits, where it stands.
 func (e *Engine) Detail(ctx context.Context, run string) (kairos.RunDetail, error) {
 	v, err := e.view(ctx, run)
+	if code := kairos.CodeOf(err); code == kairos.CodeInvalid || code == kairos.CodeCorrupt {
+		// A plan that cannot be compiled here, or a journal that does not fit it,
+		// hides nothing of what is recorded.
+		if r, runErr := e.store.Run(ctx, run); runErr == nil {
+			if journal, journalErr := e.store.Journal(ctx, r.ID, 0); journalErr == nil {
+				return kairos.RunDetail{Run: r, Journal: journal}, nil
+			}
+		}
+	}
 	if err != nil {
 		return kairos.RunDetail{}, err
 	}
@@ -334,7 +343,7 @@ func (v *view) resume() (kairos.Preview, planner.Reset, error) {
 		return p, planner.Reset{}, kairos.Errorf(kairos.CodeConflict, "a completed run has nothing to resume").Suggest("rerun or fork it")
 	case kairos.RunFailed, kairos.RunCancelled:
 	default:
-		p.Allowed = len(resumable(v.s)) > 0
+		p.Allowed = len(resumable(v.s)) > 0 || v.e.unattended(v.run)
 		if !p.Allowed {
 			p.Refusal = "the run is not stopped"
 			if waits := v.s.waits(""); v.run.Status == kairos.RunWaiting && len(waits) > 0 {

@@ -1,0 +1,175 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/engine/enginetest"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/storetest"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// Everything that waits: a child run, timers, retries, an approval that
+// expires, items that wait.
+const waitsEverywhere = `
+id: waits
+nodes:
+  begin: {type: set, input: {list: [1, 2, 3]}}
+  child: {type: plan, plan: helper, input: {n: 4}}
+  flap:  {type: flap, input: "${last}", retry: {max_attempts: 3, backoff: [1ms]}}
+  each:  {type: wait, foreach: "${output.begin.list}", input: {for: 1ms}, max_parallel: 2}
+  ask:   {type: approval, input: {message: sure?, timeout: 1ms, on_timeout: approve}}
+  end:   {type: call, input: {approved: "${last.approved}", child: "${output.child}", flap: "${output.flap}"}}
+edges:
+  - {from: begin, to: child}
+  - {from: child, to: flap}
+  - {from: flap, to: each}
+  - {from: each, to: ask}
+  - {from: ask, to: end}
+`
+
+// TestWaitsSurviveEveryCut cuts the power after every checkpoint of a run that
+// waits for everything there is, and lets a new engine finish it.
+func TestWaitsSurviveEveryCut(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t)
+	registry := func() *enginetest.Registry {
+		return enginetest.NewRegistry().Handle("call", planner.EffectIdempotent, echo).
+			Handle("flap", planner.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
+				if c.Attempt == 1 {
+					return engine.Result{}, errors.New("first")
+				}
+				return engine.Result{Output: "flapped"}, nil
+			})
+	}
+	first := enginetest.OpenOn(t, s, registry(), engine.Options{})
+	first.Save(`{id: helper, nodes: {a: {type: call, input: {n: "${input.n}"}}, w: {type: wait, input: {for: 1ms}}}, edges: [{from: a, to: w}]}`)
+	v := first.Save(waitsEverywhere)
+	first.Close()
+	for n := 0; ; n++ {
+		if !cutOnce(t, s, registry(), v, n) {
+			return
+		}
+		if n > 60 {
+			t.Fatal("the run never ends")
+		}
+	}
+}
+
+func cutOnce(t *testing.T, s *store.Store, reg *enginetest.Registry, v kairos.Version, n int) bool {
+	t.Helper()
+	cut := enginetest.NewCut(s, n)
+	e := enginetest.OpenWith(t, s, cut, reg, engine.Options{})
+	run := e.Begin(v, "")
+	whole := make(chan struct{})
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	go func() {
+		defer close(whole)
+		_, _ = e.WaitFor(ctx, run.ID, func(r kairos.Run) bool { return r.Status.Final() })
+	}()
+	died := true
+	select {
+	case <-cut.Dead():
+	case <-whole:
+		died = false
+	}
+	e.Close()
+	<-whole
+	durable := completedCalls(t, s, run.ID)
+	before := len(reg.Calls())
+	e = enginetest.OpenOn(t, s, reg, engine.Options{})
+	defer e.Close()
+	r := e.Until(run.ID, kairos.RunCompleted, "")
+	want := `{"approved":true,"child":{"n":4},"flap":"flapped"}`
+	if r.Status != kairos.RunCompleted || string(r.Output) != want {
+		t.Fatalf("cut after %d checkpoints: got %s %s, want %s\n%s", n, r.Status, r.Output, want, e.Journal(run.ID))
+	}
+	for _, c := range reg.Calls()[before:] {
+		if durable[c.Run+c.Node] {
+			t.Errorf("cut after %d checkpoints: %s ran again though its completion was durable", n, c.Node)
+		}
+	}
+	lineage, err := s.Lineage(t.Context(), run.ID)
+	if err != nil || len(lineage) != 1 {
+		t.Errorf("cut after %d checkpoints: %d children, %v", n, len(lineage), err)
+	}
+	return died
+}
+
+// completedCalls lists what the run and its children have completed.
+func completedCalls(t *testing.T, s *store.Store, run string) map[string]bool {
+	t.Helper()
+	done := map[string]bool{}
+	runs := []string{run}
+	lineage, err := s.Lineage(t.Context(), run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range lineage {
+		runs = append(runs, r.ID)
+	}
+	for _, id := range runs {
+		rows, err := s.Journal(t.Context(), id, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range rows {
+			if row.Final {
+				done[id+row.Node] = true
+			}
+		}
+	}
+	return done
+}
+
+// A start with many unfinished runs accepts work at once: they are folded when
+// their turn comes.
+func TestManyUnfinishedRunsDoNotDelayTheStart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("stores 10,000 runs")
+	}
+	t.Parallel()
+	s := storetest.Open(t)
+	reg := enginetest.NewRegistry()
+	e := enginetest.OpenOn(t, s, reg, engine.Options{})
+	v := e.Save(`{nodes: {w: {type: wait, input: {for: 10h}}}}`)
+	quick := e.Save(`{nodes: {a: {type: set, input: 1}}}`)
+	errs := make(chan error, 50)
+	const runs = 10_000
+	for range 50 {
+		go func() {
+			for range runs / 50 {
+				if _, err := e.Start(t.Context(), enginetest.Operator, kairos.StartRequest{Hash: v.Hash}); err != nil {
+					errs <- err
+					return
+				}
+			}
+			errs <- nil
+		}()
+	}
+	for range 50 {
+		if err := <-errs; err != nil {
+			t.Fatal(err)
+		}
+	}
+	last, err := s.Runs(t.Context(), kairos.RunFilter{Page: kairos.Page{Limit: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Until(last.Items[0].ID, kairos.RunWaiting, kairos.WaitTimer)
+	e.Close()
+	start := time.Now()
+	e = enginetest.OpenOn(t, s, reg, engine.Options{})
+	e.Until(e.Begin(quick, "").ID, kairos.RunCompleted, "")
+	took := time.Since(start)
+	t.Logf("%d unfinished runs: the first new run completed after %s", runs, took)
+	if took > 5*time.Second {
+		t.Errorf("the first run after a start with %d unfinished ones took %s", runs, took)
+	}
+}
