@@ -205,6 +205,7 @@ func (a *API) stream(ctx context.Context, in *streamIn, otherwise string) (*huma
 		route := hctx.Operation().Method + " " + hctx.Operation().Path
 		s := &sse{w: humaecho.Unwrap(hctx).Response(), timeout: a.WriteTimeout}
 		s.open()
+		defer s.close()
 		if f.reset {
 			s.send(a.resetEvent(f.after))
 		}

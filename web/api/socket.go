@@ -55,6 +55,9 @@ func (a *API) serve(ctx context.Context, conn *websocket.Conn, info *requestInfo
 		return
 	}
 	defer end()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(a.stop, cancel)() // ends a wait for a peer that is silent
 	if f.reset && a.tell(ctx, conn, a.resetEvent(f.after)) != nil {
 		return
 	}
@@ -65,16 +68,15 @@ func (a *API) serve(ctx context.Context, conn *websocket.Conn, info *requestInfo
 	for err == nil {
 		select {
 		case <-ctx.Done():
-			return
-		case <-a.stop.Done():
-			_ = conn.Close(websocket.StatusGoingAway, "kairosd stops")
-			return
+			err = ctx.Err()
 		case e, ok := <-events:
-			if !ok {
+			if !ok && a.stop.Err() == nil {
 				_ = conn.Close(websocket.StatusTryAgainLater, "read afresh")
 				return
 			}
-			err = a.tell(ctx, conn, e)
+			if err = ctx.Err(); ok {
+				err = a.tell(ctx, conn, e)
+			}
 		case <-alive.C:
 			pinging, cancel := context.WithTimeout(ctx, a.WriteTimeout)
 			err = conn.Ping(pinging)
@@ -85,6 +87,10 @@ func (a *API) serve(ctx context.Context, conn *websocket.Conn, info *requestInfo
 				return
 			}
 		}
+	}
+	if a.stop.Err() != nil {
+		_ = conn.Close(websocket.StatusGoingAway, "kairosd stops")
+		return
 	}
 	a.Log.Debug("websocket ends", "err", err)
 }

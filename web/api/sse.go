@@ -23,10 +23,15 @@ func (s *sse) open() {
 	h := s.w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no")
+	// The server's read timeout is meant for requests; it would end the stream.
+	_ = http.NewResponseController(s.w).SetReadDeadline(time.Time{}) // not every connection can
 	s.w.WriteHeader(http.StatusOK)
 	s.raw([]byte("retry: 2000\n\n"))
 	s.flush()
 }
+
+// close leaves the connection as it was for the next request.
+func (s *sse) close() { _ = http.NewResponseController(s.w).SetWriteDeadline(time.Time{}) }
 
 // send writes an event and flushes.
 func (s *sse) send(e kairos.Event) {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -187,6 +188,31 @@ func TestStreamsEnd(t *testing.T) {
 	}
 }
 
+func TestStreamsOutliveTheTimeoutsOfRequests(t *testing.T) {
+	t.Parallel()
+	s := serve(t, func(c *api.Config) { c.Heartbeat = 20 * time.Millisecond })
+	short := httptest.NewUnstartedServer(s.Config.Handler)
+	short.Config.ReadTimeout, short.Config.WriteTimeout = 50*time.Millisecond, 50*time.Millisecond
+	short.Start()
+	t.Cleanup(short.Close)
+	s.Server = short
+	st := s.listen(t, "viewer", "/events")
+	conn, _, err := dial(t, s, "/ws", "viewer")
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(250*time.Millisecond, func() { s.world.emit("late") })
+	st.want(t, "abc-1", "late")
+	if e := hear(t, conn); e.Type != "late" {
+		t.Errorf("the socket hears %+v", e)
+	}
+	if st.beats < 5 {
+		t.Errorf("only %d heartbeats in a quarter of a second", st.beats)
+	}
+	go func() { _, _, _ = conn.Read(t.Context()) }() // answers the close
+	s.api.Close()                                    // before the servers, which wait for their streams
+}
+
 func TestStreamsAreCapped(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(c *api.Config) { c.MaxStreams = 2 })
@@ -286,8 +312,13 @@ func TestWebSocket(t *testing.T) {
 			t.Errorf("%s: %v %v, want %d", name, resp, err, c.status)
 		}
 	}
+	closed := make(chan error, 1)
+	go func() {
+		_, _, err := lost.Read(t.Context())
+		closed <- err
+	}()
 	s.api.Close()
-	if _, _, err := lost.Read(t.Context()); websocket.CloseStatus(err) != websocket.StatusGoingAway {
+	if err := <-closed; websocket.CloseStatus(err) != websocket.StatusGoingAway {
 		t.Errorf("after Close: %v", err)
 	}
 }
