@@ -117,6 +117,7 @@ func New(c Config) (*API, error) {
 	a.approvalRoutes()
 	a.accountRoutes()
 	a.eventRoutes()
+	a.describeNulls()
 	for route := range access {
 		if !slices.Contains(a.routes, route) {
 			a.errs = append(a.errs, fmt.Errorf("api: the access table names %s, which is no route", route))
@@ -140,6 +141,20 @@ func humaConfig(version string) huma.Config {
 		"token": {Type: "http", Scheme: "bearer", Description: "An API token, made with: kairosd token create"},
 	}
 	return c
+}
+
+// describeNulls says in the description which objects can be null: references
+// to a schema cannot say it by a tag.
+func (a *API) describeNulls() {
+	schemas := a.huma.OpenAPI().Components.Schemas.Map()
+	for _, name := range []string{"RunView", "RunDetailView"} {
+		s := schemas[name]
+		if s == nil || s.Properties["error"] == nil {
+			a.errs = append(a.errs, fmt.Errorf("api: the description has no error in %s", name))
+			continue
+		}
+		s.Properties["error"] = &huma.Schema{AnyOf: []*huma.Schema{{Ref: s.Properties["error"].Ref}, {Type: "null"}}}
+	}
 }
 
 // schemaName tells types of the same name apart: a problem of a plan is not the

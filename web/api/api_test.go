@@ -102,6 +102,7 @@ func (s *server) ask(t *testing.T, as, line, body string, headers ...string) ans
 	if a.status >= 400 && method != http.MethodHead {
 		checkProblem(t, line, a)
 	}
+	checkDescribed(t, method, path, a)
 	return a
 }
 

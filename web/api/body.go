@@ -8,6 +8,7 @@ import (
 	"mime"
 	"net/http"
 	"os"
+	"reflect"
 	"strings"
 	"time"
 
@@ -43,6 +44,11 @@ func register[I, O any](a *API, op huma.Operation, h func(context.Context, *I) (
 		op.Security = []map[string][]string{{"token": {}}}
 		op.Description = strings.TrimSpace(op.Description + "\n\nNeeds the role " + string(n.role) + scopeText(n.scope) + ".")
 	}
+	if op.Responses == nil {
+		op.Responses = map[string]*huma.Response{}
+	}
+	op.Responses["default"] = &huma.Response{Description: "Any error",
+		Content: map[string]*huma.MediaType{"application/problem+json": {Schema: a.schema(reflect.TypeFor[Problem]())}}}
 	limit := op.MaxBodyBytes
 	if limit == 0 {
 		limit = maxBody

@@ -44,3 +44,6 @@ func CheckJSON(body []byte) error {
 	}
 	return nil
 }
+
+// Description gives the OpenAPI document.
+func Description(a *API) ([]byte, error) { return a.huma.OpenAPI().MarshalJSON() }
