@@ -208,7 +208,7 @@ func (k *compiler) secretUse(n *ProgramNode, s *spec) {
 	}
 	for _, ref := range n.Input.References() {
 		if ref.Secret() != "" {
-			k.r.error(k.d.insideText(s.field("input").at(ref.At), "${"+ref.Text), s.ID, "secret.not_granted",
+			k.r.error(k.insideText(s.field("input").at(ref.At), "${"+ref.Text), s.ID, "secret.not_granted",
 				"give the secret to a tool that needs it", "a node of type %s cannot use secrets: they are resolved only in the arguments of tools", s.Type)
 			return
 		}
@@ -361,7 +361,7 @@ func (k *compiler) itemUse(n *ProgramNode, s *spec) {
 	}
 	for _, ref := range n.Input.References() {
 		if ref.Root == RefItem || ref.Root == RefIndex {
-			k.r.error(k.d.insideText(s.field("input").at(ref.At), "${"+ref.Text), s.ID, "ref.item", "add foreach: with the list", "${%s} stands outside a foreach", ref.Text)
+			k.r.error(k.insideText(s.field("input").at(ref.At), "${"+ref.Text), s.ID, "ref.item", "add foreach: with the list", "${%s} stands outside a foreach", ref.Text)
 		}
 	}
 }
@@ -388,7 +388,7 @@ func (k *compiler) foreach(n *ProgramNode, s *spec) {
 		if !ok {
 			e = &SyntaxError{Message: err.Error()}
 		}
-		k.r.error(k.d.column(s.field("foreach"), e.Column+max(0, strings.Index(s.Foreach, text))), s.ID, "ref.malformed", e.Suggestion, "foreach: %s", e.Message)
+		k.r.error(k.column(s.field("foreach"), e.Column+max(0, strings.Index(s.Foreach, text))), s.ID, "ref.malformed", e.Suggestion, "foreach: %s", e.Message)
 		return
 	}
 	switch ref.Root {

@@ -26,7 +26,7 @@ func (k *compiler) eachRead(f func(read)) {
 		if n.Input != nil {
 			for _, ref := range n.Input.References() {
 				if ref.Root == RefOutput {
-					at := func() *tree { return k.d.insideText(s.field("input").at(ref.At), "${"+ref.Text) }
+					at := func() *tree { return k.insideText(s.field("input").at(ref.At), "${"+ref.Text) }
 					f(read{reader: i, name: ref.Node(), at: at, what: "the reference ${" + ref.Text + "}", optional: ref.HasDefault()})
 				}
 			}
@@ -76,12 +76,21 @@ func (k *compiler) kept() []bool {
 // nothing (ruling 3).
 func (k *compiler) report(r read, code, suggestion, format string, args ...any) {
 	if r.plain {
-		k.r.warn(r.at(), k.specs[r.reader].ID, code, suggestion, format, args...)
+		k.warn(r, code, suggestion, format, args...)
 	} else if k.r.full() {
 		k.r.errors++
 	} else {
 		k.r.error(r.at(), k.specs[r.reader].ID, code, suggestion, format, args...)
 	}
+}
+
+// warn finds the place only of warnings that are listed.
+func (k *compiler) warn(r read, code, suggestion, format string, args ...any) {
+	var at *tree
+	if k.r.warnings < maxWarnings {
+		at = r.at()
+	}
+	k.r.warn(at, k.specs[r.reader].ID, code, suggestion, format, args...)
 }
 
 // known finds the node that is read, or reports that there is none.
@@ -123,7 +132,7 @@ func (k *compiler) reads(v *view) {
 			r.plain = false
 			k.report(r, "ref.on_cycle", "name a node after the loop", "%s names %s, which lies on a cycle of another branch", r.what, clip(r.name))
 		case !r.optional && !v.surely(j, r.reader):
-			k.r.warn(r.at(), id, "ref.may_be_missing", fmt.Sprintf("give a default: ${output.%s ?? null}", r.name), "%s names %s, which may not have run", r.what, clip(r.name))
+			k.warn(r, "ref.may_be_missing", fmt.Sprintf("give a default: ${output.%s ?? null}", r.name), "%s names %s, which may not have run", r.what, clip(r.name))
 		}
 	})
 }

@@ -146,7 +146,7 @@ func (k *compiler) template(n *ProgramNode, s *spec) {
 	if err != nil {
 		at, message, suggestion := s.field("input"), err.Error(), ""
 		if e, ok := errors.AsType[*TemplateError](err); ok {
-			at, suggestion = k.d.column(at.at(e.At), e.Column), e.Suggestion
+			at, suggestion = k.column(at.at(e.At), e.Column), e.Suggestion
 		}
 		k.r.error(at, s.ID, "ref.malformed", suggestion, "%s", message)
 		return
@@ -198,7 +198,7 @@ func (k *compiler) syntax(err error, at *tree, node, what string) {
 		k.r.error(at, node, "condition.malformed", "", "%s: %s", what, err)
 		return
 	}
-	k.r.error(k.d.column(at, e.Column), node, "condition.malformed", e.Suggestion, "%s: %s", what, e.Message)
+	k.r.error(k.column(at, e.Column), node, "condition.malformed", e.Suggestion, "%s: %s", what, e.Message)
 }
 
 // name is a node's id for a message.

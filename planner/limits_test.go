@@ -161,6 +161,21 @@ func TestNoInputIsSlow(t *testing.T) {
 		"secret markers":            "nodes: {a: {type: set, input: '" + strings.Repeat("sk-AKIAghp_xoxAIza ", 50000) + "'}}",
 		"references in one text":    "nodes: {a: {type: set, input: '" + strings.Repeat("${output.zz}", 80000) + "'}}",
 	}
+	// In one line, where the place of a problem is far from the line's begin.
+	line := func(nodes, edges string) string { return `{"nodes":{` + nodes + `},"edges":[` + edges + `]}` }
+	few := `"a":{"type":"decision"},"b":{"type":"noop"},"c":{"type":"noop"}`
+	branch := `{"from":"a","to":"b","condition":"last==1"},{"from":"a","to":"c"},{"from":"b","to":"d"},{"from":"c","to":"d"}`
+	cut := func(s string) string { return strings.TrimSuffix(s, ",") }
+	cases["line: malformed conditions"] = line(few, cut(many(14000, `{"from":"a","to":"b","condition":"lst==%d"},`)))
+	cases["line: malformed expressions"] = line(few, cut(many(14000, `{"from":"a","to":"b","condition":"expr: last == %d =="},`)))
+	cases["line: malformed references"] = line(cut(many(5000, `"n%d":{"type":"set","input":"${nope.%[1]d}"},`)), "")
+	cases["line: references that may be missing"] = line(few+`,"d":{"type":"set","input":[`+cut(strings.Repeat(`"${output.b}",`, 60000))+`]}`, branch)
+	cases["line: many missing in one text"] = line(few+`,"d":{"type":"set","input":"`+strings.Repeat(`${output.b}`, 80000)+`"}`, branch)
+	cases["line: unknown references"] = line(few+`,"d":{"type":"set","input":[`+cut(strings.Repeat(`"${output.q}",`, 60000))+`]}`, branch)
+	cases["line: items outside a foreach"] = line(few+`,"d":{"type":"set","input":"`+strings.Repeat(`${item.b}`, 80000)+`"}`, branch)
+	cases["line: secrets"] = line(cut(many(5000, `"n%d":{"type":"llm","input":"${secret.K}"},`)), "")
+	cases["line: foreach"] = line(cut(many(5000, `"n%d":{"type":"set","foreach":"${nope.%[1]d}"},`)), "")
+	cases["line: expressions that read"] = line(few, cut(many(5000, `{"from":"a","to":"b","condition":"output.zz%d==1"},`)))
 	cases["backwards chain with refs"] = backwards(5000)
 	cases["one long cycle"] = cycle(5000)
 	cases["needs of everything"] = layers(15, 90)

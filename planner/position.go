@@ -8,32 +8,44 @@ import (
 // column moves a text's position to a column inside it, from 1, where the text
 // stands in the document on one line as it is, bare or in quotes. Otherwise the
 // text's own position is the best that can be said.
-func (d *Document) column(t *tree, column int) *tree {
+func (k *compiler) column(t *tree, column int) *tree {
+	d := k.d
+	if k.r.full() {
+		return t // only counted: finding the place takes time
+	}
 	if t == nil || t.kind != treeString || column < 1 || strings.Contains(t.text, "\n") {
 		return t
 	}
-	line := []rune(lineOf(d.text, t.line))
-	start := t.column - 1
-	if start < 0 || start >= len(line) {
+	line := lineOf(d.text, t.line)
+	start, found := 0, false
+	left := t.column - 1
+	for start = range line {
+		if found = left == 0; found {
+			break
+		}
+		left--
+	}
+	if !found {
 		return t
 	}
+	quote := 0
 	if line[start] == '"' || line[start] == '\'' {
-		start++
+		quote = 1
 	}
-	if !strings.HasPrefix(string(line[start:]), t.text) {
+	if !strings.HasPrefix(line[start+quote:], t.text) {
 		return t
 	}
-	return &tree{kind: treeString, text: t.text, line: t.line, column: start + column}
+	return &tree{kind: treeString, text: t.text, line: t.line, column: t.column + quote + column - 1}
 }
 
 // insideText is column for the place where a part of the text begins.
-func (d *Document) insideText(t *tree, part string) *tree {
-	if t == nil || t.kind != treeString {
+func (k *compiler) insideText(t *tree, part string) *tree {
+	if k.r.full() || t == nil || t.kind != treeString {
 		return t
 	}
 	i := strings.Index(t.text, part)
 	if i < 0 {
 		return t
 	}
-	return d.column(t, utf8.RuneCountInString(t.text[:i])+1)
+	return k.column(t, utf8.RuneCountInString(t.text[:i])+1)
 }
