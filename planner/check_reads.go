@@ -97,7 +97,10 @@ func (k *compiler) warn(r read, code, suggestion, format string, args ...any) {
 func (k *compiler) known(r read) (int, bool) {
 	j, ok := k.p.Index[r.name]
 	if !ok {
-		suggestion := k.r.suggest(r.name, k.nodeNames, "add the node, or correct the name")
+		suggestion := ""
+		if !r.plain || k.r.warnings < maxWarnings {
+			suggestion = k.r.suggest(r.name, k.nodeNames, "add the node, or correct the name")
+		}
 		if i, isKey := k.names[r.name]; isKey && i >= 0 {
 			suggestion = fmt.Sprintf("outputs go by id: did you mean %s?", k.specs[i].ID)
 		}

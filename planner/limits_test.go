@@ -161,6 +161,8 @@ func TestNoInputIsSlow(t *testing.T) {
 		"secret markers":            "nodes: {a: {type: set, input: '" + strings.Repeat("sk-AKIAghp_xoxAIza ", 50000) + "'}}",
 		"references in one text":    "nodes: {a: {type: set, input: '" + strings.Repeat("${output.zz}", 80000) + "'}}",
 	}
+	cases["plain conditions on no node"] = head + "edges:\n" + many(15000, "- {from: n0, to: n1, condition: output.x%d==1}\n")
+	cases["expressions on no node"] = head + "edges:\n" + many(3000, "- {from: n0, to: n1, condition: 'expr: output.x%d==1'}\n")
 	// In one line, where the place of a problem is far from the line's begin.
 	line := func(nodes, edges string) string { return `{"nodes":{` + nodes + `},"edges":[` + edges + `]}` }
 	few := `"a":{"type":"decision"},"b":{"type":"noop"},"c":{"type":"noop"}`
