@@ -172,7 +172,7 @@ func (a *actor) loop() {
 	if err := a.load(); err != nil {
 		a.giveUp(err)
 		switch kairos.CodeOf(err) {
-		case kairos.CodeInvalid, kairos.CodeCorrupt, kairos.CodeNotFound:
+		case kairos.CodeCorrupt, kairos.CodeNotFound:
 		default: // it may heal
 			a.e.timers.set(a.id, a.e.now().Add(30*time.Second))
 		}
@@ -328,8 +328,8 @@ func (a *actor) unrunnable(ctx context.Context, cause error) error {
 	default:
 		return cause
 	}
-	if a.run.Status.Final() {
-		return cause
+	if a.run.Status.Final() || !a.run.StartedAt.IsZero() {
+		return cause // it goes on when the plan fits again
 	}
 	now := a.e.now()
 	headline := cause.Error()

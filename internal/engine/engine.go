@@ -73,6 +73,7 @@ type Engine struct {
 	mu       sync.Mutex
 	actors   map[string]*actor
 	watchers map[string][]chan struct{}
+	doomed   sync.Map // ids of children that are cancelled before they exist
 	opened   bool
 	stopping bool
 	stopped  chan struct{}
@@ -282,8 +283,7 @@ func (e *Engine) granted(t ticket) {
 	a := e.actors[t.run]
 	if a == nil {
 		if e.stopping {
-			e.wg.Go(func() { e.sched.release(t.run) })
-			return
+			return // its slot goes with the engine
 		}
 		a = newActor(e, t.run)
 		a.created = t.created

@@ -108,6 +108,9 @@ type state struct {
 	doubts map[workKey]*doubt
 	past   map[workKey]past
 	opened int
+	// stopMark is how much had become ready when the run began to stop; 0: it
+	// does not.
+	stopMark int
 	// fresh lists work and foreach visits that became ready since the actor
 	// looked last.
 	fresh []workKey
@@ -451,7 +454,17 @@ func (s *state) close(e *kairos.Entry, k workKey, d planner.Decision, out any) {
 			s.settled = append(s.settled, settled{s.prog.Index[c.Node], c.Visit, kairos.NodeSkipped, e.Seq})
 		}
 	}
+	if s.stopMark == 0 && s.walk.Stopping() {
+		s.stopMark = s.opened
+	}
 	s.intake()
+}
+
+// stops reports whether a stopping run takes the work with it: what became
+// ready before it stopped. Work of `when: failure|always` that became ready
+// since runs as ever, retries and waits included.
+func (s *state) stops(w *work) bool {
+	return s.stopMark > 0 && w.order <= s.stopMark && s.walk.Stopping()
 }
 
 // record notes a settled visit for those who ask what happened before.
@@ -503,7 +516,7 @@ func (s *state) open(k workKey) *work {
 
 // afterReset takes up what a reset opened again and forgets that it settled.
 func (s *state) afterReset(r planner.Reset) {
-	s.cancelled = false
+	s.cancelled, s.stopMark = false, 0
 	undone := map[planner.VisitKey]bool{}
 	for _, list := range [][]planner.ResetVisit{r.Reopened, r.Forgotten} {
 		for _, v := range list {

@@ -191,7 +191,7 @@ func (a *actor) abandon(t *attempt) {
 // failed records a failed attempt and what becomes of it.
 func (a *actor) failed(t *attempt, w *work, f *kairos.Failure, usage kairos.Usage, cause error) {
 	j := judgement{effect: t.effect, stepped: t.stepped, substep: w.substep > 0, noEffect: f.NoEffect, permanent: f.Permanent,
-		interrupted: errors.Is(cause, ErrStopping), cancelled: a.s.cancelled, stopping: a.s.walk.Stopping(),
+		interrupted: errors.Is(cause, ErrStopping), cancelled: a.s.cancelled, stopping: a.s.stops(w),
 		tries: w.tries + 1, most: t.node.MaxAttempts}
 	if j.interrupted && (f.Code == planner.CodeCancelled || f.Code == planner.CodeFailed) {
 		f = &kairos.Failure{Code: codeInterrupted, Message: "kairosd stopped while it ran", NoEffect: f.NoEffect, Detail: f.Message}

@@ -299,13 +299,9 @@ func (a *actor) cancelWaiting() {
 		return
 	}
 	for _, w := range a.s.sorted() {
-		if w.phase != phaseWaiting || a.running[w.workKey] != nil || a.s.work[w.workKey] != w {
-			continue
+		if w.phase == phaseWaiting && a.s.stops(w) && a.running[w.workKey] == nil && a.s.work[w.workKey] == w {
+			a.cancelWork(w)
 		}
-		if w.item != noItem && w.reason == kairos.WaitRetry && !a.s.walk.Stopping() {
-			continue
-		}
-		a.cancelWork(w)
 	}
 }
 

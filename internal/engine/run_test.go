@@ -490,3 +490,47 @@ func TestLimitsAreRaised(t *testing.T) {
 		t.Errorf("got %s after %d steps", run.Status, run.Steps)
 	}
 }
+
+// What a stopping run waits for is cancelled; what runs because it stops waits
+// and retries as ever (ruling 6).
+func TestStoppingCancelsWaitsButNotCleanup(t *testing.T) {
+	t.Parallel()
+	var tries atomic.Int32
+	reg := enginetest.NewRegistry().
+		Handle("broken", planner.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
+			time.Sleep(20 * time.Millisecond) // the waits have begun by then
+			return engine.Result{}, &planner.Failure{Code: "boom", Message: "it broke"}
+		}).
+		Handle("again", planner.EffectIdempotent, fails(&planner.Failure{Code: "later", Message: "not yet"})).
+		Handle("cleanup", planner.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
+			if tries.Add(1) < 3 {
+				return engine.Result{}, errors.New("not yet")
+			}
+			return engine.Result{Output: "clean"}, nil
+		})
+	e := enginetest.Open(t, reg)
+	run := e.Run(`{nodes: {
+		bad: {type: broken},
+		timer: {type: wait, input: {for: 1h}},
+		ask: {type: approval, input: {message: m}},
+		retry: {type: again, retry: {max_attempts: 9, backoff: [1h]}},
+		pause: {type: wait, needs: [bad], when: failure, input: {for: 10ms}},
+		clean: {type: cleanup, needs: [pause], when: always, retry: {max_attempts: 5, backoff: [1ms]}}}}`, "")
+	r := e.Until(run.ID, kairos.RunFailed, "")
+	if tries.Load() != 3 || r.Error.Code != "boom" {
+		t.Errorf("cleanup ran %d times, error %+v\n%s", tries.Load(), r.Error, e.Journal(r.ID))
+	}
+	rows, err := e.Store.Journal(t.Context(), run.ID, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancelled := 0
+	for _, row := range rows {
+		if row.Final && row.Status == kairos.NodeCancelled {
+			cancelled++
+		}
+	}
+	if cancelled != 3 {
+		t.Errorf("%d waits were cancelled, want 3\n%s", cancelled, e.Journal(r.ID))
+	}
+}

@@ -108,6 +108,10 @@ func (e *Engine) depth(ctx context.Context, r kairos.Run) (int, error) {
 func (e *Engine) ensureChild(id, hash string, input kairos.RawJSON, ref kairos.ParentRef, resume bool) {
 	ctx := context.WithoutCancel(e.base)
 	child, err := e.createChild(ctx, id, hash, input, ref)
+	if _, doomed := e.doomed.LoadAndDelete(id); doomed && err == nil {
+		e.cancelChild(id)
+		return
+	}
 	if err != nil {
 		e.post(ref.Run, childMsg{run: id, err: err})
 		return
@@ -192,7 +196,7 @@ func (a *actor) childEnded(m childMsg) {
 		}
 	}
 	a.add(e)
-	if f.Permanent || a.s.walk.Stopping() || w.tries+1 >= node.MaxAttempts {
+	if f.Permanent || a.s.stops(w) || w.tries+1 >= node.MaxAttempts {
 		a.final(w, kairos.NodeFailed, nil, f, fill)
 		return
 	}
@@ -218,8 +222,14 @@ func (a *actor) lookForChildren() {
 	}
 }
 
-// cancelChild cancels a child run; it may not exist yet, or have ended.
+// cancelChild cancels a child run. It may have ended, or not exist yet: then
+// whoever creates it finds it doomed.
 func (e *Engine) cancelChild(id string) {
+	e.doomed.Store(id, true)
+	if _, err := e.store.Run(e.base, id); kairos.CodeOf(err) == kairos.CodeNotFound {
+		return
+	}
+	e.doomed.Delete(id)
 	_, err := e.Act(context.WithoutCancel(e.base), kairos.System,
 		kairos.VerbRequest{Run: id, Action: kairos.ActionCancel, Reason: "the parent run does not need it any more"})
 	switch kairos.CodeOf(err) {
