@@ -1,0 +1,229 @@
+package engine
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// noItem is the item of a visit without foreach.
+const noItem = -1
+
+// workKey names one piece of work: a visit, or one item of a foreach visit.
+type workKey struct {
+	planner.VisitKey
+	item int
+}
+
+// phase is where a piece of work stands, by the journal alone.
+type phase uint8
+
+const (
+	phaseReady   phase = iota // nothing recorded is under way
+	phaseRunning              // an intent row without its result
+	phaseWaiting              // a wait row without its answer
+	phaseDoubt                // in doubt: a person must say what happened
+)
+
+// work is an open visit or item.
+type work struct {
+	workKey
+	order   int // position in the order of becoming ready
+	phase   phase
+	attempt int // number of the last attempt that began
+	tries   int // failed attempts that count against the retry budget
+	retries int // error retries ever; names child runs (ruling 13)
+	crashes int // unclean deaths while it was open, since the last release
+
+	reason kairos.WaitReason // while waiting
+	since  time.Time
+	due    time.Time
+	ref    string // approval or child run
+	input  kairos.RawJSON
+	effect planner.Effect // of the attempt in flight or in doubt
+	begun  time.Time      // when that attempt began
+
+	failure *kairos.Failure // of the last attempt
+	// substeps are the recorded responses by number; inherited by an attempt
+	// after a crash, not by an error retry (ruling 21).
+	substeps map[int]kairos.Entry
+	// substep is the unsafe sub-step in flight, 0: none.
+	substep int
+	// answer is what a person said of an attempt that was in doubt when the
+	// run was cancelled; it takes effect when a resume opens the work again.
+	answer *answer
+}
+
+// answer is a person's word on an attempt in doubt.
+type answer struct {
+	action string
+	output kairos.RawJSON
+}
+
+// doubt is an attempt in doubt of a visit that was cancelled meanwhile
+// (ruling 15).
+type doubt struct {
+	attempt int
+	since   time.Time
+	answer  *answer
+}
+
+// fan is an open foreach visit.
+type fan struct {
+	planner.VisitKey
+	order    int
+	total    int  // -1 until the list is resolved
+	open     int  // items begun and not settled
+	begunAll bool // no item is left to begin
+	// parked counts those of them that wait: they hold no slot (ruling 7).
+	parked int
+}
+
+// past is what work that did not complete leaves for its next opening.
+type past struct {
+	attempt, retries int
+}
+
+// settled is one settled visit, for the path and for context messages.
+type settled struct {
+	node, visit int
+	status      kairos.NodeStatus
+	seq         int64
+}
+
+// state is where a run stands: everything that its journal says.
+type state struct {
+	prog *planner.Program
+	walk *planner.Walk
+	seq  int64
+
+	work   map[workKey]*work
+	fans   map[planner.VisitKey]*fan
+	doubts map[workKey]*doubt
+	past   map[workKey]past
+	opened int
+	// stopMark is how much had become ready when the run began to stop; 0: it
+	// does not.
+	stopMark int
+	// fresh lists work and foreach visits that became ready since the actor
+	// looked last.
+	fresh []workKey
+
+	steps    int64
+	settled  []settled
+	previous []PreviousResult // step plans only
+	agents   map[int]string   // who ran a node, if an agent did
+
+	paused      bool
+	cancelled   bool
+	quarantined bool
+	held        bool
+	clean       bool // the last row says that the run was put down cleanly
+	plans       map[string]string
+}
+
+// move changes where work stands, keeping count of parked items.
+func (s *state) move(w *work, p phase) {
+	was := w.parked()
+	w.phase = p
+	if f := s.fans[w.VisitKey]; f != nil && w.item != noItem && was != w.parked() {
+		if was {
+			f.parked--
+		} else {
+			f.parked++
+		}
+	}
+}
+
+// parked reports whether the work waits for something and holds no slot.
+func (w *work) parked() bool { return w.phase == phaseWaiting || w.phase == phaseDoubt }
+
+// sorted lists open work in the order in which it became ready.
+func (s *state) sorted() []*work {
+	list := make([]*work, 0, len(s.work))
+	for _, w := range s.work {
+		list = append(list, w)
+	}
+	slices.SortFunc(list, func(a, b *work) int { return cmp.Compare(a.order, b.order) })
+	return list
+}
+
+// openFans lists open foreach visits in the order in which they became ready.
+func (s *state) openFans() []planner.VisitKey {
+	list := slices.Collect(maps.Keys(s.fans))
+	slices.SortFunc(list, func(a, b planner.VisitKey) int { return cmp.Compare(s.fans[a].order, s.fans[b].order) })
+	return list
+}
+
+// waits lists what the run waits for (ruling 14), in order of precedence.
+func (s *state) waits(budget string) []kairos.Wait {
+	var list []kairos.Wait
+	flag := func(on bool, r kairos.WaitReason, message string) {
+		if on {
+			list = append(list, kairos.Wait{Item: noItem, Reason: r, Message: message})
+		}
+	}
+	flag(s.quarantined, kairos.WaitQuarantined, "")
+	flag(s.held, kairos.WaitHeld, "")
+	flag(s.paused, kairos.WaitPaused, "")
+	flag(budget != "", kairos.WaitBudget, budget)
+	for _, w := range s.sorted() {
+		wait := kairos.Wait{Node: s.prog.Nodes[w.Node].ID, Visit: w.Visit, Item: w.item, Since: w.since}
+		switch w.phase {
+		case phaseDoubt:
+			wait.Reason = kairos.WaitInDoubt
+		case phaseWaiting:
+			wait.Reason, wait.Due = w.reason, w.due
+			switch w.reason {
+			case kairos.WaitApproval:
+				wait.Approval = w.ref
+				wait.Message = question(w.input)
+			case kairos.WaitChild:
+				wait.Child = w.ref
+			}
+		default:
+			continue
+		}
+		if w.failure != nil && wait.Message == "" {
+			wait.Message = w.failure.Message
+		}
+		list = append(list, wait)
+	}
+	for _, k := range s.openDoubts() {
+		list = append(list, kairos.Wait{Node: s.prog.Nodes[k.Node].ID, Visit: k.Visit, Item: k.item,
+			Reason: kairos.WaitInDoubt, Since: s.doubts[k].since})
+	}
+	slices.SortStableFunc(list, func(a, b kairos.Wait) int {
+		return cmp.Compare(slices.Index(kairos.WaitReasons, a.Reason), slices.Index(kairos.WaitReasons, b.Reason))
+	})
+	return list
+}
+
+// openDoubts lists cancelled attempts in doubt that nobody has resolved.
+func (s *state) openDoubts() []workKey {
+	var list []workKey
+	for k, d := range s.doubts {
+		if d.answer == nil {
+			list = append(list, k)
+		}
+	}
+	slices.SortFunc(list, func(a, b workKey) int {
+		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Visit, b.Visit), cmp.Compare(a.item, b.item))
+	})
+	return list
+}
+
+// due is when the earliest wait ends by itself; zero: none does.
+func (s *state) due() time.Time {
+	var due time.Time
+	for _, w := range s.work {
+		if w.phase == phaseWaiting && !w.due.IsZero() && (due.IsZero() || w.due.Before(due)) {
+			due = w.due
+		}
+	}
+	return due
+}

@@ -1,0 +1,228 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// status completes the checkpoint with what becomes of the run.
+func (a *actor) status() {
+	if n := a.s.settled[a.pathMark:]; len(n) > 0 {
+		if a.pathLen < maxPath {
+			letters := make([]byte, 0, len(n))
+			for _, v := range n {
+				if a.pathLen+len(letters) < maxPath {
+					letters = append(letters, letter(v.status))
+				}
+			}
+			patchOf(&a.next).AddPath += string(letters)
+			a.pathLen += len(letters)
+		}
+		a.pathMark = len(a.s.settled)
+	}
+	if a.ended || a.stopping && len(a.next.Entries) == 0 && a.next.Patch == nil {
+		return
+	}
+	status, reason, waits := a.where()
+	if a.stopping && !status.Final() && a.run.Status == kairos.RunRunning {
+		return // runs stay running over a shutdown and go on at the next start
+	}
+	now := a.e.now()
+	if a.dueDirty || status != a.run.Status {
+		a.dueDirty = false
+		due := time.Time{}
+		if !status.Final() {
+			due = a.s.due()
+		}
+		if !due.Equal(a.run.DueAt) {
+			patchOf(&a.next).DueAt = &due
+			a.run.DueAt = due
+		}
+		if a.s.paused || a.s.held || a.s.quarantined {
+			due = time.Time{}
+		}
+		if a.early() && !status.Final() {
+			due = a.run.StartAt
+		}
+		a.e.timers.set(a.id, due)
+	}
+	if status == a.run.Status && reason == a.run.WaitReason {
+		return
+	}
+	p := patchOf(&a.next)
+	p.Status, p.WaitReason = status, reason
+	if a.run.Status == kairos.RunRunning && !a.runningSince.IsZero() {
+		total := a.run.RunningTime + now.Sub(a.runningSince)
+		a.run.RunningTime, p.RunningTime = total, &total
+	}
+	headline, node := a.headline(status, reason, waits)
+	p.Headline, p.Node = &headline, &node
+	switch {
+	case status == kairos.RunRunning:
+		a.runningSince = now
+		if a.run.StartedAt.IsZero() {
+			a.run.StartedAt, p.StartedAt = now, &now
+		}
+	case status.Final():
+		a.finish(p, now)
+	}
+	a.next.Audit = append(a.next.Audit, statusRecord(a.id, status, reason, headline))
+	a.run.Status, a.run.WaitReason, a.run.Headline, a.run.Node = status, reason, headline, node
+	if status != kairos.RunRunning {
+		a.yieldSlot()
+	}
+	final := status.Final()
+	a.after(func(err error) {
+		if err != nil {
+			return
+		}
+		a.e.changed(a.id)
+		if final {
+			a.e.sched.ended(a.id, a.concurrencyKey())
+			if p := a.run.Parent; p != nil {
+				a.e.post(p.Run, childMsg{run: a.id})
+			}
+		}
+	})
+}
+
+// finish completes the patch of a run that ends.
+func (a *actor) finish(p *kairos.RunPatch, now time.Time) {
+	a.ended = true
+	p.EndedAt = &now
+	out := a.s.walk.Outcome()
+	if out.Status == planner.Completed {
+		raw, err := planner.EncodeValue(out.Output)
+		if err != nil {
+			raw = kairos.RawJSON("null") // its parts were JSON; only their nesting can be too deep
+		}
+		p.Output, a.run.Output = raw, raw
+	}
+	if f := out.Failure; f != nil {
+		e := &kairos.RunError{Code: f.Code, Message: f.Message, Node: f.Node}
+		p.Error, a.run.Error = e, e
+	}
+}
+
+// where says what the run's status is now (ruling 14).
+func (a *actor) where() (kairos.RunStatus, kairos.WaitReason, []kairos.Wait) {
+	if out := a.s.walk.Outcome(); out.Done {
+		switch out.Status {
+		case planner.Completed:
+			return kairos.RunCompleted, "", nil
+		case planner.Cancelled:
+			return kairos.RunCancelled, "", nil
+		}
+		return kairos.RunFailed, "", nil
+	}
+	if len(a.running) > 0 {
+		return kairos.RunRunning, "", nil
+	}
+	if !a.blocked() && a.peek() != nil {
+		if a.slot {
+			return kairos.RunRunning, "", nil
+		}
+		return kairos.RunQueued, "", nil
+	}
+	waits := a.s.waits(a.budget)
+	if len(waits) > 0 {
+		return kairos.RunWaiting, waits[0].Reason, waits
+	}
+	return a.run.Status, a.run.WaitReason, nil
+}
+
+func letter(s kairos.NodeStatus) byte {
+	switch s {
+	case kairos.NodeFailed:
+		return 'f'
+	case kairos.NodeSkipped:
+		return 's'
+	case kairos.NodeCancelled:
+		return 'x'
+	}
+	return 'c'
+}
+
+// headline says where the run stands in one line, for lists.
+func (a *actor) headline(status kairos.RunStatus, reason kairos.WaitReason, waits []kairos.Wait) (text, node string) {
+	switch status {
+	case kairos.RunRunning:
+		first := noItem
+		for k := range a.running {
+			if first == noItem || k.Node < first {
+				first = k.Node
+			}
+		}
+		if first == noItem {
+			if k := a.peek(); k != nil {
+				first = k.Node
+			}
+		}
+		if first != noItem {
+			node = a.prog.Nodes[first].ID
+		}
+		return node, node
+	case kairos.RunFailed:
+		return a.failureLine()
+	case kairos.RunWaiting:
+		if len(waits) == 0 {
+			return "", ""
+		}
+		return waitLine(reason, waits)
+	}
+	return "", ""
+}
+
+// failureLine is e.g. "fetch failed after 3 of 3 attempts: 503 …".
+func (a *actor) failureLine() (text, node string) {
+	f := a.s.walk.Outcome().Failure
+	if f == nil {
+		return "failed", ""
+	}
+	i, ok := a.prog.Index[f.Node]
+	if !ok {
+		return f.Message, f.Node
+	}
+	most, last := a.prog.Nodes[i].MaxAttempts, 0
+	for k, p := range a.s.past {
+		if k.Node == i {
+			last = max(last, p.attempt)
+		}
+	}
+	if most > 1 && last > 0 {
+		return fmt.Sprintf("%s failed after %d of %d attempts: %s", f.Node, last, max(most, last), f.Message), f.Node
+	}
+	return fmt.Sprintf("%s failed: %s", f.Node, f.Message), f.Node
+}
+
+func waitLine(reason kairos.WaitReason, waits []kairos.Wait) (text, node string) {
+	w := waits[0]
+	node = w.Node
+	switch reason {
+	case kairos.WaitApproval:
+		return cmpText(w.Message, "approval of "+node), node
+	case kairos.WaitInDoubt:
+		return fmt.Sprintf("%s may have had its effect; say whether it happened", node), node
+	case kairos.WaitRetry:
+		return fmt.Sprintf("%s will be tried again: %s", node, w.Message), node
+	case kairos.WaitTimer:
+		return fmt.Sprintf("%s waits until %s", node, w.Due.Format(time.RFC3339)), node
+	case kairos.WaitChild:
+		return fmt.Sprintf("%s waits for run %s", node, kairos.ShortID(w.Child)), node
+	case kairos.WaitBudget:
+		return w.Message, node
+	case kairos.WaitQuarantined:
+		return "parked: kairosd died repeatedly while this run worked", node
+	}
+	return string(reason), node
+}
+
+func cmpText(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
