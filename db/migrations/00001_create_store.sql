@@ -99,6 +99,7 @@ CREATE INDEX runs_by_tail ON runs (tail);
 CREATE INDEX runs_that_need_attention ON runs (deleted_at, id) WHERE attention = 1;
 CREATE INDEX runs_unfinished ON runs (priority DESC, id) WHERE status IN ('queued', 'running', 'waiting');
 CREATE INDEX runs_by_concurrency ON runs (conc_key, id) WHERE conc_key <> '' AND status IN ('queued', 'running', 'waiting');
+CREATE INDEX runs_by_end ON runs (ended_at) WHERE ended_at <> 0 AND purged_at = 0;
 CREATE INDEX runs_by_parent ON runs (parent_run, id) WHERE parent_run <> '';
 CREATE INDEX runs_by_fork ON runs (forked_from, id) WHERE forked_from <> '';
 CREATE INDEX runs_by_rerun ON runs (rerun_of, id) WHERE rerun_of <> '';
@@ -210,6 +211,15 @@ CREATE TABLE payloads (
     data       BLOB    NOT NULL,
     created_at INTEGER NOT NULL
 ) STRICT;
+
+-- Which runs need a payload; the last one to go takes it along.
+CREATE TABLE payload_refs (
+    run_id INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+    hash   BLOB    NOT NULL REFERENCES payloads (hash) ON DELETE RESTRICT,
+    PRIMARY KEY (run_id, hash)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX payload_refs_by_hash ON payload_refs (hash);
 
 CREATE TABLE handoffs (
     id         INTEGER PRIMARY KEY,
@@ -354,6 +364,7 @@ DROP TRIGGER audit_events_are_kept;
 DROP TABLE audit_events;
 DROP TABLE approvals;
 DROP TABLE handoffs;
+DROP TABLE payload_refs;
 DROP TABLE payloads;
 DROP TRIGGER step_results_are_kept;
 DROP TABLE step_results;

@@ -12,7 +12,37 @@ SELECT * FROM step_results WHERE run_id = @run_id AND seq >= @first AND seq <= @
 SELECT audit_seq FROM step_results WHERE run_id = @run_id AND seq = @seq;
 
 -- name: PayloadInsert :exec
-INSERT OR IGNORE INTO payloads (hash, size, encoding, data, created_at) VALUES (@hash, @size, @encoding, @data, @created_at);
+INSERT INTO payloads (hash, size, encoding, data, created_at) VALUES (@hash, @size, @encoding, @data, @created_at)
+ON CONFLICT (hash) DO UPDATE SET created_at = excluded.created_at;
+
+-- name: PayloadRefInsert :exec
+INSERT OR IGNORE INTO payload_refs (run_id, hash) VALUES (@run_id, @hash);
+
+-- name: PayloadRefDelete :exec
+DELETE FROM payload_refs WHERE run_id = @run_id;
+
+-- Payloads of a run that no other run needs.
+-- name: PayloadOnlyOf :many
+SELECT payload_refs.hash FROM payload_refs
+WHERE payload_refs.run_id = @run_id
+  AND NOT EXISTS (SELECT 1 FROM payload_refs AS o WHERE o.hash = payload_refs.hash AND o.run_id <> payload_refs.run_id);
+
+-- Payloads that were stored ahead of a checkpoint that never came.
+-- name: PayloadOrphans :many
+SELECT payloads.hash FROM payloads
+WHERE payloads.id > @after AND payloads.created_at < @before AND NOT EXISTS (SELECT 1 FROM payload_refs WHERE payload_refs.hash = payloads.hash)
+ORDER BY payloads.id LIMIT @max;
+
+-- name: PayloadDelete :execrows
+DELETE FROM payloads
+WHERE payloads.hash = @hash AND payloads.created_at < @before AND NOT EXISTS (SELECT 1 FROM payload_refs WHERE payload_refs.hash = payloads.hash);
+
+-- Retention: the run must be marked as purged first.
+-- name: StepDelete :execrows
+DELETE FROM step_results WHERE id IN (SELECT s.id FROM step_results AS s WHERE s.run_id = @run_id ORDER BY s.seq LIMIT @max);
+
+-- name: HandoffDelete :exec
+DELETE FROM handoffs WHERE run_id = @run_id;
 
 -- name: PayloadGet :one
 SELECT size, encoding, data FROM payloads WHERE hash = @hash;

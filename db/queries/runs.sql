@@ -103,6 +103,20 @@ UPDATE run_details SET output = @output, error_message = @error_message, error_n
 -- name: RunDetailLimits :exec
 UPDATE run_details SET limits = @limits WHERE run_id = @run_id;
 
+-- Retention takes away what only a person may have entered or a node produced.
+-- name: RunPurge :execrows
+UPDATE runs SET purged_at = @purged_at
+WHERE id = @id AND purged_at = 0 AND status IN ('completed', 'failed', 'cancelled');
+
+-- name: RunDetailPurge :exec
+UPDATE run_details SET input = NULL, output = NULL WHERE run_id = @run_id;
+
+-- Final runs that ended before a time and still have a journal, oldest first.
+-- name: RunEndedBefore :many
+SELECT public_id FROM runs
+WHERE ended_at <> 0 AND purged_at = 0 AND ended_at < @before
+ORDER BY ended_at LIMIT @max;
+
 -- name: RunCountAdd :exec
 INSERT INTO run_counts (status, wait_reason, n) VALUES (@status, @wait_reason, @n)
 ON CONFLICT (status, wait_reason) DO UPDATE SET n = n + excluded.n;

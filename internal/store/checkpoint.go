@@ -29,6 +29,7 @@ type prepared struct {
 	payloads []dbsqlc.PayloadInsertParams
 	output   *string
 	digest   []byte
+	refs     [][]byte // payloads that the checkpoint names
 }
 
 func (s *Store) prepare(ctx context.Context, c kairos.Checkpoint) (*prepared, error) {
@@ -65,6 +66,7 @@ func (s *Store) prepare(ctx context.Context, c kairos.Checkpoint) (*prepared, er
 			return nil, err
 		}
 	}
+	p.refs = payloadRefs(p.steps, p.output)
 	p.payloads, err = s.early(p.payloads)
 	return p, err
 }
@@ -143,6 +145,9 @@ func (p *prepared) apply(w *writer) ([]auditRow, error) {
 		if err := w.q.PayloadInsert(w.ctx, pl); err != nil {
 			return nil, err
 		}
+	}
+	if err := w.refer(p.rowID, p.refs); err != nil {
+		return nil, err
 	}
 	for i := range p.steps {
 		step := &p.steps[i]

@@ -181,6 +181,21 @@ func TestEveryQueryRuns(t *testing.T) {
 	if p, err := s.Plan(ctx, "p"); err != nil || !p.Archived {
 		t.Errorf("archived: %+v, %v", p, err)
 	}
+	old, err := s.EndedBefore(ctx, time.Now().Add(time.Hour), 10)
+	if must("ended", err); len(old) != 1 || old[0] != parent.ID {
+		t.Errorf("ended: %v", old)
+	}
+	s.now = func() time.Time { return now.Add(2 * orphanAge) } // payloads are old by then
+	must("purge", s.PurgeRun(ctx, parent.ID, kairos.System, "old"))
+	if err := s.PurgeRun(ctx, child.ID, kairos.System, "old"); kairos.CodeOf(err) != kairos.CodeConflict {
+		t.Errorf("purged a run that waits: %v", err)
+	}
+	if rows, err := s.Journal(ctx, parent.ID, 0); err != nil || len(rows) != 0 {
+		t.Errorf("a purged journal: %d rows, %v", len(rows), err)
+	}
+	if n, err := s.CollectPayloads(ctx); err != nil || n != 0 {
+		t.Errorf("payloads left behind: %d, %v", n, err)
+	}
 	must("audit", s.Audit(ctx, kairos.AuditRecord{Action: "login", Actor: "t"}))
 	_, err = s.LastEvent(ctx)
 	must("last event", err)

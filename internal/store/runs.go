@@ -142,6 +142,9 @@ func (n *newRun) apply(w *writer) ([]auditRow, error) {
 			return nil, err
 		}
 	}
+	if err := w.refer(rowID, payloadRefs(n.steps, n.input)); err != nil {
+		return nil, err
+	}
 	for i := range n.steps {
 		step := &n.steps[i]
 		step.RunID = rowID

@@ -57,17 +57,35 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.auditOfStepsStmt, err = db.PrepareContext(ctx, auditOfSteps); err != nil {
 		return nil, fmt.Errorf("error preparing query AuditOfSteps: %w", err)
 	}
+	if q.handoffDeleteStmt, err = db.PrepareContext(ctx, handoffDelete); err != nil {
+		return nil, fmt.Errorf("error preparing query HandoffDelete: %w", err)
+	}
 	if q.handoffInsertStmt, err = db.PrepareContext(ctx, handoffInsert); err != nil {
 		return nil, fmt.Errorf("error preparing query HandoffInsert: %w", err)
 	}
 	if q.handoffListStmt, err = db.PrepareContext(ctx, handoffList); err != nil {
 		return nil, fmt.Errorf("error preparing query HandoffList: %w", err)
 	}
+	if q.payloadDeleteStmt, err = db.PrepareContext(ctx, payloadDelete); err != nil {
+		return nil, fmt.Errorf("error preparing query PayloadDelete: %w", err)
+	}
 	if q.payloadGetStmt, err = db.PrepareContext(ctx, payloadGet); err != nil {
 		return nil, fmt.Errorf("error preparing query PayloadGet: %w", err)
 	}
 	if q.payloadInsertStmt, err = db.PrepareContext(ctx, payloadInsert); err != nil {
 		return nil, fmt.Errorf("error preparing query PayloadInsert: %w", err)
+	}
+	if q.payloadOnlyOfStmt, err = db.PrepareContext(ctx, payloadOnlyOf); err != nil {
+		return nil, fmt.Errorf("error preparing query PayloadOnlyOf: %w", err)
+	}
+	if q.payloadOrphansStmt, err = db.PrepareContext(ctx, payloadOrphans); err != nil {
+		return nil, fmt.Errorf("error preparing query PayloadOrphans: %w", err)
+	}
+	if q.payloadRefDeleteStmt, err = db.PrepareContext(ctx, payloadRefDelete); err != nil {
+		return nil, fmt.Errorf("error preparing query PayloadRefDelete: %w", err)
+	}
+	if q.payloadRefInsertStmt, err = db.PrepareContext(ctx, payloadRefInsert); err != nil {
+		return nil, fmt.Errorf("error preparing query PayloadRefInsert: %w", err)
 	}
 	if q.planAdvanceStmt, err = db.PrepareContext(ctx, planAdvance); err != nil {
 		return nil, fmt.Errorf("error preparing query PlanAdvance: %w", err)
@@ -147,6 +165,12 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.runDetailOutputStmt, err = db.PrepareContext(ctx, runDetailOutput); err != nil {
 		return nil, fmt.Errorf("error preparing query RunDetailOutput: %w", err)
 	}
+	if q.runDetailPurgeStmt, err = db.PrepareContext(ctx, runDetailPurge); err != nil {
+		return nil, fmt.Errorf("error preparing query RunDetailPurge: %w", err)
+	}
+	if q.runEndedBeforeStmt, err = db.PrepareContext(ctx, runEndedBefore); err != nil {
+		return nil, fmt.Errorf("error preparing query RunEndedBefore: %w", err)
+	}
 	if q.runForksStmt, err = db.PrepareContext(ctx, runForks); err != nil {
 		return nil, fmt.Errorf("error preparing query RunForks: %w", err)
 	}
@@ -161,6 +185,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.runProgressStmt, err = db.PrepareContext(ctx, runProgress); err != nil {
 		return nil, fmt.Errorf("error preparing query RunProgress: %w", err)
+	}
+	if q.runPurgeStmt, err = db.PrepareContext(ctx, runPurge); err != nil {
+		return nil, fmt.Errorf("error preparing query RunPurge: %w", err)
 	}
 	if q.runRepinStmt, err = db.PrepareContext(ctx, runRepin); err != nil {
 		return nil, fmt.Errorf("error preparing query RunRepin: %w", err)
@@ -212,6 +239,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.stepAuditSeqStmt, err = db.PrepareContext(ctx, stepAuditSeq); err != nil {
 		return nil, fmt.Errorf("error preparing query StepAuditSeq: %w", err)
+	}
+	if q.stepDeleteStmt, err = db.PrepareContext(ctx, stepDelete); err != nil {
+		return nil, fmt.Errorf("error preparing query StepDelete: %w", err)
 	}
 	if q.stepListStmt, err = db.PrepareContext(ctx, stepList); err != nil {
 		return nil, fmt.Errorf("error preparing query StepList: %w", err)
@@ -321,6 +351,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing auditOfStepsStmt: %w", cerr)
 		}
 	}
+	if q.handoffDeleteStmt != nil {
+		if cerr := q.handoffDeleteStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing handoffDeleteStmt: %w", cerr)
+		}
+	}
 	if q.handoffInsertStmt != nil {
 		if cerr := q.handoffInsertStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing handoffInsertStmt: %w", cerr)
@@ -331,6 +366,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing handoffListStmt: %w", cerr)
 		}
 	}
+	if q.payloadDeleteStmt != nil {
+		if cerr := q.payloadDeleteStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing payloadDeleteStmt: %w", cerr)
+		}
+	}
 	if q.payloadGetStmt != nil {
 		if cerr := q.payloadGetStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing payloadGetStmt: %w", cerr)
@@ -339,6 +379,26 @@ func (q *Queries) Close() error {
 	if q.payloadInsertStmt != nil {
 		if cerr := q.payloadInsertStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing payloadInsertStmt: %w", cerr)
+		}
+	}
+	if q.payloadOnlyOfStmt != nil {
+		if cerr := q.payloadOnlyOfStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing payloadOnlyOfStmt: %w", cerr)
+		}
+	}
+	if q.payloadOrphansStmt != nil {
+		if cerr := q.payloadOrphansStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing payloadOrphansStmt: %w", cerr)
+		}
+	}
+	if q.payloadRefDeleteStmt != nil {
+		if cerr := q.payloadRefDeleteStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing payloadRefDeleteStmt: %w", cerr)
+		}
+	}
+	if q.payloadRefInsertStmt != nil {
+		if cerr := q.payloadRefInsertStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing payloadRefInsertStmt: %w", cerr)
 		}
 	}
 	if q.planAdvanceStmt != nil {
@@ -471,6 +531,16 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing runDetailOutputStmt: %w", cerr)
 		}
 	}
+	if q.runDetailPurgeStmt != nil {
+		if cerr := q.runDetailPurgeStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing runDetailPurgeStmt: %w", cerr)
+		}
+	}
+	if q.runEndedBeforeStmt != nil {
+		if cerr := q.runEndedBeforeStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing runEndedBeforeStmt: %w", cerr)
+		}
+	}
 	if q.runForksStmt != nil {
 		if cerr := q.runForksStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing runForksStmt: %w", cerr)
@@ -494,6 +564,11 @@ func (q *Queries) Close() error {
 	if q.runProgressStmt != nil {
 		if cerr := q.runProgressStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing runProgressStmt: %w", cerr)
+		}
+	}
+	if q.runPurgeStmt != nil {
+		if cerr := q.runPurgeStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing runPurgeStmt: %w", cerr)
 		}
 	}
 	if q.runRepinStmt != nil {
@@ -579,6 +654,11 @@ func (q *Queries) Close() error {
 	if q.stepAuditSeqStmt != nil {
 		if cerr := q.stepAuditSeqStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing stepAuditSeqStmt: %w", cerr)
+		}
+	}
+	if q.stepDeleteStmt != nil {
+		if cerr := q.stepDeleteStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing stepDeleteStmt: %w", cerr)
 		}
 	}
 	if q.stepListStmt != nil {
@@ -711,10 +791,16 @@ type Queries struct {
 	auditLastMacStmt           *sql.Stmt
 	auditOfRunStmt             *sql.Stmt
 	auditOfStepsStmt           *sql.Stmt
+	handoffDeleteStmt          *sql.Stmt
 	handoffInsertStmt          *sql.Stmt
 	handoffListStmt            *sql.Stmt
+	payloadDeleteStmt          *sql.Stmt
 	payloadGetStmt             *sql.Stmt
 	payloadInsertStmt          *sql.Stmt
+	payloadOnlyOfStmt          *sql.Stmt
+	payloadOrphansStmt         *sql.Stmt
+	payloadRefDeleteStmt       *sql.Stmt
+	payloadRefInsertStmt       *sql.Stmt
 	planAdvanceStmt            *sql.Stmt
 	planArchiveStmt            *sql.Stmt
 	planByKeyStmt              *sql.Stmt
@@ -741,11 +827,14 @@ type Queries struct {
 	runDetailInsertStmt        *sql.Stmt
 	runDetailLimitsStmt        *sql.Stmt
 	runDetailOutputStmt        *sql.Stmt
+	runDetailPurgeStmt         *sql.Stmt
+	runEndedBeforeStmt         *sql.Stmt
 	runForksStmt               *sql.Stmt
 	runInsertStmt              *sql.Stmt
 	runLabelInsertStmt         *sql.Stmt
 	runLastStmt                *sql.Stmt
 	runProgressStmt            *sql.Stmt
+	runPurgeStmt               *sql.Stmt
 	runRepinStmt               *sql.Stmt
 	runRerunsStmt              *sql.Stmt
 	runRowIDStmt               *sql.Stmt
@@ -763,6 +852,7 @@ type Queries struct {
 	settingGetStmt             *sql.Stmt
 	settingPutStmt             *sql.Stmt
 	stepAuditSeqStmt           *sql.Stmt
+	stepDeleteStmt             *sql.Stmt
 	stepListStmt               *sql.Stmt
 	stepRangeStmt              *sql.Stmt
 	tokenByHashStmt            *sql.Stmt
@@ -796,10 +886,16 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		auditLastMacStmt:           q.auditLastMacStmt,
 		auditOfRunStmt:             q.auditOfRunStmt,
 		auditOfStepsStmt:           q.auditOfStepsStmt,
+		handoffDeleteStmt:          q.handoffDeleteStmt,
 		handoffInsertStmt:          q.handoffInsertStmt,
 		handoffListStmt:            q.handoffListStmt,
+		payloadDeleteStmt:          q.payloadDeleteStmt,
 		payloadGetStmt:             q.payloadGetStmt,
 		payloadInsertStmt:          q.payloadInsertStmt,
+		payloadOnlyOfStmt:          q.payloadOnlyOfStmt,
+		payloadOrphansStmt:         q.payloadOrphansStmt,
+		payloadRefDeleteStmt:       q.payloadRefDeleteStmt,
+		payloadRefInsertStmt:       q.payloadRefInsertStmt,
 		planAdvanceStmt:            q.planAdvanceStmt,
 		planArchiveStmt:            q.planArchiveStmt,
 		planByKeyStmt:              q.planByKeyStmt,
@@ -826,11 +922,14 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		runDetailInsertStmt:        q.runDetailInsertStmt,
 		runDetailLimitsStmt:        q.runDetailLimitsStmt,
 		runDetailOutputStmt:        q.runDetailOutputStmt,
+		runDetailPurgeStmt:         q.runDetailPurgeStmt,
+		runEndedBeforeStmt:         q.runEndedBeforeStmt,
 		runForksStmt:               q.runForksStmt,
 		runInsertStmt:              q.runInsertStmt,
 		runLabelInsertStmt:         q.runLabelInsertStmt,
 		runLastStmt:                q.runLastStmt,
 		runProgressStmt:            q.runProgressStmt,
+		runPurgeStmt:               q.runPurgeStmt,
 		runRepinStmt:               q.runRepinStmt,
 		runRerunsStmt:              q.runRerunsStmt,
 		runRowIDStmt:               q.runRowIDStmt,
@@ -848,6 +947,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		settingGetStmt:             q.settingGetStmt,
 		settingPutStmt:             q.settingPutStmt,
 		stepAuditSeqStmt:           q.stepAuditSeqStmt,
+		stepDeleteStmt:             q.stepDeleteStmt,
 		stepListStmt:               q.stepListStmt,
 		stepRangeStmt:              q.stepRangeStmt,
 		tokenByHashStmt:            q.tokenByHashStmt,

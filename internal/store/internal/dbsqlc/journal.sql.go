@@ -9,6 +9,15 @@ import (
 	"context"
 )
 
+const handoffDelete = `-- name: HandoffDelete :exec
+DELETE FROM handoffs WHERE run_id = ?1
+`
+
+func (q *Queries) HandoffDelete(ctx context.Context, runID int64) error {
+	_, err := q.exec(ctx, q.handoffDeleteStmt, handoffDelete, runID)
+	return err
+}
+
 const handoffInsert = `-- name: HandoffInsert :exec
 INSERT INTO handoffs (public_id, run_id, seq, from_agent, to_agent, node, reason, context, at)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
@@ -80,6 +89,19 @@ func (q *Queries) HandoffList(ctx context.Context, run string) ([]Handoff, error
 	return items, nil
 }
 
+const payloadDelete = `-- name: PayloadDelete :execrows
+DELETE FROM payloads
+WHERE payloads.hash = ?1 AND payloads.created_at < ?2 AND NOT EXISTS (SELECT 1 FROM payload_refs WHERE payload_refs.hash = payloads.hash)
+`
+
+func (q *Queries) PayloadDelete(ctx context.Context, hash []byte, before int64) (int64, error) {
+	result, err := q.exec(ctx, q.payloadDeleteStmt, payloadDelete, hash, before)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const payloadGet = `-- name: PayloadGet :one
 SELECT size, encoding, data FROM payloads WHERE hash = ?1
 `
@@ -98,7 +120,8 @@ func (q *Queries) PayloadGet(ctx context.Context, hash []byte) (PayloadGetRow, e
 }
 
 const payloadInsert = `-- name: PayloadInsert :exec
-INSERT OR IGNORE INTO payloads (hash, size, encoding, data, created_at) VALUES (?1, ?2, ?3, ?4, ?5)
+INSERT INTO payloads (hash, size, encoding, data, created_at) VALUES (?1, ?2, ?3, ?4, ?5)
+ON CONFLICT (hash) DO UPDATE SET created_at = excluded.created_at
 `
 
 type PayloadInsertParams struct {
@@ -120,6 +143,84 @@ func (q *Queries) PayloadInsert(ctx context.Context, arg PayloadInsertParams) er
 	return err
 }
 
+const payloadOnlyOf = `-- name: PayloadOnlyOf :many
+SELECT payload_refs.hash FROM payload_refs
+WHERE payload_refs.run_id = ?1
+  AND NOT EXISTS (SELECT 1 FROM payload_refs AS o WHERE o.hash = payload_refs.hash AND o.run_id <> payload_refs.run_id)
+`
+
+// Payloads of a run that no other run needs.
+func (q *Queries) PayloadOnlyOf(ctx context.Context, runID int64) ([][]byte, error) {
+	rows, err := q.query(ctx, q.payloadOnlyOfStmt, payloadOnlyOf, runID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := [][]byte{}
+	for rows.Next() {
+		var hash []byte
+		if err := rows.Scan(&hash); err != nil {
+			return nil, err
+		}
+		items = append(items, hash)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const payloadOrphans = `-- name: PayloadOrphans :many
+SELECT payloads.hash FROM payloads
+WHERE payloads.id > ?1 AND payloads.created_at < ?2 AND NOT EXISTS (SELECT 1 FROM payload_refs WHERE payload_refs.hash = payloads.hash)
+ORDER BY payloads.id LIMIT ?3
+`
+
+// Payloads that were stored ahead of a checkpoint that never came.
+func (q *Queries) PayloadOrphans(ctx context.Context, after int64, before int64, max int64) ([][]byte, error) {
+	rows, err := q.query(ctx, q.payloadOrphansStmt, payloadOrphans, after, before, max)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := [][]byte{}
+	for rows.Next() {
+		var hash []byte
+		if err := rows.Scan(&hash); err != nil {
+			return nil, err
+		}
+		items = append(items, hash)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const payloadRefDelete = `-- name: PayloadRefDelete :exec
+DELETE FROM payload_refs WHERE run_id = ?1
+`
+
+func (q *Queries) PayloadRefDelete(ctx context.Context, runID int64) error {
+	_, err := q.exec(ctx, q.payloadRefDeleteStmt, payloadRefDelete, runID)
+	return err
+}
+
+const payloadRefInsert = `-- name: PayloadRefInsert :exec
+INSERT OR IGNORE INTO payload_refs (run_id, hash) VALUES (?1, ?2)
+`
+
+func (q *Queries) PayloadRefInsert(ctx context.Context, runID int64, hash []byte) error {
+	_, err := q.exec(ctx, q.payloadRefInsertStmt, payloadRefInsert, runID, hash)
+	return err
+}
+
 const stepAuditSeq = `-- name: StepAuditSeq :one
 SELECT audit_seq FROM step_results WHERE run_id = ?1 AND seq = ?2
 `
@@ -130,6 +231,19 @@ func (q *Queries) StepAuditSeq(ctx context.Context, runID int64, seq int64) (int
 	var audit_seq int64
 	err := row.Scan(&audit_seq)
 	return audit_seq, err
+}
+
+const stepDelete = `-- name: StepDelete :execrows
+DELETE FROM step_results WHERE id IN (SELECT s.id FROM step_results AS s WHERE s.run_id = ?1 ORDER BY s.seq LIMIT ?2)
+`
+
+// Retention: the run must be marked as purged first.
+func (q *Queries) StepDelete(ctx context.Context, runID int64, max int64) (int64, error) {
+	result, err := q.exec(ctx, q.stepDeleteStmt, stepDelete, runID, max)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 const stepList = `-- name: StepList :many

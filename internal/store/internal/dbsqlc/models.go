@@ -66,6 +66,11 @@ type Payload struct {
 	CreatedAt int64
 }
 
+type PayloadRef struct {
+	RunID int64
+	Hash  []byte
+}
+
 type Plan struct {
 	ID          int64
 	PublicID    string

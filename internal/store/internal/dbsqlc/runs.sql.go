@@ -375,6 +375,45 @@ func (q *Queries) RunDetailOutput(ctx context.Context, arg RunDetailOutputParams
 	return err
 }
 
+const runDetailPurge = `-- name: RunDetailPurge :exec
+UPDATE run_details SET input = NULL, output = NULL WHERE run_id = ?1
+`
+
+func (q *Queries) RunDetailPurge(ctx context.Context, runID int64) error {
+	_, err := q.exec(ctx, q.runDetailPurgeStmt, runDetailPurge, runID)
+	return err
+}
+
+const runEndedBefore = `-- name: RunEndedBefore :many
+SELECT public_id FROM runs
+WHERE ended_at <> 0 AND purged_at = 0 AND ended_at < ?1
+ORDER BY ended_at LIMIT ?2
+`
+
+// Final runs that ended before a time and still have a journal, oldest first.
+func (q *Queries) RunEndedBefore(ctx context.Context, before int64, max int64) ([]string, error) {
+	rows, err := q.query(ctx, q.runEndedBeforeStmt, runEndedBefore, before, max)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var public_id string
+		if err := rows.Scan(&public_id); err != nil {
+			return nil, err
+		}
+		items = append(items, public_id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const runForks = `-- name: RunForks :many
 SELECT c.public_id FROM runs AS c WHERE c.forked_from = ?1 AND c.forked_from <> '' ORDER BY c.id LIMIT 500
 `
@@ -530,6 +569,20 @@ func (q *Queries) RunProgress(ctx context.Context, arg RunProgressParams) (int64
 		arg.ID,
 		arg.Fence,
 	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const runPurge = `-- name: RunPurge :execrows
+UPDATE runs SET purged_at = ?1
+WHERE id = ?2 AND purged_at = 0 AND status IN ('completed', 'failed', 'cancelled')
+`
+
+// Retention takes away what only a person may have entered or a node produced.
+func (q *Queries) RunPurge(ctx context.Context, purgedAt int64, iD int64) (int64, error) {
+	result, err := q.exec(ctx, q.runPurgeStmt, runPurge, purgedAt, iD)
 	if err != nil {
 		return 0, err
 	}
