@@ -4,6 +4,13 @@ SELECT cast(coalesce(max(seq), 0) AS integer) AS seq FROM audit_events;
 -- name: AuditLastMac :one
 SELECT seq, mac FROM audit_events WHERE mac IS NOT NULL ORDER BY seq DESC LIMIT 1;
 
+-- name: AuditMac :one
+SELECT mac FROM audit_events WHERE seq = @seq;
+
+-- The hashes of the journal rows that an event stands for.
+-- name: StepHashes :many
+SELECT hash FROM step_results WHERE run_id = @run_id AND seq >= @first AND seq <= @last ORDER BY seq;
+
 -- name: AuditAfter :many
 SELECT sqlc.embed(audit_events), cast(coalesce(runs.public_id, '') AS text) AS run
 FROM audit_events LEFT JOIN runs ON runs.id = audit_events.run_id

@@ -27,6 +27,9 @@ SELECT public_id FROM runs WHERE run_key = @run_key;
 -- name: RunRowID :one
 SELECT id, status, wait_reason, attention FROM runs WHERE public_id = @public_id;
 
+-- name: RunPurgedAt :one
+SELECT purged_at FROM runs WHERE id = @id;
+
 -- name: RunLast :one
 SELECT cast(coalesce(max(id), 0) AS integer) AS id FROM runs;
 

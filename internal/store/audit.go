@@ -136,6 +136,12 @@ func (s *Store) VerifyAudit(ctx context.Context) (AuditReport, error) {
 			r.Events++
 			l.add(&e)
 			unlinked++
+			problem, err := s.checkDigest(ctx, e)
+			if err != nil {
+				return r, err
+			} else if problem != "" {
+				r.Problems = append(r.Problems, problem)
+			}
 			if e.Mac != nil {
 				if sum := l.sum(); !hmac.Equal(sum, e.Mac) {
 					r.Problems = append(r.Problems, fmt.Sprintf("the chain breaks between events %d and %d", e.Seq-unlinked+1, e.Seq))
@@ -150,10 +156,41 @@ func (s *Store) VerifyAudit(ctx context.Context) (AuditReport, error) {
 	if unlinked > 0 {
 		r.Problems = append(r.Problems, fmt.Sprintf("the last %d events have no link", unlinked))
 	}
-	if s.anchor != nil && s.anchor.seq > r.Last {
-		r.Problems = append(r.Problems, fmt.Sprintf("the anchor is at event %d: events %d to %d are missing", s.anchor.seq, r.Last+1, s.anchor.seq))
+	at, err := readAnchor(s.path + ".anchor")
+	if err != nil {
+		return r, err
+	}
+	if behind, err := s.behind(ctx, s.q, at); err != nil {
+		return r, err
+	} else if behind && at.seq > r.Last {
+		r.Problems = append(r.Problems, fmt.Sprintf("the anchor is at event %d: events %d to %d are missing", at.seq, r.Last+1, at.seq))
+	} else if behind {
+		r.Problems = append(r.Problems, fmt.Sprintf("event %d is not the one that the anchor has seen", at.seq))
 	}
 	return r, nil
+}
+
+// checkDigest compares the journal rows that an event stands for with what it
+// says of them. Rows that retention took away leave only their digest.
+func (s *Store) checkDigest(ctx context.Context, e dbsqlc.AuditEvent) (string, error) {
+	if e.Digest == nil || e.RunID == nil {
+		return "", nil
+	}
+	hashes, err := s.q.StepHashes(ctx, *e.RunID, e.FirstSeq, e.RunSeq)
+	if err != nil {
+		return "", translate(err, "read journal rows")
+	}
+	sum := sha256.New()
+	for _, h := range hashes {
+		sum.Write(h)
+	}
+	if int64(len(hashes)) != e.RunSeq-e.FirstSeq+1 || !hmac.Equal(sum.Sum(nil), e.Digest) {
+		if purged, err := s.q.RunPurgedAt(ctx, *e.RunID); err != nil || purged != 0 {
+			return "", translate(err, "read a run")
+		}
+		return fmt.Sprintf("event %d does not fit the journal rows %d to %d that it stands for", e.Seq, e.FirstSeq, e.RunSeq), nil
+	}
+	return "", nil
 }
 
 // Audit adds a record that belongs to no checkpoint.

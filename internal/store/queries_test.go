@@ -186,6 +186,10 @@ func TestEveryQueryRuns(t *testing.T) {
 		t.Errorf("ended: %v", old)
 	}
 	s.now = func() time.Time { return now.Add(2 * orphanAge) } // payloads are old by then
+	report, err := s.VerifyAudit(ctx)
+	if must("verify", err); len(report.Problems) > 0 {
+		t.Errorf("audit: %v", report.Problems)
+	}
 	must("purge", s.PurgeRun(ctx, parent.ID, kairos.System, "old"))
 	if err := s.PurgeRun(ctx, child.ID, kairos.System, "old"); kairos.CodeOf(err) != kairos.CodeConflict {
 		t.Errorf("purged a run that waits: %v", err)
@@ -199,6 +203,13 @@ func TestEveryQueryRuns(t *testing.T) {
 	must("audit", s.Audit(ctx, kairos.AuditRecord{Action: "login", Actor: "t"}))
 	_, err = s.LastEvent(ctx)
 	must("last event", err)
+	if behind, err := s.behind(ctx, s.q, s.anchor.head()); err != nil || behind {
+		t.Errorf("behind the anchor: %v, %v", behind, err)
+	}
+	report, err = s.VerifyAudit(ctx)
+	if must("verify", err); len(report.Problems) > 0 {
+		t.Errorf("audit of a purged run: %v", report.Problems)
+	}
 	_, err = s.q.AuditLastMac(ctx) // at opening
 	must("last mac", err)
 	everyUserQuery(t, s, must)

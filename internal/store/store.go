@@ -58,6 +58,9 @@ type Store struct {
 	secrets instanceSecrets
 
 	rolledBack bool
+	watched    []watchedFile
+	watching   chan struct{} // closed when watch has ended
+	unwatch    chan struct{}
 	rowIDs     sync.Map // public run id → row id
 	closeOnce  sync.Once
 	closeErr   error
@@ -156,7 +159,7 @@ func (s *Store) dsn(reader bool) string {
 	if reader {
 		q += "&mode=ro&_query_only=1"
 	} else {
-		q += "&mode=rwc&_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=journal_size_limit(67108864)"
+		q += "&mode=rw&_pragma=wal_autocheckpoint(0)&_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=journal_size_limit(67108864)"
 	}
 	return fileURL(s.path) + "?" + q
 }
@@ -168,11 +171,19 @@ func (s *Store) prepareFiles() error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return kairos.Errorf(kairos.CodeUnavailable, "cannot create the data directory: %w", err)
 	}
+	if err := keepPrivate(dir, 0o700); err != nil {
+		return err
+	}
 	lock, err := takeLock(s.path + ".lock")
 	if err != nil {
 		return err
 	}
 	s.lock = lock
+	for _, f := range s.Files() {
+		if err := keepPrivate(f, 0o600); err != nil {
+			return err
+		}
+	}
 	_, err = os.Stat(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Stat(s.path + "-wal"); err == nil {
@@ -184,7 +195,10 @@ func (s *Store) prepareFiles() error {
 		if err != nil {
 			return kairos.Errorf(kairos.CodeUnavailable, "cannot create the database: %w", err)
 		}
-		return f.Close()
+		if err := f.Close(); err != nil {
+			return err
+		}
+		return syncDir(dir) // its name survives a power cut too
 	}
 	return err
 }
@@ -214,13 +228,51 @@ func (s *Store) startWriter(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, conn.Close())
 	}
-	s.rolledBack = s.anchor.seq > last
+	if s.rolledBack, err = s.behind(ctx, q, s.anchor.head()); err != nil {
+		return errors.Join(err, conn.Close())
+	}
+	if s.rolledBack {
+		// A new life: keys and event ids of the lost one must not come again.
+		s.secrets.incarnation = kairos.NewID()
+		if err := q.SettingPut(ctx, "incarnation", s.secrets.incarnation); err != nil {
+			return errors.Join(translate(err, "begin a new incarnation"), conn.Close())
+		}
+	}
 	s.writer, err = newWriter(s, conn, prepared, last, mac.Mac)
 	if err != nil {
 		return errors.Join(err, conn.Close())
 	}
 	go s.writer.run()
+	if s.rolledBack {
+		h := s.anchor.head()
+		s.log.Error("the database was taken back", "events", last, "anchor", h.seq)
+		if err := s.Audit(ctx, kairos.AuditRecord{Action: "store.rolled_back", Actor: "system", Surface: "engine",
+			Reason: fmt.Sprintf("the anchor has seen event %d, the database ends at %d", h.seq, last)}); err != nil {
+			return err
+		}
+	}
+	s.watched, err = watchFiles(s.path, s.path+"-wal")
+	if err != nil {
+		return err
+	}
+	s.watching, s.unwatch = make(chan struct{}), make(chan struct{})
+	go s.watch()
 	return nil
+}
+
+// behind reports whether the database lacks what the anchor has seen: it was
+// taken back to an earlier state, and may have gone on differently since.
+func (s *Store) behind(ctx context.Context, q *dbsqlc.Queries, h head) (bool, error) {
+	if h.seq == 0 {
+		return false, nil
+	}
+	mac, err := q.AuditMac(ctx, h.seq)
+	if errors.Is(err, sql.ErrNoRows) {
+		return true, nil
+	} else if err != nil {
+		return false, translate(err, "compare the audit anchor")
+	}
+	return hex.EncodeToString(mac) != h.mac, nil
 }
 
 // begin starts a new epoch and makes sure that the installation has its
@@ -338,6 +390,10 @@ func (s *Store) Close() error {
 
 func (s *Store) closeFiles() error {
 	var errs []error
+	if s.unwatch != nil {
+		close(s.unwatch)
+		<-s.watching
+	}
 	if s.writer != nil {
 		errs = append(errs, s.writer.close())
 	}

@@ -86,11 +86,6 @@ func newWriter(s *Store, conn *sql.Conn, q *dbsqlc.Queries, seq int64, mac []byt
 	w := &writer{s: s, conn: conn, q: q, seq: seq, mac: mac, wake: make(chan struct{}, 1), ended: make(chan struct{}),
 		failed: make(chan struct{}), hot: map[int64]*runState{}, counts: map[countKey]int64{}, refused: map[int64]int64{},
 		ctx: context.Background()} // a write, once accepted, is finished whoever waits for it
-	// checkpointIfDue does it. There is this one connection, so that it need not
-	// stand in the DSN.
-	if _, err := conn.ExecContext(w.ctx, "PRAGMA wal_autocheckpoint = 0"); err != nil {
-		return nil, translate(err, "prepare the writer")
-	}
 	for _, p := range []struct {
 		stmt **sql.Stmt
 		text string

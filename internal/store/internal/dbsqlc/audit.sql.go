@@ -86,6 +86,17 @@ func (q *Queries) AuditLastMac(ctx context.Context) (AuditLastMacRow, error) {
 	return i, err
 }
 
+const auditMac = `-- name: AuditMac :one
+SELECT mac FROM audit_events WHERE seq = ?1
+`
+
+func (q *Queries) AuditMac(ctx context.Context, seq int64) ([]byte, error) {
+	row := q.queryRow(ctx, q.auditMacStmt, auditMac, seq)
+	var mac []byte
+	err := row.Scan(&mac)
+	return mac, err
+}
+
 const auditOfRun = `-- name: AuditOfRun :many
 SELECT seq, at, run_id, first_seq, run_seq, digest, "action", actor, surface, object, result, reason, detail, mac FROM audit_events
 WHERE run_id = cast(?1 AS integer) AND run_id IS NOT NULL AND digest IS NULL AND seq > ?2 ORDER BY seq LIMIT ?3
@@ -170,6 +181,34 @@ func (q *Queries) AuditOfSteps(ctx context.Context, runID int64, afterStep int64
 			return nil, err
 		}
 		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const stepHashes = `-- name: StepHashes :many
+SELECT hash FROM step_results WHERE run_id = ?1 AND seq >= ?2 AND seq <= ?3 ORDER BY seq
+`
+
+// The hashes of the journal rows that an event stands for.
+func (q *Queries) StepHashes(ctx context.Context, runID int64, first int64, last int64) ([][]byte, error) {
+	rows, err := q.query(ctx, q.stepHashesStmt, stepHashes, runID, first, last)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := [][]byte{}
+	for rows.Next() {
+		var hash []byte
+		if err := rows.Scan(&hash); err != nil {
+			return nil, err
+		}
+		items = append(items, hash)
 	}
 	if err := rows.Close(); err != nil {
 		return nil, err

@@ -51,6 +51,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.auditLastMacStmt, err = db.PrepareContext(ctx, auditLastMac); err != nil {
 		return nil, fmt.Errorf("error preparing query AuditLastMac: %w", err)
 	}
+	if q.auditMacStmt, err = db.PrepareContext(ctx, auditMac); err != nil {
+		return nil, fmt.Errorf("error preparing query AuditMac: %w", err)
+	}
 	if q.auditOfRunStmt, err = db.PrepareContext(ctx, auditOfRun); err != nil {
 		return nil, fmt.Errorf("error preparing query AuditOfRun: %w", err)
 	}
@@ -189,6 +192,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.runPurgeStmt, err = db.PrepareContext(ctx, runPurge); err != nil {
 		return nil, fmt.Errorf("error preparing query RunPurge: %w", err)
 	}
+	if q.runPurgedAtStmt, err = db.PrepareContext(ctx, runPurgedAt); err != nil {
+		return nil, fmt.Errorf("error preparing query RunPurgedAt: %w", err)
+	}
 	if q.runRepinStmt, err = db.PrepareContext(ctx, runRepin); err != nil {
 		return nil, fmt.Errorf("error preparing query RunRepin: %w", err)
 	}
@@ -242,6 +248,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.stepDeleteStmt, err = db.PrepareContext(ctx, stepDelete); err != nil {
 		return nil, fmt.Errorf("error preparing query StepDelete: %w", err)
+	}
+	if q.stepHashesStmt, err = db.PrepareContext(ctx, stepHashes); err != nil {
+		return nil, fmt.Errorf("error preparing query StepHashes: %w", err)
 	}
 	if q.stepListStmt, err = db.PrepareContext(ctx, stepList); err != nil {
 		return nil, fmt.Errorf("error preparing query StepList: %w", err)
@@ -339,6 +348,11 @@ func (q *Queries) Close() error {
 	if q.auditLastMacStmt != nil {
 		if cerr := q.auditLastMacStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing auditLastMacStmt: %w", cerr)
+		}
+	}
+	if q.auditMacStmt != nil {
+		if cerr := q.auditMacStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing auditMacStmt: %w", cerr)
 		}
 	}
 	if q.auditOfRunStmt != nil {
@@ -571,6 +585,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing runPurgeStmt: %w", cerr)
 		}
 	}
+	if q.runPurgedAtStmt != nil {
+		if cerr := q.runPurgedAtStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing runPurgedAtStmt: %w", cerr)
+		}
+	}
 	if q.runRepinStmt != nil {
 		if cerr := q.runRepinStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing runRepinStmt: %w", cerr)
@@ -659,6 +678,11 @@ func (q *Queries) Close() error {
 	if q.stepDeleteStmt != nil {
 		if cerr := q.stepDeleteStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing stepDeleteStmt: %w", cerr)
+		}
+	}
+	if q.stepHashesStmt != nil {
+		if cerr := q.stepHashesStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing stepHashesStmt: %w", cerr)
 		}
 	}
 	if q.stepListStmt != nil {
@@ -789,6 +813,7 @@ type Queries struct {
 	auditAfterStmt             *sql.Stmt
 	auditLastStmt              *sql.Stmt
 	auditLastMacStmt           *sql.Stmt
+	auditMacStmt               *sql.Stmt
 	auditOfRunStmt             *sql.Stmt
 	auditOfStepsStmt           *sql.Stmt
 	handoffDeleteStmt          *sql.Stmt
@@ -835,6 +860,7 @@ type Queries struct {
 	runLastStmt                *sql.Stmt
 	runProgressStmt            *sql.Stmt
 	runPurgeStmt               *sql.Stmt
+	runPurgedAtStmt            *sql.Stmt
 	runRepinStmt               *sql.Stmt
 	runRerunsStmt              *sql.Stmt
 	runRowIDStmt               *sql.Stmt
@@ -853,6 +879,7 @@ type Queries struct {
 	settingPutStmt             *sql.Stmt
 	stepAuditSeqStmt           *sql.Stmt
 	stepDeleteStmt             *sql.Stmt
+	stepHashesStmt             *sql.Stmt
 	stepListStmt               *sql.Stmt
 	stepRangeStmt              *sql.Stmt
 	tokenByHashStmt            *sql.Stmt
@@ -884,6 +911,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		auditAfterStmt:             q.auditAfterStmt,
 		auditLastStmt:              q.auditLastStmt,
 		auditLastMacStmt:           q.auditLastMacStmt,
+		auditMacStmt:               q.auditMacStmt,
 		auditOfRunStmt:             q.auditOfRunStmt,
 		auditOfStepsStmt:           q.auditOfStepsStmt,
 		handoffDeleteStmt:          q.handoffDeleteStmt,
@@ -930,6 +958,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		runLastStmt:                q.runLastStmt,
 		runProgressStmt:            q.runProgressStmt,
 		runPurgeStmt:               q.runPurgeStmt,
+		runPurgedAtStmt:            q.runPurgedAtStmt,
 		runRepinStmt:               q.runRepinStmt,
 		runRerunsStmt:              q.runRerunsStmt,
 		runRowIDStmt:               q.runRowIDStmt,
@@ -948,6 +977,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		settingPutStmt:             q.settingPutStmt,
 		stepAuditSeqStmt:           q.stepAuditSeqStmt,
 		stepDeleteStmt:             q.stepDeleteStmt,
+		stepHashesStmt:             q.stepHashesStmt,
 		stepListStmt:               q.stepListStmt,
 		stepRangeStmt:              q.stepRangeStmt,
 		tokenByHashStmt:            q.tokenByHashStmt,

@@ -589,6 +589,17 @@ func (q *Queries) RunPurge(ctx context.Context, purgedAt int64, iD int64) (int64
 	return result.RowsAffected()
 }
 
+const runPurgedAt = `-- name: RunPurgedAt :one
+SELECT purged_at FROM runs WHERE id = ?1
+`
+
+func (q *Queries) RunPurgedAt(ctx context.Context, id int64) (int64, error) {
+	row := q.queryRow(ctx, q.runPurgedAtStmt, runPurgedAt, id)
+	var purged_at int64
+	err := row.Scan(&purged_at)
+	return purged_at, err
+}
+
 const runRepin = `-- name: RunRepin :exec
 UPDATE runs SET version_id = ?1 WHERE id = ?2
 `

@@ -1,0 +1,86 @@
+package store
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// keepPrivate takes away what others may do with a file or directory: journals
+// hold whatever plans work with. A missing file is no error.
+func keepPrivate(path string, mode fs.FileMode) error {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return kairos.Errorf(kairos.CodeUnavailable, "look at %s: %w", path, err)
+	}
+	if info.Mode().Perm()&0o077 == 0 {
+		return nil
+	}
+	if info.IsDir() && info.Mode()&fs.ModeSticky != 0 {
+		return nil // a shared temporary directory: the files are private
+	}
+	if info.Mode().Perm()&0o007 == 0 && info.IsDir() {
+		return nil // readable by its group, as the administrator wanted
+	}
+	if err := os.Chmod(path, mode); err != nil {
+		return kairos.Errorf(kairos.CodeForbidden, "%s can be read by others, and that cannot be changed: %w", path, err).
+			Suggest("chmod %o %s, or choose another data directory", mode, path)
+	}
+	return nil
+}
+
+// watchEvery is how often the files are looked at.
+const watchEvery = 2 * time.Second
+
+// watchedFile is a file that must stay where it is: SQLite goes on writing into
+// a file that was removed or replaced, and reports nothing.
+type watchedFile struct {
+	path string
+	info fs.FileInfo
+}
+
+func watchFiles(paths ...string) ([]watchedFile, error) {
+	var out []watchedFile
+	for _, p := range paths {
+		info, err := os.Stat(p)
+		if err != nil {
+			return nil, kairos.Errorf(kairos.CodeUnavailable, "look at %s: %w", p, err)
+		}
+		out = append(out, watchedFile{p, info})
+	}
+	return out, nil
+}
+
+// gone is the first watched file that is not there any more, empty if all are.
+func gone(files []watchedFile) string {
+	for _, f := range files {
+		info, err := os.Stat(f.path)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(info, f.info) {
+			return f.path
+		}
+	}
+	return ""
+}
+
+// watch stops the store when one of its files is removed or replaced.
+func (s *Store) watch() {
+	defer close(s.watching)
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.unwatch:
+			return
+		case <-tick.C:
+			if path := gone(s.watched); path != "" {
+				s.writer.fail(kairos.Errorf(kairos.CodeUnavailable, "%s was removed or replaced while it was open", path))
+				return
+			}
+		}
+	}
+}
