@@ -66,6 +66,28 @@ func TestHash(t *testing.T) {
 	}
 }
 
+// A stored version is read again though a rule has become stricter since; what
+// cannot be compiled stays an error.
+func TestReopen(t *testing.T) {
+	t.Parallel()
+	src := []byte("id: a b\nnodes: {input: {type: set, input: 'AKIAIOSFODNN7EXAMPLE ${output.nobody}', later: 1}}")
+	if d, problems := planner.Parse(src, planner.FormatYAML); d != nil || len(problems) != 5 {
+		t.Fatalf("got %v, want five errors", problems)
+	}
+	d, problems := planner.Reopen(src, planner.FormatYAML)
+	if d == nil || len(problems) != 5 || problems.Err() != nil {
+		t.Fatalf("got %v, want five warnings", problems)
+	}
+	if p, err := d.Program(testCatalog()); err != nil || p.Nodes[0].ID != "input" {
+		t.Errorf("got %v", err)
+	}
+	for _, broken := range []string{"nodes: {a: {type: set, input: '${'}}", "nodes: {a: {type: noop}}\nedges: [{from: a, to: b}]", "nodes: {a: {}}", "{"} {
+		if d, problems := planner.Reopen([]byte(broken), planner.FormatYAML); d != nil {
+			t.Errorf("%s is reopened: %v", broken, problems)
+		}
+	}
+}
+
 // A document without an id is named after its content.
 func TestAnonymous(t *testing.T) {
 	t.Parallel()

@@ -38,6 +38,7 @@ type Document struct {
 	// conditions and schemas that parsing found in order; read-only afterwards.
 	conditions map[string]*Condition
 	schemas    map[string]bool
+	reopened   bool // by Reopen
 }
 
 // Kind tells the document's shape.
@@ -63,7 +64,25 @@ func Parse(src []byte, f Format) (*Document, Problems) { return ParseFor(src, f,
 // ParseFor is Parse for an installation: what [Document.Check] would say is
 // reported together with everything else.
 func ParseFor(src []byte, f Format, c *Catalog) (*Document, Problems) {
-	r := &reporter{}
+	return parseInto(&reporter{}, src, f, c)
+}
+
+// Reopen reads a document that was accepted when it was stored. Runs stay with
+// their version for life, so a rule that has become stricter since is a warning
+// here, as long as the document still compiles to the same program.
+func Reopen(src []byte, f Format) (*Document, Problems) {
+	return parseInto(&reporter{reopened: true}, src, f, nil)
+}
+
+// advisory are the codes of errors that keep a document from being stored, but
+// do not change what it compiles to.
+var advisory = map[string]bool{
+	"secret.inline": true, "secret.not_granted": true, "schema.invalid": true, "plan.id": true, "plan.name": true,
+	"node.id_invalid": true, "node.id_reserved": true, "node.plan_version": true, "field.unknown": true, "ref.node_unknown": true, "ref.not_ancestor": true,
+	"ref.on_cycle": true, "ref.item": true, "wait.input": true, "wait.until": true, "approval.input": true,
+}
+
+func parseInto(r *reporter, src []byte, f Format, c *Catalog) (*Document, Problems) {
 	d := parse(src, f, r)
 	if d != nil {
 		d.compile(c, true, r)
@@ -100,7 +119,7 @@ func parse(src []byte, f Format, r *reporter) *Document {
 		r.error(t, "", "plan.not_object", "write nodes and edges, or steps", "the document is %s, not a plan", what)
 		return nil
 	}
-	d := &Document{Format: f, Source: bytes.Clone(src), text: text, tree: t, conditions: map[string]*Condition{}, schemas: map[string]bool{}}
+	d := &Document{Format: f, Source: bytes.Clone(src), text: text, tree: t, conditions: map[string]*Condition{}, schemas: map[string]bool{}, reopened: r.reopened}
 	decodeDocument(d, r)
 	if d.Graph == nil && d.Steps == nil {
 		return nil
@@ -120,7 +139,7 @@ func (d *Document) Check(c *Catalog) Problems {
 // become tool nodes; anything that Check calls an error is returned as an
 // [*InvalidError].
 func (d *Document) Program(c *Catalog) (*Program, error) {
-	r := &reporter{}
+	r := &reporter{reopened: d.reopened}
 	p := d.compile(c, false, r)
 	if err := r.done().Err(); err != nil {
 		return nil, err

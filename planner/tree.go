@@ -134,6 +134,8 @@ type reporter struct {
 	warnings int
 	// broken says that fields which link nodes could not be read.
 	broken bool
+	// reopened turns advisory errors into warnings.
+	reopened bool
 }
 
 // maxWarnings bounds the warnings that are listed.
@@ -159,6 +161,9 @@ func (r *reporter) suggest(word string, names func() []string, otherwise string)
 }
 
 func (r *reporter) add(sev Severity, at *tree, node, code, suggestion, format string, args ...any) {
+	if sev == SeverityError && r.reopened && advisory[code] {
+		sev = SeverityWarning
+	}
 	if sev == SeverityError {
 		if r.errors++; r.errors > maxProblems {
 			return
