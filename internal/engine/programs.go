@@ -62,7 +62,7 @@ func (e *Engine) program(ctx context.Context, hash string) (*program, error) {
 		return nil, kairos.Errorf(kairos.CodeUnavailable, "plan %s version %d was written for a newer kairosd (semantics %d)",
 			v.PlanKey, v.Number, v.Semantics).Suggest("upgrade kairosd")
 	}
-	doc, problems := planner.Parse(v.Source, planner.Format(v.Format))
+	doc, problems := planner.Reopen(v.Source, planner.Format(v.Format))
 	if doc == nil {
 		return nil, kairos.Errorf(kairos.CodeCorrupt, "stored plan %s version %d cannot be read: %w", v.PlanKey, v.Number, problems.Err())
 	}
