@@ -26,7 +26,18 @@ func Builtin(c Config, guard *Guard) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	tools := []agent.Tool{newDatetime(), newCalculator(), newJSON(), newCSV(files), newSleep(), http}
+	sql, err := newSQL(c.SQL, guard)
+	if err != nil {
+		return nil, err
+	}
+	tools := []agent.Tool{newDatetime(), newCalculator(), newJSON(), newCSV(files), newSleep(), newReadFile(files), newWriteFile(files), http, sql}
+	if c.Exec.Enabled {
+		exec, err := newExec(c.Exec)
+		if err != nil {
+			return nil, err
+		}
+		tools = append(tools, exec)
+	}
 	set := NewSet(c.Permissions)
 	for _, t := range tools {
 		if err := set.Register(t); err != nil {

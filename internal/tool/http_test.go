@@ -142,7 +142,7 @@ func TestHTTPRefusesAddresses(t *testing.T) {
 	for args, want := range map[string]string{
 		`"headers": {"X-A": "a\r\nHost: b"}`: "control character", `"headers": {"X\r\nY": "a"}`: "not a header name", `"headers": {"": "a"}`: "not a header name", `"headers": {"Host": "a"}`: "may not be set",
 		`"headers": {"transfer-encoding": "chunked"}`: "may not be set", `"headers": {"Proxy-Authorization": "x"}`: "may not be set", `"method": "TRACE"`: "method", `"timeout": "soon"`: "not a duration",
-		`"redirects": 20`: "redirects", `"expect": [7]`: "expect", `"colour": 1`: "unknown colour",
+		`"redirects": 20`: "redirects", `"expect": [7]`: "expect", `"colour": 1`: "unknown key",
 	} {
 		refuses(t, set, "http", `{"url": "http://8.8.8.8/", `+args+`}`, want)
 	}

@@ -110,8 +110,8 @@ func TestArgumentsAreParsedAndAllProblemsListed(t *testing.T) {
 	if text := planner.Text(f.got); text != `{"name":"Ana","seats":2}` {
 		t.Errorf("the tool saw %s", text)
 	}
-	fail := refuses(t, set, "book", `{"seats": 0, "colour": "red"}`, "missing name")
-	for _, want := range []string{"unknown colour", "seats"} {
+	fail := refuses(t, set, "book", `{"seats": 0, "colour": "red"}`, `"name" is required`)
+	for _, want := range []string{"unknown key", "seats"} {
 		if !strings.Contains(fail.Message, want) {
 			t.Errorf("%q does not mention %q: every problem is listed", fail.Message, want)
 		}
@@ -119,7 +119,7 @@ func TestArgumentsAreParsedAndAllProblemsListed(t *testing.T) {
 	if fail.Code != planner.CodeInvalidInput {
 		t.Errorf("code %s", fail.Code)
 	}
-	refuses(t, set, "book", `just text`, "want object")
+	refuses(t, set, "book", `just text`, "must be object")
 	refuses(t, set, "nobody", `{}`, `Tool "nobody" not found`)
 	if fail := refuses(t, set, "denied", `{}`, "denied"); fail.Code != planner.CodePolicy {
 		t.Errorf("code %s", fail.Code)
@@ -149,7 +149,7 @@ func TestEveryToolIsDescribed(t *testing.T) {
 			}
 		}
 	}
-	want := []string{"calculator", "csv", "datetime", "http", "json", "sleep"}
+	want := []string{"calculator", "csv", "datetime", "http", "json", "read_file", "sleep", "sql_query", "write_file"}
 	if d := cmp.Diff(names, want); d != "" {
 		t.Error(d)
 	}

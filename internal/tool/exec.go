@@ -1,0 +1,201 @@
+package tool
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// execTool runs commands of an allow-list: argv only, no shell (M01, M02), in a
+// clean environment (M03) and a process group of its own (M04).
+type execTool struct {
+	config ExecConfig
+	// allowed are the executables by path, as they were when kairosd started: a
+	// file that is put in place of one later is refused.
+	allowed map[string]os.FileInfo
+}
+
+func newExec(c ExecConfig) (agent.Tool, error) {
+	t := &execTool{config: c, allowed: map[string]os.FileInfo{}}
+	for _, path := range c.Allow {
+		if !filepath.IsAbs(path) || filepath.Clean(path) != path {
+			return nil, fmt.Errorf("tools.exec.allow: %q is not a clean absolute path", path)
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, fmt.Errorf("tools.exec.allow: %w", err)
+		}
+		if !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
+			return nil, fmt.Errorf("tools.exec.allow: %s is not an executable file", path)
+		}
+		t.allowed[path] = info
+	}
+	for name := range c.Env {
+		if name == "" || strings.ContainsAny(name, "=\x00") {
+			return nil, fmt.Errorf("tools.exec.env: %q is not a name", name)
+		}
+	}
+	codes := map[string]any{"type": "integer", "minimum": 0, "maximum": 255}
+	return &function{
+		spec: agent.ToolSpec{
+			Name: "exec",
+			Description: "Runs an allow-listed command without a shell. Gives {exit_code, stdout, stderr}. " +
+				"An exit code other than 0 is a failure unless it is expected.",
+			Effect: planner.EffectUnsafe,
+			Schema: object(map[string]any{
+				"command": property("string", "absolute path of an allow-listed executable", "minLength", 1),
+				"args":    property("array", "its arguments; each is passed as it is", "items", map[string]any{"type": "string"}, "maxItems", 1000),
+				"stdin":   property("string", "what it reads"),
+				"timeout": property("string", fmt.Sprintf("at most %s, as 500ms or 10s", c.Timeout)),
+				"expect":  property("array", "exit codes that are results and not failures; default 0", "items", codes),
+				"rejects": property("array", "exit codes by which the command says that it did nothing", "items", codes),
+			}, "command"),
+		},
+		call: t.run,
+	}, nil
+}
+
+// killDelay is how long a command has after SIGTERM, and how long its output is
+// awaited after its end: a grandchild may hold it open (M04).
+const killDelay = 500 * time.Millisecond
+
+func (t *execTool) run(ctx context.Context, args arguments, call agent.ToolCall) (any, error) {
+	path := args.text("command")
+	then, ok := t.allowed[path]
+	if !ok {
+		return nil, suggest(refused(planner.CodePolicy, "%s may not be run", clip(path)), "list it under tools.exec.allow in the configuration")
+	}
+	now, err := os.Stat(path)
+	if err != nil || !os.SameFile(now, then) || now.ModTime() != then.ModTime() || now.Size() != then.Size() {
+		return nil, suggest(refused(planner.CodePolicy, "%s has changed since kairosd started", clip(path)), "restart kairosd if the change was yours")
+	}
+	timeout := t.config.Timeout
+	if text := args.text("timeout"); text != "" {
+		d, err := time.ParseDuration(text)
+		if err != nil || d <= 0 {
+			return nil, suggest(invalid("timeout %s is not a duration", clip(text)), "write it like 500ms or 10s")
+		}
+		timeout = min(timeout, d)
+	}
+	argv := args.texts("args")
+	if i := slices.IndexFunc(argv, func(a string) bool { return strings.ContainsRune(a, 0) }); i >= 0 {
+		return nil, invalid("args.%d holds a NUL", i)
+	}
+	dir := t.config.Dir
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "kairos-exec-"); err != nil {
+			return nil, &planner.Failure{Code: "io", NoEffect: true, Message: fmt.Sprintf("make a working directory: %s", err)}
+		}
+		defer os.RemoveAll(dir)
+	}
+	parent := ctx
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	ctx, tooMuch := context.WithCancelCause(ctx)
+	defer tooMuch(nil)
+
+	cmd := exec.CommandContext(ctx, path, argv...)
+	cmd.Dir, cmd.Env = dir, t.environment(call.IdempotencyKey)
+	cmd.Stdin = strings.NewReader(args.text("stdin"))
+	stdout := &capped{most: t.config.MaxBytes, full: func() { tooMuch(errOutput) }}
+	stderr := &capped{most: t.config.MaxBytes, full: func() { tooMuch(errOutput) }}
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.WaitDelay = killDelay
+	if err := cmd.Start(); err != nil {
+		return nil, refused(CodeUnreachable, "start %s: %s", clip(path), err).WithCause(err)
+	}
+	err = cmd.Wait()
+	// Whatever it left running goes with it.
+	if kill := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); kill != nil && !errors.Is(kill, syscall.ESRCH) {
+		call.Log("warn", fmt.Sprintf("processes of %s could not be ended: %s", path, kill))
+	}
+	switch {
+	case parent.Err() != nil:
+		return nil, parent.Err()
+	case errors.Is(context.Cause(ctx), errOutput):
+		return nil, &planner.Failure{Code: CodeTooLarge, Permanent: true, Message: fmt.Sprintf("%s wrote more than %d bytes and was ended", clip(path), t.config.MaxBytes)}
+	case ctx.Err() != nil:
+		return nil, &planner.Failure{Code: planner.CodeTimeout, Message: fmt.Sprintf("%s ran longer than %s and was ended", clip(path), timeout), Detail: stderr.tail()}
+	}
+	return t.result(args, cmd, err, stdout, stderr)
+}
+
+var errOutput = errors.New("too much output")
+
+// result reads the exit code, which is the command's contract (M07).
+func (t *execTool) result(args arguments, cmd *exec.Cmd, err error, stdout, stderr *capped) (any, error) {
+	exit, isExit := errors.AsType[*exec.ExitError](err)
+	if err != nil && !isExit && !errors.Is(err, exec.ErrWaitDelay) {
+		return nil, (&planner.Failure{Code: "io", Message: fmt.Sprintf("run %s: %s", clip(cmd.Path), err)}).WithCause(err)
+	}
+	code := cmd.ProcessState.ExitCode()
+	has := func(name string) bool {
+		list, _ := args[name].([]any)
+		return slices.ContainsFunc(list, func(v any) bool { return planner.Text(v) == fmt.Sprint(code) })
+	}
+	if code == 0 && !args.has("expect") || has("expect") {
+		return map[string]any{"exit_code": code, "stdout": strings.ToValidUTF8(stdout.String(), "�"), "stderr": strings.ToValidUTF8(stderr.String(), "�")}, nil
+	}
+	f := &planner.Failure{Code: CodeExit, Message: fmt.Sprintf("%s ended with exit code %d", clip(cmd.Path), code), Detail: stderr.tail(), NoEffect: has("rejects")}
+	if isExit {
+		if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+			f.Message = fmt.Sprintf("%s was ended by signal %s", clip(cmd.Path), status.Signal())
+		}
+	}
+	return nil, f
+}
+
+// environment is all that a command sees of ours: nothing (M03).
+func (t *execTool) environment(key string) []string {
+	env := []string{"PATH=/usr/local/bin:/usr/bin:/bin"}
+	for _, name := range slices.Sorted(maps.Keys(t.config.Env)) {
+		env = append(env, name+"="+t.config.Env[name])
+	}
+	return append(env, "KAIROS_IDEMPOTENCY_KEY="+key)
+}
+
+// capped keeps the beginning of what is written and reports when it is too much.
+type capped struct {
+	mu   sync.Mutex
+	b    bytes.Buffer
+	most int64
+	full func()
+}
+
+func (c *capped) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	room := c.most - int64(c.b.Len())
+	if int64(len(p)) > room {
+		c.b.Write(p[:room])
+		c.full()
+		return len(p), nil // drained, so that the command can end
+	}
+	return c.b.Write(p)
+}
+
+func (c *capped) String() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.b.String()
+}
+
+func (c *capped) tail() string {
+	s := c.String()
+	return strings.ToValidUTF8(s[max(0, len(s)-2048):], "�")
+}

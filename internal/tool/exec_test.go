@@ -1,0 +1,118 @@
+package tool_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/tool"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// script is an executable of the test's own.
+func script(tb testing.TB, body string) string {
+	tb.Helper()
+	path := filepath.Join(tb.TempDir(), "script")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+body), 0o755); err != nil {
+		tb.Fatal(err)
+	}
+	return path
+}
+
+func execSet(tb testing.TB, path string) *tool.Set {
+	tb.Helper()
+	return builtin(tb, tool.Config{Exec: tool.ExecConfig{Enabled: true, Allow: []string{path}, Env: map[string]string{"LANG": "C"}}}, nil)
+}
+
+// Not parallel: it sets the environment that the command must not see (M03).
+func TestExec(t *testing.T) {
+	t.Setenv("KAIROS_SECRET", "hidden")
+	path := script(t, `for a in "$@"; do printf '[%s]' "$a"; done; cat; env | sort >&2`)
+	out, f := call(t, execSet(t, path), "exec", `{"command": "`+path+`", "args": ["; rm -rf /", "$(id)", "--output=/etc/x", "a b"], "stdin": "in"}`)
+	if f != nil {
+		t.Fatal(f)
+	}
+	if !strings.Contains(out, `"stdout":"[; rm -rf /][$(id)][--output=/etc/x][a b]in"`) || !strings.Contains(out, `"exit_code":0`) {
+		t.Errorf("got %s", out)
+	}
+	if strings.Contains(out, "hidden") || !strings.Contains(out, "KAIROS_IDEMPOTENCY_KEY=key-1") || !strings.Contains(out, "LANG=C") {
+		t.Errorf("environment of %s", out)
+	}
+}
+
+func TestExecRefuses(t *testing.T) {
+	t.Parallel()
+	path := script(t, "exit 3")
+	set := execSet(t, path)
+	for args, want := range map[string]string{
+		`{"command": "/bin/sh"}`: "may not be run", `{"command": "script"}`: "may not be run", `{"command": "` + path + `", "args": "-x"}`: "args", `{}`: "command",
+		`{"command": "` + path + `", "args": ["a\u0000b"]}`: "NUL", `{"command": "` + path + `", "timeout": "soon"}`: "not a duration",
+	} {
+		refuses(t, set, "exec", args, want)
+	}
+	// M01: another file in the place of the one that was allowed.
+	if err := os.WriteFile(path+"2", []byte("#!/bin/sh\necho other\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path+"2", path); err != nil {
+		t.Fatal(err)
+	}
+	refuses(t, set, "exec", `{"command": "`+path+`"}`, "has changed")
+	for _, c := range []tool.ExecConfig{{Allow: []string{"sh"}}, {Allow: []string{"/bin/../bin/sh"}}, {Allow: []string{"/nowhere"}}, {Allow: []string{"/etc/passwd"}}, {Allow: []string{"/tmp"}}, {Env: map[string]string{"A=B": ""}}} {
+		c.Enabled = true
+		if _, err := tool.Builtin(tool.Config{Exec: c}, nil); err == nil {
+			t.Errorf("%+v was accepted", c)
+		}
+	}
+	if _, ok := builtin(t, tool.Config{Exec: tool.ExecConfig{Allow: []string{"/bin/sh"}}}, nil).Lookup("exec"); ok {
+		t.Error("exec exists although it is not enabled")
+	}
+}
+
+// M07: the exit code is the contract.
+func TestExecExitCodes(t *testing.T) {
+	t.Parallel()
+	path := script(t, `echo broken >&2; case $1 in kill) kill -9 $$;; *) exit $1;; esac`)
+	set := execSet(t, path)
+	for args, want := range map[string]string{`"args": ["3"]`: "exit code 3", `"args": ["kill"]`: "signal killed", `"args": ["0"], "expect": [1]`: "exit code 0"} {
+		_, f := call(t, set, "exec", `{"command": "`+path+`", `+args+`}`)
+		if f == nil || f.Code != tool.CodeExit || !strings.Contains(f.Message, want) || f.NoEffect || !strings.Contains(f.Detail, "broken") {
+			t.Errorf("%s: got %+v, want %s with its effect open", args, f, want)
+		}
+	}
+	if _, f := call(t, set, "exec", `{"command": "`+path+`", "args": ["4"], "rejects": [4]}`); f == nil || !f.NoEffect {
+		t.Errorf("a rejection: %+v", f)
+	}
+	if out, f := call(t, set, "exec", `{"command": "`+path+`", "args": ["3"], "expect": [0, 3]}`); f != nil || !strings.Contains(out, `"exit_code":3`) {
+		t.Errorf("an expected code: %s, %v", out, f)
+	}
+}
+
+// M04, M05: timeouts reach grandchildren, and output is capped.
+func TestExecLimits(t *testing.T) {
+	t.Parallel()
+	for body, code := range map[string]string{
+		"sleep 60 & sleep 60":    planner.CodeTimeout,
+		"trap '' TERM; sleep 60": planner.CodeTimeout,
+		"yes":                    tool.CodeTooLarge,
+		"yes | tr -d '\\n'":      tool.CodeTooLarge,
+	} {
+		path := script(t, body)
+		start := time.Now()
+		_, f := call(t, execSet(t, path), "exec", `{"command": "`+path+`", "timeout": "`+map[bool]string{true: "200ms", false: "20s"}[code == planner.CodeTimeout]+`"}`)
+		if f == nil || f.Code != code || f.NoEffect {
+			t.Errorf("%s: got %+v, want %s", body, f, code)
+		}
+		if took := time.Since(start); took > 15*time.Second {
+			t.Errorf("%s: took %s", body, took)
+		}
+	}
+	// A grandchild that holds the output open does not hold the call.
+	path := script(t, "echo done; sleep 60 &")
+	start := time.Now()
+	if out, f := call(t, execSet(t, path), "exec", `{"command": "`+path+`"}`); f != nil || !strings.Contains(out, "done") || time.Since(start) > 15*time.Second {
+		t.Errorf("got %s, %v after %s", out, f, time.Since(start))
+	}
+}

@@ -1,0 +1,268 @@
+package tool
+
+import (
+	"context"
+	"database/sql"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"modernc.org/sqlite"
+
+	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// sqlTool is the tool sql_query. A database is opened per call, read-only,
+// without the right to attach another file (ruling 39).
+type sqlTool struct {
+	config SQLConfig
+	guard  *Guard
+}
+
+func newSQL(c SQLConfig, guard *Guard) (agent.Tool, error) {
+	c.Databases = maps.Clone(c.Databases)
+	for name, path := range c.Databases {
+		abs, err := filepath.Abs(path)
+		if err != nil {
+			return nil, fmt.Errorf("tools.sql.databases.%s: %w", name, err)
+		}
+		c.Databases[name] = abs
+	}
+	t := &sqlTool{c, guard}
+	return &function{
+		spec: agent.ToolSpec{
+			Name: "sql_query",
+			Description: "Reads from a configured SQLite database with one SELECT. Gives {columns, rows, truncated}: rows are objects, " +
+				"truncated says that there were more than the limit.",
+			Effect: planner.EffectRead,
+			Schema: object(map[string]any{
+				"database": property("string", "name of a configured database", "minLength", 1),
+				"query":    property("string", "one SELECT, VALUES or WITH … SELECT, with ? for parameters", "minLength", 1, "maxLength", 64<<10),
+				"params":   property("array", "values of the parameters in order", "items", map[string]any{"type": []any{"string", "number", "boolean", "null"}}, "maxItems", 1000),
+				"limit":    property("integer", fmt.Sprintf("rows to give; default and most %d", c.MaxRows), "minimum", 1, "maximum", c.MaxRows),
+			}, "database", "query"),
+		},
+		call: t.query,
+	}, nil
+}
+
+// limitAttached is SQLITE_LIMIT_ATTACHED.
+const limitAttached = 7
+
+func (t *sqlTool) query(ctx context.Context, args arguments, _ agent.ToolCall) (any, error) {
+	name := args.text("database")
+	path, ok := t.config.Databases[name]
+	if !ok {
+		f := refused(CodeNotFound, "there is no database %s", clip(name))
+		if len(t.config.Databases) == 0 {
+			return nil, suggest(f, "list databases under tools.sql.databases in the configuration")
+		}
+		return nil, suggest(f, "configured are %s", strings.Join(slices.Sorted(maps.Keys(t.config.Databases)), ", "))
+	}
+	// Before it is opened: closing our own database would drop its locks.
+	if t.guard.protects(path) {
+		return nil, refused(CodeBlocked, "the database %s belongs to kairosd", clip(name))
+	}
+	if err := onlyReads(args.text("query")); err != nil {
+		return nil, err
+	}
+	parent := ctx
+	ctx, cancel := context.WithTimeout(ctx, t.config.Timeout)
+	defer cancel()
+	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(),
+		RawQuery: "mode=ro&_query_only=1&_busy_timeout=2000&_defensive=1"}).String())
+	if err != nil {
+		return nil, refused(CodeUnreachable, "database %s: %s", clip(name), err)
+	}
+	defer db.Close()
+	out, err := t.read(ctx, db, args)
+	switch {
+	case err == nil:
+		return out, nil
+	case parent.Err() != nil:
+		return nil, parent.Err()
+	case ctx.Err() != nil:
+		return nil, &planner.Failure{Code: planner.CodeTimeout, NoEffect: true, Message: fmt.Sprintf("the query ran longer than %s", t.config.Timeout), Suggestion: "narrow it, or add an index"}
+	}
+	if f, ok := errors.AsType[*planner.Failure](err); ok {
+		return nil, f
+	}
+	f := refused("sql", "database %s: %s", clip(name), err)
+	if e, ok := errors.AsType[*sqlite.Error](err); ok && (e.Code()&0xff == 5 || e.Code()&0xff == 6) {
+		f.Permanent = false // busy or locked
+	}
+	return nil, f.WithCause(err)
+}
+
+func (t *sqlTool) read(ctx context.Context, db *sql.DB, args arguments) (any, error) {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	if _, err := sqlite.Limit(conn, limitAttached, 0); err != nil {
+		return nil, err
+	}
+	params, _ := args["params"].([]any)
+	bound := make([]any, len(params))
+	for i, p := range params {
+		bound[i] = p
+		if n, ok := p.(json.Number); ok {
+			if whole, err := n.Int64(); err == nil {
+				bound[i] = whole
+			} else if f, err := n.Float64(); err == nil {
+				bound[i] = f
+			} else {
+				return nil, invalid("params.%d is too large a number", i)
+			}
+		}
+	}
+	rows, err := conn.QueryContext(ctx, args.text("query"), bound...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		return nil, err
+	}
+	names := make([]any, len(columns))
+	for i, c := range columns {
+		if slices.Contains(columns[:i], c) {
+			return nil, suggest(invalid("two columns are named %s", clip(c)), "name one of them with AS")
+		}
+		names[i] = c
+	}
+	limit, size := args.number("limit", t.config.MaxRows), 0
+	list := []any{}
+	truncated := false
+	for rows.Next() {
+		if len(list) == limit {
+			truncated = true
+			break
+		}
+		cells, targets := make([]any, len(columns)), make([]any, len(columns))
+		for i := range cells {
+			targets[i] = &cells[i]
+		}
+		if err := rows.Scan(targets...); err != nil {
+			return nil, err
+		}
+		row := make(map[string]any, len(columns))
+		for i, c := range columns {
+			v, n := sqlValue(cells[i])
+			row[c] = v
+			size += n + len(c)
+		}
+		if size > maxSQLBytes {
+			return nil, suggest(refused(CodeTooLarge, "the result has more than %d MiB", maxSQLBytes>>20), "select fewer columns, or set a limit")
+		}
+		list = append(list, row)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return map[string]any{"columns": names, "rows": list, "truncated": truncated}, nil
+}
+
+// sqlValue is a cell as JSON, and its approximate size: blobs are text if they
+// are UTF-8, else base64; floats that JSON cannot hold are null.
+func sqlValue(v any) (any, int) {
+	switch v := v.(type) {
+	case []byte:
+		if utf8.Valid(v) {
+			return string(v), len(v)
+		}
+		return base64.StdEncoding.EncodeToString(v), 2 * len(v)
+	case string:
+		return strings.ToValidUTF8(v, "�"), len(v)
+	case time.Time:
+		return v.UTC().Format(time.RFC3339Nano), 32
+	case float64:
+		if n, err := planner.Normalize(v); err == nil {
+			return n, 8
+		}
+		return nil, 8
+	}
+	return v, 8
+}
+
+// onlyReads refuses statements that are no query, and more than one. The file is
+// opened read-only besides; this gives the clearer error, and keeps out VACUUM
+// INTO and PRAGMA.
+func onlyReads(query string) error {
+	first, several := statement(query)
+	switch {
+	case several:
+		return invalid("one statement at a time")
+	case !slices.Contains([]string{"SELECT", "WITH", "VALUES", "EXPLAIN"}, first):
+		return suggest(refused(CodeBlocked, "only SELECT is allowed"), "the database is opened for reading")
+	}
+	return nil
+}
+
+// statement is the first word of a statement, and whether another follows it.
+func statement(query string) (first string, several bool) {
+	ended := false
+	for i := 0; i < len(query); {
+		rest := query[i:]
+		switch c := query[i]; {
+		case strings.HasPrefix(rest, "--"):
+			n := strings.IndexByte(rest, '\n')
+			if n < 0 {
+				return first, false
+			}
+			i += n
+			continue
+		case strings.HasPrefix(rest, "/*"):
+			n := strings.Index(rest[2:], "*/")
+			if n < 0 {
+				return first, false
+			}
+			i += n + 4
+			continue
+		case strings.IndexByte(" \t\r\n\f", c) >= 0:
+			i++
+			continue
+		case c == ';':
+			ended = true
+			i++
+			continue
+		case ended:
+			return first, true
+		case strings.IndexByte("'\"`[", c) >= 0:
+			end := c
+			if c == '[' {
+				end = ']'
+			}
+			n := strings.IndexByte(rest[1:], end)
+			if n < 0 {
+				return first, false
+			}
+			i += n + 2
+		default:
+			n := 1
+			for n < len(rest) && ('a' <= rest[n]|0x20 && rest[n]|0x20 <= 'z' || rest[n] == '_') {
+				n++
+			}
+			if first == "" {
+				first = strings.ToUpper(rest[:n])
+			}
+			i += n
+			continue
+		}
+		if first == "" {
+			first = "'"
+		}
+	}
+	return first, false
+}
