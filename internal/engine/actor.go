@@ -81,6 +81,7 @@ type actor struct {
 	runningSince time.Time
 	stopping     bool
 	ended        bool
+	reopening    bool // a resume is being recorded; its status is set already
 	// loaded and recovered are the revisions before and after recover.
 	loaded, recovered int64
 	dropped           bool // the run is no longer this actor's business

@@ -238,11 +238,12 @@ func (v *view) candidates(at int64) []candidate {
 			if json.Unmarshal(e.Decision, &r) != nil {
 				continue // fold has read it already
 			}
-			for _, gone := range append(slices.Clone(r.Reopened), r.Forgotten...) {
-				list = slices.DeleteFunc(list, func(c candidate) bool {
-					return c.Node == gone.Node && c.Visit == gone.Visit && (len(gone.Items) == 0 || slices.Contains(gone.Items, c.Item))
+			list = slices.DeleteFunc(list, func(c candidate) bool {
+				of := func(v planner.ResetVisit) bool { return v.Node == c.Node && v.Visit == c.Visit }
+				return slices.ContainsFunc(r.Forgotten, of) || slices.ContainsFunc(r.Reopened, func(v planner.ResetVisit) bool {
+					return of(v) && (c.Item == noItem || slices.Contains(v.Items, c.Item))
 				})
-			}
+			})
 		case kairos.EntryResult:
 			if !e.Final {
 				continue

@@ -71,6 +71,7 @@ func (a *actor) done(t *attempt, r Result, err error) {
 	} else {
 		a.failed(t, w, a.failureOf(t, err), r.Usage, context.Cause(t.ctx))
 	}
+	a.closeFans()
 	a.freeNodes()
 }
 

@@ -23,7 +23,7 @@ func (a *actor) status() {
 		}
 		a.pathMark = len(a.s.settled)
 	}
-	if a.ended || a.stopping && len(a.next.Entries) == 0 && a.next.Patch == nil {
+	if a.ended || a.reopening || a.stopping && len(a.next.Entries) == 0 && a.next.Patch == nil {
 		return
 	}
 	status, reason, waits := a.where()

@@ -327,9 +327,14 @@ func (a *actor) resume(m verbMsg, record kairos.AuditRecord) error {
 	}
 	path := string(letters)
 	p.Path, a.pathMark, a.pathLen = &path, len(a.s.settled), len(path)
-	a.takeSlot()
-	a.next.Audit = append(a.next.Audit, record)
-	a.flush() // the run leaves its final status before anything runs
+	// The run leaves its final status before anything runs: it may end again at
+	// once, if all that was left when it was cancelled has completed since.
+	p.Status = kairos.RunQueued
+	a.run.Status, a.run.WaitReason = kairos.RunQueued, ""
+	a.next.Audit = append(a.next.Audit, record, statusRecord(a.id, kairos.RunQueued, "", ""))
+	a.reopening = true
+	a.flush()
+	a.reopening = false
 	return nil
 }
 

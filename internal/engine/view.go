@@ -369,9 +369,6 @@ func (v *view) resume() (kairos.Preview, planner.Reset, error) {
 			Cause: failure}
 	}
 	v.s.afterReset(reset)
-	if v.s.walk.Outcome().Done {
-		return p, reset, kairos.Errorf(kairos.CodeConflict, "nothing is left to run").Suggest("fork the run to change what it did")
-	}
 	p.Allowed = true
 	why := map[string]string{}
 	for _, r := range reset.Reopened {

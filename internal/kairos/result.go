@@ -131,17 +131,17 @@ func (f *resultFold) reset(raw RawJSON) {
 	if json.Unmarshal(raw, &reset) != nil {
 		return
 	}
-	for _, list := range [][]planner.ResetVisit{reset.Reopened, reset.Forgotten} {
-		for _, v := range list {
-			key := visitOf{v.Node, v.Visit}
-			f.forget(key)
-			if len(v.Items) == 0 {
-				delete(f.items, key)
-			}
-			for _, i := range v.Items {
-				delete(f.items[key], i)
-			}
+	for _, v := range reset.Reopened {
+		key := visitOf{v.Node, v.Visit}
+		f.forget(key)
+		for _, i := range v.Items {
+			delete(f.items[key], i)
 		}
+	}
+	for _, v := range reset.Forgotten {
+		key := visitOf{v.Node, v.Visit}
+		f.forget(key)
+		delete(f.items, key)
 	}
 }
 

@@ -1,0 +1,137 @@
+package engine_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/engine/enginetest"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/storetest"
+)
+
+// TestOperatorsAtOnce lets operators pause, continue, cancel, resume and restart
+// the daemon while random plans run. Whatever they do, no completed visit runs
+// again, the live state equals the fold, and once they let the run go on it
+// ends as if nobody had touched it.
+func TestOperatorsAtOnce(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		src := plans(rt)
+		reg := scriptedRegistry()
+		e := enginetest.OpenOn(t, s, reg, engine.Options{})
+		v, err := save(e, src)
+		if err != nil {
+			e.Close()
+			rt.Skip("not a plan")
+		}
+		straight := e.Begin(v, propertyInput)
+		e.Settle(straight.ID)
+		want := resultOf(rt, e, straight.ID)
+		if want.Status != kairos.RunCompleted {
+			e.Close()
+			return // what a failing run settles depends on timing
+		}
+		run := e.Begin(v, propertyInput)
+		verbs := rapid.SliceOfN(rapid.SampledFrom([]kairos.Action{kairos.ActionPause, kairos.ActionContinue, kairos.ActionCancel,
+			kairos.ActionResume, kairos.ActionRetryNow, "restart"}), 1, 6).Draw(rt, "verbs")
+		for _, verb := range verbs {
+			if verb == "restart" {
+				e.Close()
+				e = enginetest.OpenOn(t, s, reg, engine.Options{})
+				continue
+			}
+			var wg sync.WaitGroup
+			for range 2 { // two operators press the same button
+				wg.Go(func() {
+					switch _, err := e.Do(run.ID, verb); kairos.CodeOf(err) {
+					case "", kairos.CodeConflict:
+					default:
+						rt.Errorf("%s: %v", verb, err)
+					}
+				})
+			}
+			wg.Wait()
+		}
+		r := letGo(rt, e, run.ID)
+		if diff := cmp.Diff(want, resultOf(rt, e, run.ID)); diff != "" {
+			rt.Fatalf("%s\nafter %v, untouched (-) and touched (+) differ:\n%s\n%s", src, verbs, diff, e.Journal(r.ID))
+		}
+		onlyOnce(rt, s, run.ID)
+		e.Close()
+	})
+}
+
+func resultOf(rt *rapid.T, e *enginetest.Engine, run string) outcome {
+	r, err := e.Result(context.Background(), run)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	return outcomeOf(r)
+}
+
+// letGo does what a person would until the run is over.
+func letGo(rt *rapid.T, e *enginetest.Engine, run string) kairos.Run {
+	ctx := context.Background()
+	for range 50 {
+		r := e.Settle(run)
+		var err error
+		d, detailErr := e.Detail(ctx, run)
+		if detailErr != nil {
+			rt.Fatal(detailErr)
+		}
+		switch {
+		case r.Status == kairos.RunCompleted:
+			return r
+		case len(d.Waits) > 0 && hasDoubt(d.Waits):
+			for _, w := range d.Waits {
+				if w.Reason == kairos.WaitInDoubt {
+					_, err = e.Resolve(ctx, enginetest.Operator, kairos.ResolveRequest{Run: run, Node: w.Node, Visit: w.Visit, Item: w.Item, Action: "retry"})
+				}
+			}
+		case r.Paused:
+			_, err = e.Do(run, kairos.ActionContinue)
+		default:
+			_, err = e.Do(run, kairos.ActionResume)
+		}
+		if err != nil && kairos.CodeOf(err) != kairos.CodeConflict {
+			rt.Fatalf("letting go of a run that is %s %s: %v\n%s", r.Status, r.WaitReason, err, e.Journal(run))
+		}
+	}
+	rt.Fatalf("the run does not end\n%s", e.Journal(run))
+	return kairos.Run{}
+}
+
+func hasDoubt(waits []kairos.Wait) bool {
+	for _, w := range waits {
+		if w.Reason == kairos.WaitInDoubt {
+			return true
+		}
+	}
+	return false
+}
+
+// onlyOnce checks that no visit or item completed twice.
+func onlyOnce(rt *rapid.T, s *store.Store, run string) {
+	rows, err := s.Journal(context.Background(), run, 0)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	done := map[enginetest.Call]bool{}
+	for _, row := range rows {
+		if !row.Final || row.Status != kairos.NodeCompleted {
+			continue
+		}
+		k := enginetest.Call{Node: row.Node, Visit: row.Visit, Item: row.Item}
+		if done[k] {
+			rt.Fatalf("%+v completed twice", k)
+		}
+		done[k] = true
+	}
+}
