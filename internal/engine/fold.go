@@ -439,6 +439,9 @@ func (s *state) key(e *kairos.Entry) (workKey, error) {
 	if !ok {
 		return workKey{}, corrupt(e, "the plan has no such node")
 	}
+	if e.Item < noItem || e.Item != noItem && s.prog.Nodes[i].Foreach == nil {
+		return workKey{}, corrupt(e, "the node has no item %d", e.Item)
+	}
 	return workKey{planner.VisitKey{Node: i, Visit: e.Visit}, e.Item}, nil
 }
 

@@ -1,0 +1,162 @@
+package engine
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+)
+
+func TestVerdict(t *testing.T) {
+	t.Parallel()
+	unsafe, once := planner.EffectUnsafe, planner.EffectIdempotent
+	for name, tt := range map[string]struct {
+		judgement
+		want fate
+	}{
+		"a failure is tried again":                  {judgement{effect: once, tries: 1, most: 2}, fateRetry},
+		"the last attempt fails":                    {judgement{effect: once, tries: 2, most: 2}, fateFailed},
+		"a permanent failure fails at once":         {judgement{effect: once, tries: 1, most: 9, permanent: true}, fateFailed},
+		"a stopping run tries nothing again":        {judgement{effect: once, tries: 1, most: 9, stopping: true}, fateFailed},
+		"an interruption costs no retry":            {judgement{effect: once, tries: 9, most: 1, interrupted: true}, fateInterrupted},
+		"a cancelled attempt":                       {judgement{effect: once, tries: 1, most: 1, cancelled: true}, fateCancelled},
+		"unsafe without proof":                      {judgement{effect: unsafe, tries: 1, most: 3}, fateDoubt},
+		"unsafe, permanent, without proof":          {judgement{effect: unsafe, tries: 1, most: 3, permanent: true}, fateDoubt},
+		"unsafe with proof is tried again":          {judgement{effect: unsafe, tries: 1, most: 3, noEffect: true}, fateRetry},
+		"unsafe, interrupted":                       {judgement{effect: unsafe, tries: 1, most: 1, interrupted: true}, fateDoubt},
+		"unsafe, interrupted before it began":       {judgement{effect: unsafe, tries: 1, most: 1, interrupted: true, noEffect: true}, fateInterrupted},
+		"unsafe, cancelled":                         {judgement{effect: unsafe, tries: 1, most: 1, cancelled: true}, fateDoubt},
+		"a stepped handler between its steps":       {judgement{effect: unsafe, stepped: true, tries: 1, most: 1, interrupted: true}, fateInterrupted},
+		"a stepped handler with a step in flight":   {judgement{effect: unsafe, stepped: true, substep: true, tries: 1, most: 1, interrupted: true}, fateDoubt},
+		"pure and read attempts are never in doubt": {judgement{effect: planner.EffectRead, tries: 1, most: 1}, fateFailed},
+	} {
+		if got := tt.verdict(); got != tt.want {
+			t.Errorf("%s: got %d, want %d", name, got, tt.want)
+		}
+	}
+}
+
+func TestWaitsInOrderOfPrecedence(t *testing.T) {
+	t.Parallel()
+	doc, problems := planner.Parse([]byte(`{nodes: {a: {type: wait, input: {for: 1h}}, b: {type: approval, input: {message: m}}, c: {type: x, needs: [a, b]}}}`), planner.FormatYAML)
+	if doc == nil {
+		t.Fatal(problems)
+	}
+	p, err := doc.Program(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newState(p, facts{run: "r"})
+	now := time.Unix(1000, 0).UTC()
+	row := func(e kairos.Entry) {
+		t.Helper()
+		e.Seq, e.At = s.seq+1, now
+		if err := s.apply(&e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := func() kairos.WaitReason { return s.waits("")[0].Reason }
+	row(kairos.Entry{Kind: kairos.EntryWait, Node: "a", Visit: 1, Item: -1, Attempt: 1, Reason: "timer", DueAt: now.Add(time.Hour)})
+	if first() != kairos.WaitTimer || !s.due().Equal(now.Add(time.Hour)) {
+		t.Errorf("got %s due %s", first(), s.due())
+	}
+	row(kairos.Entry{Kind: kairos.EntryWait, Node: "b", Visit: 1, Item: -1, Attempt: 1, Reason: "approval", Ref: "x", Input: kairos.RawJSON(`{"message":"m"}`)})
+	if first() != kairos.WaitApproval || s.waits("")[0].Message != "m" {
+		t.Errorf("got %+v, want the approval first", s.waits(""))
+	}
+	if got := s.waits("max_steps 1 is used up")[0].Reason; got != kairos.WaitBudget {
+		t.Errorf("got %s, want budget before approval", got)
+	}
+	row(kairos.Entry{Kind: kairos.EntryVerb, Item: -1, Decision: payload{Verb: "pause"}.json()})
+	if first() != kairos.WaitPaused || len(s.waits("")) != 3 {
+		t.Errorf("got %+v, want paused first of three", s.waits(""))
+	}
+	row(kairos.Entry{Kind: kairos.EntryVerb, Item: -1, Decision: payload{Verb: "quarantine"}.json()})
+	if first() != kairos.WaitQuarantined {
+		t.Errorf("got %s, want quarantined first", first())
+	}
+}
+
+// A journal that contradicts itself is refused, with the row named, and never
+// panics.
+func TestFoldRefusesNonsense(t *testing.T) {
+	t.Parallel()
+	doc, problems := planner.Parse([]byte(`{nodes: {a: {type: set, input: 1}}}`), planner.FormatYAML)
+	if doc == nil {
+		t.Fatal(problems)
+	}
+	p, err := doc.Program(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, e := range map[string]kairos.Entry{
+		"a gap":              {Seq: 2, Kind: kairos.EntryIntent, Node: "a", Visit: 1, Item: -1},
+		"an unknown node":    {Seq: 1, Kind: kairos.EntryIntent, Node: "zz", Visit: 1, Item: -1},
+		"a closed visit":     {Seq: 1, Kind: kairos.EntryIntent, Node: "a", Visit: 7, Item: -1},
+		"an item of nothing": {Seq: 1, Kind: kairos.EntryResult, Final: true, Node: "a", Visit: 1, Item: 5, Status: kairos.NodeCompleted},
+		"broken output":      {Seq: 1, Kind: kairos.EntryResult, Final: true, Node: "a", Visit: 1, Item: -1, Status: kairos.NodeCompleted, Output: kairos.RawJSON(`{`)},
+		"broken decision":    {Seq: 1, Kind: kairos.EntryResult, Final: true, Node: "a", Visit: 1, Item: -1, Status: kairos.NodeCompleted, Decision: kairos.RawJSON(`[]`)},
+		"an unknown kind":    {Seq: 1, Kind: "song", Node: "a", Visit: 1, Item: -1},
+		"an unknown verb":    {Seq: 1, Kind: kairos.EntryVerb, Item: -1, Decision: kairos.RawJSON(`{"verb":"sing"}`)},
+		"a broken reset":     {Seq: 1, Kind: kairos.EntryReset, Item: -1, Decision: kairos.RawJSON(`7`)},
+		"a doubtless answer": {Seq: 1, Kind: kairos.EntryResolve, Node: "a", Visit: 9, Item: -1, Decision: payload{Action: "skip"}.json()},
+	} {
+		if _, err := fold(p, facts{run: "r"}, []kairos.Entry{e}); kairos.CodeOf(err) != kairos.CodeCorrupt {
+			t.Errorf("%s: got %v, want a corrupt journal", name, err)
+		}
+	}
+}
+
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	l := limitsOf(kairos.Limits{MaxTokens: 10}, planner.Limits{MaxSteps: 5, MaxTokens: 99, MaxDuration: planner.Duration(time.Minute)})
+	if want := (kairos.Limits{MaxSteps: 5, MaxTokens: 10, MaxDuration: time.Minute}); l != want {
+		t.Errorf("got %+v, want %+v", l, want)
+	}
+	if l := limitsOf(kairos.Limits{}, planner.Limits{}); l.MaxSteps != 100_000 {
+		t.Errorf("got %+v, want the default of 100,000 steps (ruling 28)", l)
+	}
+	for name, tt := range map[string]struct {
+		spent
+		over bool
+	}{
+		"nothing": {spent{}, false},
+		"steps":   {spent{steps: 5}, true},
+		"tokens":  {spent{usage: kairos.Usage{InputTokens: 6, OutputTokens: 4}}, true},
+		"time":    {spent{time: time.Minute}, true},
+		"almost":  {spent{steps: 4, time: 59 * time.Second, usage: kairos.Usage{InputTokens: 9}}, false},
+	} {
+		if got := exceeded(l2, tt.spent) != ""; got != tt.over {
+			t.Errorf("%s: got %v, want %v", name, got, tt.over)
+		}
+	}
+}
+
+var l2 = kairos.Limits{MaxSteps: 5, MaxTokens: 10, MaxDuration: time.Minute}
+
+func TestTimerInput(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for text, want := range map[string]string{
+		`{"for": "10m"}`:                         "2026-01-02T03:14:05Z",
+		`{"until": "2026-02-03T00:00:00Z"}`:      "2026-02-03T00:00:00Z",
+		`{"until": "2026-02-03T00:00:00+01:00"}`: "2026-02-02T23:00:00Z",
+		`{"for": "-1s"}`:                         "",
+		`{"for": "soon"}`:                        "",
+		`{"for": 3}`:                             "",
+		`{"until": "tomorrow"}`:                  "",
+		`{}`:                                     "",
+		`"10m"`:                                  "",
+		`{"for": "1s", "until": "x"}`:            "",
+	} {
+		v, err := planner.DecodeValue([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		due, err := timerDue(now, v)
+		if got := due.Format(time.RFC3339); (want == "") != (err != nil) || want != "" && got != want {
+			t.Errorf("%s: got %s, %v; want %q", text, got, err, want)
+		}
+	}
+}
