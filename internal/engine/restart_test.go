@@ -1,0 +1,121 @@
+package engine_test
+
+import (
+	"context"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/engine/enginetest"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store/storetest"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// Clean restarts under load: every run ends, nothing that completed runs again,
+// and no restart is taken for a crash.
+func TestRestartsUnderLoad(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t)
+	reg := enginetest.NewRegistry().Handle("call", planner.EffectIdempotent, func(ctx context.Context, c *engine.Call) (engine.Result, error) {
+		runtime.Gosched()
+		return echo(ctx, c)
+	})
+	e := enginetest.OpenOn(t, s, reg, engine.Options{MaxRunning: 16, MaxNodes: 8})
+	mixed := e.Save(`
+id: mixed
+nodes:
+  a: {type: set, input: {list: [1, 2, 3, 4]}}
+  b: {type: call, foreach: "${output.a.list}", input: "${item}"}
+  c: {type: call, input: "${output.b}"}
+  d: {type: wait, input: {for: 1ms}}
+  e: {type: set, input: "${output.c}"}
+  f: {type: call}
+edges: [{from: a, to: b}, {from: b, to: c}, {from: c, to: d}, {from: d, to: e}, {from: e, to: f}]`)
+	var ids []string
+	for range 60 {
+		ids = append(ids, e.Begin(mixed, "").ID)
+	}
+	for range 6 {
+		// Let a handful of runs make progress between restarts.
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		target := len(reg.Calls()) + 40
+		for len(reg.Calls()) < target && ctx.Err() == nil && !allDone(t, e, ids) {
+			runtime.Gosched()
+		}
+		cancel()
+		e.Close()
+		e = enginetest.OpenOn(t, s, reg, engine.Options{MaxRunning: 16, MaxNodes: 8})
+	}
+	for _, id := range ids {
+		r := e.Until(id, kairos.RunCompleted, "")
+		if string(r.Output) != "[1,2,3,4]" || r.Crashes != 0 || r.Steps != 9 {
+			t.Errorf("got %s, %d crashes, %d steps\n%s", r.Output, r.Crashes, r.Steps, e.Journal(id))
+		}
+	}
+	type key struct {
+		run, node   string
+		visit, item int
+	}
+	attempts := map[key]int{}
+	for _, c := range reg.Calls() {
+		k := key{c.Run, c.Node, c.Visit, c.Item}
+		if c.Attempt <= attempts[k] {
+			t.Errorf("%+v: attempt %d came after attempt %d", k, c.Attempt, attempts[k])
+		}
+		attempts[k] = c.Attempt
+	}
+}
+
+func allDone(t *testing.T, e *enginetest.Engine, ids []string) bool {
+	t.Helper()
+	r, err := e.Store.Run(t.Context(), ids[len(ids)-1])
+	return err == nil && r.Status.Final()
+}
+
+func TestDelete(t *testing.T) {
+	t.Parallel()
+	e := enginetest.Open(t, enginetest.NewRegistry())
+	v := e.Save(`{nodes: {a: {type: approval, input: {message: m}}}}`)
+	run := e.Settle(e.Begin(v, "").ID)
+	if _, err := e.Do(run.ID, kairos.ActionDelete); kairos.CodeOf(err) != kairos.CodeConflict {
+		t.Errorf("deleting a run that waits: %v", err)
+	}
+	if _, err := e.Do(run.ID, kairos.ActionCancel); err != nil {
+		t.Fatal(err)
+	}
+	r, err := e.Do(run.ID, kairos.ActionDelete)
+	if err != nil || r.DeletedAt.IsZero() {
+		t.Errorf("got deleted at %s, %v", r.DeletedAt, err)
+	}
+	if _, err := e.Do(run.ID, kairos.ActionResume); kairos.CodeOf(err) != kairos.CodeConflict {
+		t.Errorf("resuming a deleted run: %v", err)
+	}
+}
+
+func TestVerbsRefuseWhatTheyDoNotTake(t *testing.T) {
+	t.Parallel()
+	e := enginetest.Open(t, enginetest.NewRegistry())
+	run := e.Settle(e.Run(`{nodes: {a: {type: approval, input: {message: m}}}}`, "").ID)
+	for name, r := range map[string]kairos.VerbRequest{
+		"an unknown action":  {Action: "sing"},
+		"cancel with input":  {Action: kairos.ActionCancel, Input: kairos.RawJSON(`1`)},
+		"resume at":          {Action: kairos.ActionResume, At: 3},
+		"limits without any": {Action: kairos.ActionLimits},
+		"negative limits":    {Action: kairos.ActionLimits, Limits: kairos.Limits{MaxSteps: -1}},
+		"a fork beyond":      {Action: kairos.ActionFork, At: 999},
+		"an edit of nothing": {Action: kairos.ActionFork, Edits: map[string]kairos.RawJSON{"zz": kairos.RawJSON(`1`)}},
+	} {
+		r.Run = run.ID
+		if _, err := e.Act(t.Context(), enginetest.Operator, r); kairos.CodeOf(err) != kairos.CodeInvalid {
+			t.Errorf("%s: %v, want invalid", name, err)
+		}
+	}
+	if _, err := e.Act(t.Context(), enginetest.Operator, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionCancel, Rev: 99}); kairos.CodeOf(err) != kairos.CodeStale {
+		t.Errorf("an old revision: %v", err)
+	}
+	if _, err := e.Act(t.Context(), enginetest.Operator, kairos.VerbRequest{Run: kairos.NewID(), Action: kairos.ActionCancel}); kairos.CodeOf(err) != kairos.CodeNotFound {
+		t.Errorf("an unknown run: %v", err)
+	}
+}
