@@ -4,14 +4,19 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/alexedwards/argon2id"
+
 	"github.com/kairosd/kairosd/internal/auth"
 	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
 const good = "four unrelated words"
@@ -20,7 +25,7 @@ var root = kairos.Actor{Name: "cli:root", Role: kairos.RoleAdmin, Surface: "cli"
 
 type house struct {
 	*auth.Service
-	store *memory
+	store *store.Store
 	clock *atomic.Int64
 	file  string
 }
@@ -29,7 +34,7 @@ func (h *house) pass(d time.Duration) { h.clock.Add(int64(d)) }
 
 func open(t *testing.T) *house {
 	t.Helper()
-	h := &house{store: newMemory(), clock: new(atomic.Int64), file: filepath.Join(t.TempDir(), "setup.token")}
+	h := &house{store: storetest.Open(t), clock: new(atomic.Int64), file: filepath.Join(t.TempDir(), "setup.token")}
 	h.clock.Store(time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC).UnixNano())
 	h.restart(t)
 	return h
@@ -63,6 +68,16 @@ func (h *house) login(t *testing.T, name string) string {
 	return secret
 }
 
+// audited counts records of the audit log.
+func (h *house) audited(t *testing.T, action, result string) int {
+	t.Helper()
+	list, err := h.store.AuditEvents(t.Context(), kairos.AuditFilter{Action: action, Result: result, Page: kairos.Page{Limit: 200}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(list.Items)
+}
+
 func wantCode(t *testing.T, err error, want kairos.Code) {
 	t.Helper()
 	if got := kairos.CodeOf(err); got != want {
@@ -81,12 +96,11 @@ func TestLogin(t *testing.T) {
 	if len(secret) != 43 {
 		t.Errorf("secret has %d characters, want 256 bits as 43", len(secret))
 	}
-	for hash := range h.store.sessions {
-		if strings.Contains(hash, secret) || hash == secret {
-			t.Error("the secret itself is stored")
-		}
+	open, err := h.Sessions(t.Context(), u.ID)
+	if err != nil || len(open) != 1 || strings.Contains(open[0].IDHash, secret) || open[0].Address != "192.0.2.1:5000" || open[0].Agent != "browser" {
+		t.Errorf("stored session %+v, %v", open, err)
 	}
-	if got, err := h.Session(t.Context(), secret); err != nil || got.Name != "marta" {
+	if got, err := h.Session(t.Context(), secret); err != nil || got.Name != "marta" || got.LastSeenAt.IsZero() {
 		t.Errorf("Session = %v, %v", got, err)
 	}
 	_, _, wrong := h.Login(t.Context(), "marta", "not the password", "192.0.2.1", "")
@@ -98,8 +112,8 @@ func TestLogin(t *testing.T) {
 			t.Errorf("A23: %s answers %q, a wrong password %q", name, err, wrong)
 		}
 	}
-	if h.store.audited("login", "ok") != 1 || h.store.audited("login", "denied") != 3 {
-		t.Errorf("audit has %v", h.store.records)
+	if ok, denied := h.audited(t, "login", "ok"), h.audited(t, "login", "denied"); ok != 1 || denied != 3 {
+		t.Errorf("the audit log has %d logins and %d refusals, want 1 and 3", ok, denied)
 	}
 }
 
@@ -276,7 +290,7 @@ func TestLoginThrottle(t *testing.T) {
 	if _, _, err := h.Login(t.Context(), "marta", good, "192.0.2.1", ""); err != nil {
 		t.Errorf("A22: the real user is locked out of a known device: %v", err)
 	}
-	if n := h.store.audited("login", "denied"); n > 10 {
+	if n := h.audited(t, "login", "denied"); n > 10 {
 		t.Errorf("%d records for one storm", n)
 	}
 
@@ -378,7 +392,7 @@ func TestTokens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !auth.WellFormed(text) || !strings.HasPrefix(text, tok.Prefix+"_") || strings.Contains(tok.SecretHash, text) {
+	if !auth.WellFormed(text) || !strings.HasPrefix(text, tok.Prefix+"_") || strings.Contains(text, tok.SecretHash) {
 		t.Errorf("token %q, stored as %+v", text, tok)
 	}
 	if got := tok.ExpiresAt.Sub(tok.CreatedAt); got != 90*24*time.Hour {
@@ -451,6 +465,86 @@ func TestTokenNeverMayMoreThanItsMaker(t *testing.T) {
 	}
 	_, err = h.Token(t.Context(), text)
 	wantCode(t, err, kairos.CodeUnauthorized)
+}
+
+func TestChangesAreAudited(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	secret, err := h.BeginSetup(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = h.Setup(t.Context(), "wrong", "marta", good)
+	wantCode(t, err, kairos.CodeForbidden)
+	if _, err := h.Setup(t.Context(), secret, "marta", good); err != nil {
+		t.Fatal(err)
+	}
+	u := h.user(t, "ana", kairos.RoleViewer)
+	if err := h.Logout(t.Context(), h.login(t, "ana")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.UpdateUser(t.Context(), root, u.ID, new(kairos.RoleOperator), nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	_, tok, err := h.CreateToken(t.Context(), root, "ci", kairos.RoleViewer, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.RevokeToken(t.Context(), root, tok.ID); err != nil {
+		t.Fatal(err)
+	}
+	_, err = h.CreateUser(t.Context(), auth.ActorOf(u, "ui"), "evil", good, kairos.RoleAdmin)
+	wantCode(t, err, kairos.CodeForbidden)
+	for _, c := range []struct{ action, result string }{
+		{"setup", "ok"}, {"setup", "denied"}, {"user.create", "ok"}, {"user.create", "denied"}, {"login", "ok"}, {"logout", "ok"},
+		{"user.update", "ok"}, {"token.create", "ok"}, {"token.revoke", "ok"},
+	} {
+		if n := h.audited(t, c.action, c.result); n != 1 {
+			t.Errorf("%d records of %s %s, want 1", n, c.action, c.result)
+		}
+	}
+}
+
+func TestOldHashesAreRenewed(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	u := h.user(t, "marta", kairos.RoleViewer)
+	weak, err := argon2id.CreateHash(good, &argon2id.Params{Memory: 8 * 1024, Iterations: 1, Parallelism: 1, SaltLength: 16, KeyLength: 32})
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.PasswordHash = weak
+	if err := h.store.UpdateUser(t.Context(), u); err != nil {
+		t.Fatal(err)
+	}
+	h.login(t, "marta")
+	if u, err = h.store.User(t.Context(), "marta"); err != nil || !strings.HasPrefix(u.PasswordHash, "$argon2id$v=19$m=19456,t=2,p=1$") {
+		t.Errorf("after a login the hash is %q (%v)", u.PasswordHash, err)
+	}
+	h.login(t, "marta")
+}
+
+// TestUnknownNamesCostTheSame compares medians: a name that exists must not be
+// told apart by how long the refusal takes (A23).
+func TestUnknownNamesCostTheSame(t *testing.T) {
+	h := open(t) // not parallel: it measures
+	h.user(t, "marta", kairos.RoleViewer)
+	measure := func(name string) time.Duration {
+		var took []time.Duration
+		for range 9 {
+			h.pass(time.Hour) // no throttle
+			began := time.Now()
+			_, _, err := h.Login(t.Context(), name, "not the password", "192.0.2.1", "")
+			took = append(took, time.Since(began))
+			wantCode(t, err, kairos.CodeUnauthorized)
+		}
+		slices.Sort(took)
+		return took[len(took)/2]
+	}
+	known, unknown := measure("marta"), measure("nobody")
+	if ratio := float64(known) / float64(unknown); ratio < 0.5 || ratio > 2 {
+		t.Errorf("A23: a wrong password takes %v, an unknown name %v", known, unknown)
+	}
 }
 
 func TestOnlyAdminsManage(t *testing.T) {

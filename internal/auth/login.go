@@ -38,10 +38,8 @@ func (s *Service) Login(ctx context.Context, name, password, address, userAgent 
 		return "", kairos.User{}, kairos.Errorf(kairos.CodeUnauthorized, "name or password is wrong")
 	}
 	who.Role = u.Role
-	if old {
-		if err := s.rehash(ctx, u, password); err != nil {
-			return "", kairos.User{}, err
-		}
+	if u, err = s.welcome(ctx, u, password, old, now); err != nil {
+		return "", kairos.User{}, fmt.Errorf("log in: %w", err)
 	}
 	if err := s.record(ctx, who, "login", "user:"+u.Name, "ok", "from "+address); err != nil {
 		return "", kairos.User{}, fmt.Errorf("log in: %w", err)
@@ -54,19 +52,27 @@ func (s *Service) Login(ctx context.Context, name, password, address, userAgent 
 	return secret, u, nil
 }
 
-func (s *Service) rehash(ctx context.Context, u kairos.User, password string) error {
-	phc, err := s.hasher.hash(ctx, password)
-	if err != nil {
-		return err
+// welcome notes when a user was last seen, and hashes the password anew if its
+// hash was made with other parameters.
+func (s *Service) welcome(ctx context.Context, u kairos.User, password string, old bool, now time.Time) (kairos.User, error) {
+	phc := u.PasswordHash
+	if old {
+		var err error
+		if phc, err = s.hasher.hash(ctx, password); err != nil {
+			return u, err
+		}
 	}
 	s.change.Lock()
 	defer s.change.Unlock()
 	fresh, err := s.store.User(ctx, u.ID)
-	if err != nil || fresh.PasswordHash != u.PasswordHash {
-		return err // changed meanwhile: leave it
+	if err != nil {
+		return u, err
 	}
-	fresh.PasswordHash = phc
-	return s.store.UpdateUser(ctx, fresh)
+	if fresh.PasswordHash != u.PasswordHash || fresh.Disabled {
+		return u, kairos.Errorf(kairos.CodeUnauthorized, "name or password is wrong") // changed meanwhile
+	}
+	fresh.PasswordHash, fresh.LastSeenAt = phc, now
+	return fresh, s.store.UpdateUser(ctx, fresh)
 }
 
 // openSession always makes a new id: nothing that the client chose is used (A18).
