@@ -218,24 +218,34 @@ func (s *Store) TouchToken(_ context.Context, id string, used time.Time) error {
 }
 
 // ReserveResponse claims a principal, route and key for one request; see
-// api.IdempotencyStore.
-func (s *Store) ReserveResponse(ctx context.Context, r kairos.StoredResponse, staleAfter time.Duration) (stored kairos.StoredResponse, claimed bool, err error) {
+// api.IdempotencyStore. A claim that was left behind by a crash keeps its
+// CreatedAt when the same request claims it again: what the request derives
+// from it stays the same, so that what it began is found and not begun twice.
+func (s *Store) ReserveResponse(_ context.Context, r kairos.StoredResponse, staleAfter time.Duration) (stored kairos.StoredResponse, claimed bool, err error) {
+	stale := micros(r.CreatedAt.Add(-staleAfter))
+	insert := dbsqlc.ResponseInsertParams{Principal: r.Principal, Route: r.Route, Key: r.Key, BodyHash: r.BodyHash, CreatedAt: micros(r.CreatedAt)}
+	var row dbsqlc.Response
 	err = s.exec("reserve response", func(ctx context.Context, q *dbsqlc.Queries) error {
-		if err := q.ResponseDeleteStale(ctx, dbsqlc.ResponseDeleteStaleParams{Principal: r.Principal, Route: r.Route, Key: r.Key,
-			StaleBefore: micros(r.CreatedAt.Add(-staleAfter))}); err != nil {
+		n, err := q.ResponseInsert(ctx, insert)
+		if claimed = n == 1; err != nil || claimed {
 			return err
 		}
-		n, err := q.ResponseInsert(ctx, dbsqlc.ResponseInsertParams{Principal: r.Principal, Route: r.Route, Key: r.Key, BodyHash: r.BodyHash,
-			CreatedAt: micros(r.CreatedAt)})
-		claimed = n == 1
+		if row, err = q.ResponseGet(ctx, r.Principal, r.Route, r.Key); err != nil || row.Status != 0 || row.CreatedAt >= stale {
+			return err
+		}
+		claimed = true
+		if row.BodyHash == r.BodyHash {
+			r.CreatedAt = fromMicros(row.CreatedAt)
+			return nil
+		}
+		if err := q.ResponseDeleteStale(ctx, dbsqlc.ResponseDeleteStaleParams{Principal: r.Principal, Route: r.Route, Key: r.Key, StaleBefore: stale}); err != nil {
+			return err
+		}
+		_, err = q.ResponseInsert(ctx, insert)
 		return err
 	})
 	if err != nil || claimed {
-		return r, claimed, err
-	}
-	row, err := s.q.ResponseGet(ctx, r.Principal, r.Route, r.Key)
-	if err != nil {
-		return stored, false, translate(err, "read stored response")
+		return r, claimed && err == nil, err
 	}
 	stored = kairos.StoredResponse{Principal: row.Principal, Route: row.Route, Key: row.Key, BodyHash: row.BodyHash, Status: int(row.Status),
 		Body: row.Body, CreatedAt: fromMicros(row.CreatedAt)}

@@ -22,6 +22,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -80,7 +81,8 @@ type API struct {
 	stop    context.Context
 	end     context.CancelFunc
 	open    sync.WaitGroup
-	routes  []string // "METHOD /path" as registered
+	forgot  atomic.Int64 // when old answers were removed last, Unix seconds
+	routes  []string     // "METHOD /path" as registered
 	errs    []error
 }
 

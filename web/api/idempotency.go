@@ -58,6 +58,7 @@ func (a *API) once(ctx huma.Context, next func(huma.Context)) {
 		Principal: actor.Surface + ":" + actor.Name, Route: r.Method + " " + r.URL.Path, Key: key,
 		BodyHash: hashRequest(r), CreatedAt: time.Now(),
 	}
+	a.forget(ctx.Context(), claim.CreatedAt)
 	stored, claimed, err := a.Idempotency.ReserveResponse(ctx.Context(), claim, claimTimeout)
 	switch {
 	case err != nil:
@@ -113,6 +114,17 @@ func (a *API) once(ctx huma.Context, next func(huma.Context)) {
 	writer.WriteHeader(out.status)
 	if _, err := writer.Write(out.body.Bytes()); err != nil {
 		a.Log.Debug("write an answer", "err", err)
+	}
+}
+
+// forget removes answers that are older than their lifetime, once an hour.
+func (a *API) forget(ctx context.Context, now time.Time) {
+	last := a.forgot.Load()
+	if now.Unix()-last < 3600 || !a.forgot.CompareAndSwap(last, now.Unix()) {
+		return
+	}
+	if err := a.Idempotency.DeleteResponses(ctx, now.Add(-ResponseLifetime)); err != nil {
+		a.Log.Error("forget old answers", "err", err)
 	}
 }
 
