@@ -414,6 +414,18 @@ func yamlNode(v any) (*yaml.Node, error) {
 			if err != nil {
 				return nil, err
 			}
+			switch m.key {
+			case "edges":
+				for _, edge := range value.Content {
+					if edge.Kind == yaml.MappingNode {
+						edge.Style = yaml.FlowStyle
+					}
+				}
+			case "needs", "dependencies", "backoff", "backoffMs":
+				if value.Kind == yaml.SequenceNode {
+					value.Style = yaml.FlowStyle
+				}
+			}
 			n.Content = append(n.Content, scalar(m.key), value)
 		}
 		return n, nil
@@ -456,13 +468,16 @@ func yamlNode(v any) (*yaml.Node, error) {
 	}
 }
 
+// olderWords are truth values to readers of YAML 1.1.
+var olderWords = map[string]bool{"yes": true, "no": true, "on": true, "off": true, "y": true, "n": true}
+
 // scalar writes text; it is quoted where a plain scalar would mean something
 // else, here or to older YAML readers.
 func scalar(s string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
 	probe := &tree{}
 	plainScalar(probe, s, &reporter{})
-	if probe.kind != treeString || plainSpecial.MatchString(s) || s == "<<" {
+	if probe.kind != treeString || plainSpecial.MatchString(s) || s == "<<" || olderWords[strings.ToLower(s)] {
 		n.Style = yaml.DoubleQuotedStyle
 	} else if strings.Contains(s, "\n") {
 		n.Style = yaml.LiteralStyle

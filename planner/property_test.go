@@ -14,7 +14,7 @@ import (
 )
 
 // nasty texts are those that YAML, JSON or both could change on the way.
-var nasty = []string{"", " ", "no", "on", "~", "null", "Null", "true", "0", "-0", "1e5", ".5", "+1", "0x1F", "0o17", "017", "1_000", ".nan", ".inf", "2001-12-14",
+var nasty = []string{"edges", "needs", "backoff", "", " ", "no", "on", "~", "null", "Null", "true", "0", "-0", "1e5", ".5", "+1", "0x1F", "0o17", "017", "1_000", ".nan", ".inf", "2001-12-14",
 	"12:30:45", "- a", "a: b", "a #b", "#", "'", `"`, "\\", "\n", "a\n", "\na", "a\n\nb\n\n", " a", "a ", "\ta", "a\tb", "a\r\nb", "\r", "*x", "&x", "!x", "!!str",
 	"%x", "@x", "`x", "|", ">", "[", "]", "{", "}", ",", "?", "? a", ":", "::", "---", "...", "--- a", "<<", "=", "y", "é", "日本", "😀", "\u00a0", "\u2028", "\u2029",
 	"\u0085", "\ufeff", "\u200b", "<b>&amp;", "a" + strings.Repeat(" b", 60), strings.Repeat("x", 200), "$${", "$${input}", "${input}", "${input.a ?? \"x\"}", "a${last}b"}
