@@ -19,7 +19,7 @@ func (g *graph) place() {
 			g.v[id].y -= y / 2
 		}
 	}
-	rounds := min(16, max(2, 200_000/(len(g.v)+1)))
+	rounds := min(40, max(2, 60_000/(len(g.v)+1)))
 	for i := range rounds {
 		for k := range g.ranks {
 			if i%2 == 0 {
@@ -55,7 +55,7 @@ func (g *graph) distance(a, b int) float64 {
 func (g *graph) weight(a, b int) float64 {
 	switch {
 	case !g.v[a].real() && !g.v[b].real():
-		return 8
+		return 16
 	case !g.v[a].real() || !g.v[b].real():
 		return 2
 	}

@@ -12,7 +12,7 @@ const style = `
 svg{background:#fbfaf7;font:550 12.5px "Atkinson Hyperlegible Next",system-ui,sans-serif;color:#1b1f27}
 .n path{fill:#fff;stroke:#888680;stroke-width:1.25}.n .d{fill:none}.n text{fill:#1b1f27}.n .s{fill:#656971;font-weight:400;font-size:11px}
 .quiet path{stroke:#dfdeda}.root>path:first-of-type{stroke:#1b1f27;stroke-width:1.75}
-.e path{fill:none;stroke:#656971;stroke-width:1.25}.e .a{fill:#656971;stroke:#656971}.need .l{stroke-dasharray:1 0}.back .l{stroke-dasharray:5 3}
+.e path{fill:none;stroke:#656971;stroke-width:1.25}.e .a{fill:#656971;stroke:#656971}.back .l{stroke-dasharray:5 3}
 .failed .l,.failed .a{stroke:#b7191c}.failed .a{fill:#fbfaf7}
 .c rect{fill:#fbfaf7}.c text{fill:#4b5058;font-weight:400;font-size:11px}
 @media(prefers-color-scheme:dark){svg{background:#0e1116;color:#ecebe7}.n path{fill:#161a20;stroke:#6d727a}.n text{fill:#ecebe7}.n .s{fill:#9498a0}
