@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -524,26 +523,25 @@ func TestOldHashesAreRenewed(t *testing.T) {
 	h.login(t, "marta")
 }
 
-// TestUnknownNamesCostTheSame compares medians: a name that exists must not be
-// told apart by how long the refusal takes (A23).
+// TestUnknownNamesCostTheSame compares the least times of interleaved attempts,
+// which other work on the machine disturbs least: a name that exists must not be
+// told apart by how long the refusal takes (A23). Without a hash for unknown
+// names, they would be refused a hundred times faster.
 func TestUnknownNamesCostTheSame(t *testing.T) {
 	h := open(t) // not parallel: it measures
 	h.user(t, "marta", kairos.RoleViewer)
-	measure := func(name string) time.Duration {
-		var took []time.Duration
-		for range 9 {
+	least := map[string]time.Duration{"marta": time.Hour, "nobody": time.Hour}
+	for range 12 {
+		for name := range least {
 			h.pass(time.Hour) // no throttle
 			began := time.Now()
 			_, _, err := h.Login(t.Context(), name, "not the password", "192.0.2.1", "")
-			took = append(took, time.Since(began))
+			least[name] = min(least[name], time.Since(began))
 			wantCode(t, err, kairos.CodeUnauthorized)
 		}
-		slices.Sort(took)
-		return took[len(took)/2]
 	}
-	known, unknown := measure("marta"), measure("nobody")
-	if ratio := float64(known) / float64(unknown); ratio < 0.5 || ratio > 2 {
-		t.Errorf("A23: a wrong password takes %v, an unknown name %v", known, unknown)
+	if ratio := float64(least["marta"]) / float64(least["nobody"]); ratio < 0.25 || ratio > 4 {
+		t.Errorf("A23: a wrong password takes %v, an unknown name %v", least["marta"], least["nobody"])
 	}
 }
 
