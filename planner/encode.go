@@ -146,7 +146,33 @@ func encodeYAML(o ordered) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	inline(node)
 	return yaml.Dump(node, yaml.WithIndent(2), yaml.WithLineWidth(-1))
+}
+
+// inline writes edges, and the short lists of nodes and steps, on one line each.
+func inline(plan *yaml.Node) {
+	at := func(n *yaml.Node, key string) *yaml.Node {
+		for i := 0; n != nil && n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
+			if n.Content[i].Value == key {
+				return n.Content[i+1]
+			}
+		}
+		return &yaml.Node{}
+	}
+	short := func(n *yaml.Node) {
+		for _, list := range []*yaml.Node{at(n, "needs"), at(n, "dependencies"), at(at(n, "retry"), "backoff"), at(at(n, "retry"), "backoffMs")} {
+			if list.Kind == yaml.SequenceNode {
+				list.Style = yaml.FlowStyle
+			}
+		}
+	}
+	for _, edge := range at(plan, "edges").Content {
+		edge.Style = yaml.FlowStyle
+	}
+	for _, n := range slices.Concat(at(plan, "nodes").Content, at(plan, "steps").Content, []*yaml.Node{at(plan, "defaults")}) {
+		short(n)
+	}
 }
 
 func stepsObject(s *StepPlan) (ordered, error) {
@@ -414,18 +440,6 @@ func yamlNode(v any) (*yaml.Node, error) {
 			if err != nil {
 				return nil, err
 			}
-			switch m.key {
-			case "edges":
-				for _, edge := range value.Content {
-					if edge.Kind == yaml.MappingNode {
-						edge.Style = yaml.FlowStyle
-					}
-				}
-			case "needs", "dependencies", "backoff", "backoffMs":
-				if value.Kind == yaml.SequenceNode {
-					value.Style = yaml.FlowStyle
-				}
-			}
 			n.Content = append(n.Content, scalar(m.key), value)
 		}
 		return n, nil
@@ -479,6 +493,8 @@ func scalar(s string) *yaml.Node {
 	plainScalar(probe, s, &reporter{})
 	if probe.kind != treeString || plainSpecial.MatchString(s) || s == "<<" || olderWords[strings.ToLower(s)] {
 		n.Style = yaml.DoubleQuotedStyle
+	} else if strings.ContainsAny(s, "\u0085\u2028\u2029\ufeff") {
+		n.Style = yaml.DoubleQuotedStyle // line ends to some readers
 	} else if strings.Contains(s, "\n") {
 		n.Style = yaml.LiteralStyle
 		if strings.TrimSpace(s) == "" || strings.HasPrefix(s, " ") || strings.HasPrefix(s, "\n") || strings.ContainsAny(s, "\r\t\u0085\u2028\u2029") {
