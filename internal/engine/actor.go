@@ -364,7 +364,7 @@ func (a *actor) giveUp(err error) {
 	for !a.e.evict(a) {
 		for _, m := range a.take() {
 			if v, ok := m.(answerable); ok {
-				v.refuse(err)
+				v.answer(err)
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -128,7 +129,7 @@ type decideReply struct {
 	err      error
 }
 
-func (m decideMsg) refuse(err error) { m.reply <- decideReply{err: err} }
+func (m decideMsg) answer(err error) { m.reply <- decideReply{err: err} }
 
 // Decide answers an approval. The digest, if given, must be that of the
 // question; values are checked against its form.
@@ -147,7 +148,7 @@ func (e *Engine) Decide(ctx context.Context, actor kairos.Actor, req kairos.Deci
 		return p, e.denied(ctx, actor, "approval.decide", p.Run, object, err)
 	}
 	if p.Status != "open" {
-		return p, kairos.Errorf(kairos.CodeConflict, "the approval was %s by %s already", p.Status, cmpText(p.DecidedBy, "the system"))
+		return p, kairos.Errorf(kairos.CodeConflict, "the approval was %s by %s already", p.Status, cmp.Or(p.DecidedBy, "the system"))
 	}
 	if req.Digest != "" && req.Digest != p.Digest {
 		return p, kairos.Errorf(kairos.CodeStale, "the question has changed since you looked").Suggest("read it again, then decide")
@@ -179,12 +180,12 @@ func (a *actor) decide(m decideMsg) {
 	ctx := context.WithoutCancel(a.e.base)
 	p, err := a.e.store.Approval(ctx, m.req.Approval)
 	if err != nil {
-		m.refuse(err)
+		m.answer(err)
 		return
 	}
 	w := a.waitingFor(p.ID)
 	if w == nil {
-		m.refuse(kairos.Errorf(kairos.CodeConflict, "the approval is not open any more"))
+		m.answer(kairos.Errorf(kairos.CodeConflict, "the approval is not open any more"))
 		return
 	}
 	action := "rejected"

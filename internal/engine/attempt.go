@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -57,7 +58,7 @@ func (a *actor) newAttempt(w *work, node *planner.ProgramNode, h Handler, effect
 		substeps = nil // an error retry starts over (ruling 21)
 	}
 	t.call = Call{
-		RunID: a.id, PlanKey: a.run.PlanKey, Session: cmpText(a.run.Session, a.id), Node: node,
+		RunID: a.id, PlanKey: a.run.PlanKey, Session: cmp.Or(a.run.Session, a.id), Node: node,
 		Visit: w.Visit, Item: w.item, Attempt: t.number, Input: input, Last: a.s.walk.Last(w.VisitKey),
 		IdempotencyKey: a.e.idempotencyKey(a.id, node.ID, w.Visit, w.item),
 		Previous:       func() []PreviousResult { return previous },

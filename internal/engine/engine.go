@@ -370,6 +370,9 @@ func (e *Engine) WaitFor(ctx context.Context, run string, wanted func(kairos.Run
 	}
 }
 
+// Load tells how busy the engine is.
+func (e *Engine) Load() Load { return e.sched.load() }
+
 // Catalog is what this installation offers to plans.
 func (e *Engine) Catalog() *planner.Catalog { return e.registry.Catalog() }
 

@@ -42,16 +42,14 @@ func fold(prog *planner.Program, f facts, journal []kairos.Entry) (*state, error
 
 // payload is what the Decision of a resolve, verb or substep row holds.
 type payload struct {
-	Action string             `json:"action,omitempty"`
-	Verb   string             `json:"verb,omitempty"`
-	Plans  map[string]string  `json:"plans,omitempty"`
-	Open   []planner.VisitKey `json:"-"`
-	Nodes  []openNode         `json:"nodes,omitempty"`
-	Limits *kairos.Limits     `json:"limits,omitempty"`
-	Kind   string             `json:"kind,omitempty"`
-	Digest string             `json:"digest,omitempty"`
-	Seq    int64              `json:"seq,omitempty"`
-	Run    string             `json:"run,omitempty"`
+	Action string            `json:"action,omitempty"`
+	Verb   string            `json:"verb,omitempty"`
+	Plans  map[string]string `json:"plans,omitempty"`
+	Nodes  []openNode        `json:"nodes,omitempty"`
+	Limits *kairos.Limits    `json:"limits,omitempty"`
+	Kind   string            `json:"kind,omitempty"`
+	Digest string            `json:"digest,omitempty"`
+	Run    string            `json:"run,omitempty"`
 }
 
 // openNode names work that was open at an unclean death.

@@ -86,7 +86,7 @@ func (a *actor) freeNodes() {
 // succeeded settles work with its output, turned into JSON at once (SPEC 4.1).
 func (a *actor) succeeded(t *attempt, w *work, r Result) {
 	out, raw, failure := a.e.encodeOutput(t.node.ID, r.Output)
-	fill := func(e *kairos.Entry) { a.fill(e, t, r.Usage, cmpText(r.Agent, t.node.Agent)) }
+	fill := func(e *kairos.Entry) { a.fill(e, t, r.Usage, cmp.Or(r.Agent, t.node.Agent)) }
 	if failure != nil {
 		a.final(w, kairos.NodeFailed, nil, failure, fill)
 		return

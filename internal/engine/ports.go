@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"time"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
@@ -131,12 +130,6 @@ type Registry interface {
 	Effect(node *planner.ProgramNode, input any) planner.Effect
 	// Catalog is what plans are validated against.
 	Catalog() *planner.Catalog
-}
-
-// Clock tells and waits for time. The zero configuration uses the real one;
-// inside testing/synctest that is virtual already.
-type Clock interface {
-	Now() time.Time
 }
 
 // Secrets resolves ${secret.NAME}, only for the tools and hosts the secret

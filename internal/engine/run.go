@@ -9,7 +9,7 @@ import (
 )
 
 // answerable is a message whose sender waits for an answer.
-type answerable interface{ refuse(error) }
+type answerable interface{ answer(error) }
 
 func (a *actor) handle(m any) {
 	switch m := m.(type) {

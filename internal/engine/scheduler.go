@@ -9,6 +9,15 @@ import (
 	"github.com/kairosd/kairosd/internal/kairos"
 )
 
+// Load is how busy an engine is.
+type Load struct {
+	Working      int       // runs that hold a slot
+	Queued       int       // runs that wait for one
+	Oldest       time.Time // when the oldest of those was created; zero: none waits
+	Nodes        int       // nodes that hold a slot
+	NodesWaiting int       // runs that wait for a slot for a node
+}
+
 // ticket is a run's place in the queue.
 type ticket struct {
 	run      string
@@ -44,13 +53,14 @@ type scheduler struct {
 	blocked map[string][]*ticket       // tickets that wait for their key
 	stopped bool
 
+	maxNodes  int
 	freeNodes int
 	nodeQueue waiterHeap
 }
 
 func newScheduler(maxRuns, maxNodes int, grant func(ticket)) *scheduler {
 	return &scheduler{grant: grant, maxRuns: maxRuns, working: map[string]bool{}, queued: map[string]*ticket{},
-		active: map[string]map[string]bool{}, blocked: map[string][]*ticket{}, freeNodes: maxNodes}
+		active: map[string]map[string]bool{}, blocked: map[string][]*ticket{}, maxNodes: maxNodes, freeNodes: maxNodes}
 }
 
 // enqueue puts a run in the queue; it is granted a slot at once if one is free.
@@ -125,11 +135,17 @@ func (s *scheduler) stop() {
 	s.queue, s.queued, s.blocked = nil, map[string]*ticket{}, map[string][]*ticket{}
 }
 
-// backlog is how many runs wait for a slot.
-func (s *scheduler) backlog() int {
+// load is how much is being worked on and how much waits for a slot.
+func (s *scheduler) load() Load {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.queued)
+	l := Load{Working: len(s.working), Queued: len(s.queued), NodesWaiting: len(s.nodeQueue), Nodes: s.maxNodes - s.freeNodes}
+	for _, t := range s.queued {
+		if l.Oldest.IsZero() || t.age.Before(l.Oldest) {
+			l.Oldest = t.age
+		}
+	}
+	return l
 }
 
 func (s *scheduler) hand(granted []ticket) {

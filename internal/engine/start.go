@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/kairosd/kairosd/internal/kairos"
@@ -47,7 +48,7 @@ func (e *Engine) Start(ctx context.Context, actor kairos.Actor, r kairos.StartRe
 			return kairos.Run{}, err
 		}
 	}
-	n := kairos.NewRun{Input: r.Input, Actor: actor.Name, Origin: cmpText(r.Origin, actor.Surface), Session: r.Session, Priority: r.Priority,
+	n := kairos.NewRun{Input: r.Input, Actor: actor.Name, Origin: cmp.Or(r.Origin, actor.Surface), Session: r.Session, Priority: r.Priority,
 		Labels: r.Labels, Limits: r.Limits, Key: r.Key, Concurrency: r.Concurrency, StartAt: r.StartAt}
 	return e.create(ctx, p, n, actor)
 }

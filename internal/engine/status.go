@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -203,7 +204,7 @@ func waitLine(reason kairos.WaitReason, waits []kairos.Wait) (text, node string)
 	node = w.Node
 	switch reason {
 	case kairos.WaitApproval:
-		return cmpText(w.Message, "approval of "+node), node
+		return cmp.Or(w.Message, "approval of "+node), node
 	case kairos.WaitInDoubt:
 		return fmt.Sprintf("%s may have had its effect; say whether it happened", node), node
 	case kairos.WaitRetry:
@@ -218,11 +219,4 @@ func waitLine(reason kairos.WaitReason, waits []kairos.Wait) (text, node string)
 		return "parked: kairosd died repeatedly while this run worked", node
 	}
 	return string(reason), node
-}
-
-func cmpText(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }

@@ -15,7 +15,7 @@ type substepMsg struct {
 	reply   chan error
 }
 
-func (m substepMsg) refuse(err error) { m.reply <- err }
+func (m substepMsg) answer(err error) { m.reply <- err }
 
 // runSubstep runs fn at most once per (visit, item, n) across crashes: its
 // response is durable before the handler sees it. An unsafe sub-step announces
@@ -86,7 +86,7 @@ func (t *attempt) recordSubstep(e kairos.Entry) error {
 // substep appends a sub-step's row if its attempt still counts.
 func (a *actor) substep(m substepMsg) {
 	if a.running[m.attempt.key] != m.attempt {
-		m.refuse(ErrFenced)
+		m.answer(ErrFenced)
 		return
 	}
 	e := m.entry

@@ -17,23 +17,18 @@ const timeUnit = time.Microsecond
 type verbMsg struct {
 	actor kairos.Actor
 	req   kairos.VerbRequest
-	reply chan verbReply
+	reply chan error
 }
 
 // resolveMsg settles an attempt in doubt.
 type resolveMsg struct {
 	actor kairos.Actor
 	req   kairos.ResolveRequest
-	reply chan verbReply
+	reply chan error
 }
 
-type verbReply struct {
-	run kairos.Run
-	err error
-}
-
-func (m verbMsg) refuse(err error)    { m.reply <- verbReply{err: err} }
-func (m resolveMsg) refuse(err error) { m.reply <- verbReply{err: err} }
+func (m verbMsg) answer(err error)    { m.reply <- err }
+func (m resolveMsg) answer(err error) { m.reply <- err }
 
 // Act does what a VerbRequest asks and returns the run it is about: the same
 // run, or the new one of a rerun or fork.
@@ -47,14 +42,14 @@ func (e *Engine) Act(ctx context.Context, actor kairos.Actor, req kairos.VerbReq
 	if req.Action == kairos.ActionRerun || req.Action == kairos.ActionFork {
 		return e.newRun(ctx, actor, req)
 	}
-	m := verbMsg{actor, req, make(chan verbReply, 1)}
+	m := verbMsg{actor, req, make(chan error, 1)}
 	if !e.post(req.Run, m) {
 		return kairos.Run{}, e.notOpen()
 	}
 	select {
-	case r := <-m.reply:
-		if r.err != nil {
-			return kairos.Run{}, r.err
+	case err := <-m.reply:
+		if err != nil {
+			return kairos.Run{}, err
 		}
 		if req.Action == kairos.ActionCancel {
 			return e.settledRun(ctx, req.Run)
@@ -135,16 +130,16 @@ func (a *actor) verb(m answerable) {
 	switch m := m.(type) {
 	case verbMsg:
 		if err := a.act(m); err != nil {
-			m.refuse(err)
+			m.answer(err)
 			return
 		}
-		a.after(func(err error) { m.reply <- verbReply{err: err} })
+		a.after(m.answer)
 	case resolveMsg:
 		if err := a.resolve(m); err != nil {
-			m.refuse(err)
+			m.answer(err)
 			return
 		}
-		a.after(func(err error) { m.reply <- verbReply{err: err} })
+		a.after(m.answer)
 	case decideMsg:
 		a.decide(m)
 	}
@@ -420,14 +415,14 @@ func (e *Engine) Resolve(ctx context.Context, actor kairos.Actor, req kairos.Res
 	if _, err := decode(req.Output); err != nil {
 		return kairos.Run{}, kairos.Errorf(kairos.CodeInvalid, "output: %w", err)
 	}
-	m := resolveMsg{actor, req, make(chan verbReply, 1)}
+	m := resolveMsg{actor, req, make(chan error, 1)}
 	if !e.post(req.Run, m) {
 		return kairos.Run{}, e.notOpen()
 	}
 	select {
-	case r := <-m.reply:
-		if r.err != nil {
-			return kairos.Run{}, r.err
+	case err := <-m.reply:
+		if err != nil {
+			return kairos.Run{}, err
 		}
 		return e.store.Run(ctx, req.Run)
 	case <-ctx.Done():
