@@ -43,8 +43,9 @@ func serve(t *testing.T, edit ...func(*api.Config)) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &server{Server: httptest.NewServer(h), api: h, world: world, log: log}
-	t.Cleanup(func() { h.Close(); s.Close() })
+	listening := httptest.NewServer(h)
+	s := &server{Server: listening, api: h, world: world, log: log}
+	t.Cleanup(func() { h.Close(); listening.Close() })
 	return s
 }
 
