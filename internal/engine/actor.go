@@ -192,6 +192,7 @@ func (a *actor) loop() {
 				a.handle(m)
 			}
 			a.advance()
+			a.freeNodes()
 			a.putDown()
 			a.flush()
 		} else if a.isStopping() {
@@ -363,8 +364,13 @@ func (a *actor) giveUp(err error) {
 	a.deferred = nil
 	for !a.e.evict(a) {
 		for _, m := range a.take() {
-			if v, ok := m.(answerable); ok {
-				v.answer(err)
+			switch m := m.(type) {
+			case slotMsg:
+				a.slot = true // end gives it back
+			case nodeSlotMsg:
+				a.nodeCredit++
+			case answerable:
+				m.answer(err)
 			}
 		}
 	}

@@ -269,3 +269,42 @@ func TestInputIsChecked(t *testing.T) {
 		}
 	}
 }
+
+// A run whose plan does not fit this installation gives its slot back, and goes
+// on when the plan fits again.
+func TestAPlanThatDoesNotFitHoldsNoSlot(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t)
+	with := enginetest.NewRegistry().Handle("tooled", planner.EffectIdempotent, echo)
+	e := enginetest.OpenOn(t, s, with, engine.Options{MaxRunning: 1})
+	v := e.Save(`{nodes: {a: {type: approval, input: {message: m}}, b: {type: tooled, needs: [a], input: 1}}}`)
+	run := e.Settle(e.Begin(v, "").ID)
+	never := e.Save(`{nodes: {b: {type: tooled, input: 2}}}`)
+	e.Close()
+	queued := storetest.Run(t, s, never, "")
+	without := enginetest.NewRegistry().Handle("other", planner.EffectIdempotent, echo)
+	e = enginetest.OpenOn(t, s, without, engine.Options{MaxRunning: 1})
+	if r := e.Until(queued.ID, kairos.RunFailed, ""); r.Error.Code != "plan" {
+		t.Errorf("got %+v", r.Error)
+	}
+	e.Until(e.Run(`{nodes: {a: {type: other, input: 3}}}`, "").ID, kairos.RunCompleted, "")
+	if _, err := e.Do(run.ID, kairos.ActionCancel); err == nil {
+		t.Error("a run whose plan cannot be compiled was acted on")
+	}
+	if d, err := e.Detail(t.Context(), run.ID); err != nil || len(d.Journal) == 0 {
+		t.Errorf("its journal cannot be shown: %v", err)
+	}
+	if l := e.Load(); l.Working != 0 || l.Queued != 0 {
+		t.Errorf("got load %+v, want none", l)
+	}
+	e.Close()
+	e = enginetest.OpenOn(t, s, with, engine.Options{MaxRunning: 1})
+	list, err := s.Approvals(t.Context(), kairos.ApprovalFilter{Run: run.ID})
+	if err != nil || len(list.Items) != 1 {
+		t.Fatalf("%v, %v", list.Items, err)
+	}
+	if _, err := e.Decide(t.Context(), enginetest.Operator, kairos.DecideRequest{Approval: list.Items[0].ID, Approve: true}); err != nil {
+		t.Fatal(err)
+	}
+	e.Until(run.ID, kairos.RunCompleted, "")
+}
