@@ -1,7 +1,9 @@
 package api_test
 
 import (
+	"cmp"
 	"encoding/json"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -135,5 +137,32 @@ func TestReadingChangesNothing(t *testing.T) {
 	}
 	if len(s.world.acts)+len(s.world.starts)+len(s.world.resolved)+len(s.world.plans) > 0 {
 		t.Errorf("A17: a GET had an effect: %+v", s.world)
+	}
+}
+
+// TestThePageNamesEveryRoute holds docs/api.md against the access table.
+func TestThePageNamesEveryRoute(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/api.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := map[string]string{} // route → role
+	for line := range strings.Lines(string(page)) {
+		cells := strings.Split(line, "|")
+		if len(cells) != 4 {
+			continue
+		}
+		for i, part := range strings.Split(cells[1], "`") {
+			if i%2 == 1 {
+				rows[part] = strings.TrimSpace(cells[2])
+			}
+		}
+	}
+	for _, route := range api.Routes(serve(t).api) {
+		role, _, _ := api.Needs(route)
+		if want := cmp.Or(string(role), "anybody"); rows[route] != want {
+			t.Errorf("docs/api.md says that %s needs %q, the table says %q", route, rows[route], want)
+		}
 	}
 }
