@@ -1,0 +1,58 @@
+# kairosd: build, run and check. `make` lists the targets.
+SHELL := /bin/bash
+GO    ?= go
+TOOL  := CGO_ENABLED=0 $(GO) tool -modfile=tools/go.mod
+DATA  ?= data
+LISTEN ?= 127.0.0.1:8080
+VERSION ?= $(shell git describe --tags --always 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X github.com/kairosd/kairosd/internal/cli.Version=$(VERSION)
+# Packages whose goroutines meet: they are tested with the race detector.
+RACE := ./planner ./internal/store ./internal/engine ./internal/auth ./internal/client ./web/...
+
+.PHONY: help build run test check race generate verify fmt fuzz bench clean
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+build: ## build bin/kairosd and bin/kairos
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/kairosd ./cmd/kairos
+
+run: build ## build and start kairosd with example plans; prints its URL
+	bin/kairosd serve --data $(DATA) --listen $(LISTEN) --examples
+
+test: ## run all tests
+	$(GO) test -shuffle=on ./...
+
+check: ## everything that must hold before a change lands, but for `make test`
+	@out=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$out" || { echo "not gofmt-ed: $$out"; exit 1; }
+	$(GO) vet ./...
+	$(TOOL) staticcheck ./...
+	$(MAKE) verify
+	$(MAKE) race
+
+race: ## run the tests of concurrent packages with the race detector
+	$(GO) test -race -short $(RACE)
+
+generate: ## regenerate queries and templates
+	$(TOOL) sqlc generate
+	$(TOOL) templ generate
+
+verify: ## fail if generated code is not what the sources give
+	$(TOOL) sqlc diff
+	$(TOOL) templ generate -path web/view >/dev/null
+	@git diff --exit-code -- '*_templ.go' || { echo "templates and generated code differ: make generate"; exit 1; }
+
+fmt: ## format everything
+	gofmt -w $$(git ls-files '*.go')
+	$(TOOL) templ fmt web/view
+
+fuzz: ## fuzz each parser for 30 seconds
+	@for f in $$(grep -rlE '^func Fuzz' --include=*_test.go planner internal web); do \
+	  for t in $$(grep -oE '^func Fuzz[A-Za-z0-9]+' $$f | cut -d' ' -f2); do \
+	    echo "== $$f $$t"; $(GO) test ./$$(dirname $$f) -run xxx -fuzz "^$$t$$" -fuzztime 30s || exit 1; done; done
+
+bench: ## run the benchmarks
+	$(GO) test -run xxx -bench . -benchmem ./planner ./internal/store ./internal/engine ./internal/diagram
+
+clean: ## remove what was built
+	rm -rf bin
