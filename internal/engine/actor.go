@@ -315,7 +315,7 @@ func (a *actor) load() error {
 	}
 	s.fresh = nil
 	a.pathMark, a.pathLen = len(s.settled), len(a.run.Path)
-	a.ended = a.run.Status.Final() && s.walk.Outcome().Done
+	a.ended = a.run.Status.Final()
 	a.dueDirty = true
 	loaded := s.seq
 	a.recover()
@@ -330,7 +330,7 @@ func (a *actor) unrunnable(ctx context.Context, cause error) error {
 	default:
 		return cause
 	}
-	if a.run.Status.Final() || !a.run.StartedAt.IsZero() {
+	if a.run.Status != kairos.RunQueued || !a.run.StartedAt.IsZero() {
 		return cause // it goes on when the plan fits again
 	}
 	now := a.e.now()

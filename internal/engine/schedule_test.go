@@ -307,4 +307,10 @@ func TestAPlanThatDoesNotFitHoldsNoSlot(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.Until(run.ID, kairos.RunCompleted, "")
+	if _, err := e.Do(queued.ID, kairos.ActionResume); err != nil {
+		t.Fatal(err)
+	}
+	if r := e.Until(queued.ID, kairos.RunCompleted, ""); string(r.Output) != "2" || r.Error != nil {
+		t.Errorf("the run that did not fit ends with %s, %v", r.Output, r.Error)
+	}
 }

@@ -59,14 +59,14 @@ func (a *actor) status() {
 		total := a.run.RunningTime + now.Sub(a.runningSince)
 		a.run.RunningTime, p.RunningTime = total, &total
 	}
+	if a.run.StartedAt.IsZero() && status != kairos.RunQueued && status != kairos.RunCancelled {
+		a.run.StartedAt, p.StartedAt = now, &now
+	}
 	headline, node := a.headline(status, reason, waits)
 	p.Headline, p.Node = &headline, &node
 	switch {
 	case status == kairos.RunRunning:
 		a.runningSince = now
-		if a.run.StartedAt.IsZero() {
-			a.run.StartedAt, p.StartedAt = now, &now
-		}
 	case status.Final():
 		a.finish(p, now)
 	}
