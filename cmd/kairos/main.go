@@ -1,3 +1,10 @@
+// Command kairos runs plans and looks after them.
 package main
 
-func main() {}
+import (
+	"os"
+
+	"github.com/kairosd/kairosd/internal/cli"
+)
+
+func main() { os.Exit(cli.Main(cli.Kairos)) }

@@ -289,7 +289,7 @@ type Option struct {
 }
 
 // EditField is a kept output that a fork may replace.
-type EditField struct{ Name, Value string }
+type EditField struct{ Name, Value, Was string }
 
 // PlanRow is a plan in a list.
 type PlanRow struct {

@@ -1,0 +1,233 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kairosd/kairosd/internal/auth"
+	"github.com/kairosd/kairosd/internal/client"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store"
+)
+
+// accounts is what the account commands need: the service on the database
+// itself, or the daemon that holds it.
+type accounts interface {
+	Users(ctx context.Context) ([]kairos.User, error)
+	CreateUser(ctx context.Context, actor kairos.Actor, name, password string, role kairos.Role) (kairos.User, error)
+	UpdateUser(ctx context.Context, actor kairos.Actor, idOrName string, role *kairos.Role, password *string, disabled *bool) (kairos.User, error)
+	Tokens(ctx context.Context) ([]kairos.Token, error)
+	CreateToken(ctx context.Context, actor kairos.Actor, name string, role kairos.Role, scopes []string, lifetime time.Duration) (string, kairos.Token, error)
+	RevokeToken(ctx context.Context, actor kairos.Actor, id string) error
+}
+
+// withAccounts works while the daemon is stopped, and through its socket while
+// it runs.
+func (d *daemon) withAccounts(ctx context.Context, f func(accounts) error) error {
+	err := d.withStore(ctx, false, func(s *store.Store) error {
+		service, err := auth.New(auth.Config{Store: s, Audit: s})
+		if err != nil {
+			return err
+		}
+		return f(service)
+	})
+	if kairos.CodeOf(err) == kairos.CodeLocked && socketThere(socketPath(d.database())) {
+		return f(client.Unix(socketPath(d.database())))
+	}
+	return err
+}
+
+func parseRole(s string) (kairos.Role, error) {
+	if !slices.Contains(kairos.Roles, kairos.Role(s)) {
+		return "", usage("unknown role %q (viewer, operator, author, admin)", s)
+	}
+	return kairos.Role(s), nil
+}
+
+func (d *daemon) userCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "user", Short: "Manage users", Args: cobra.NoArgs,
+		Long: "Adds, lists and changes the people who may log in. Works while the daemon runs.", Example: "  kairosd user list --data /var/lib/kairos",
+		RunE: func(*cobra.Command, []string) error { return usage("say: kairosd user add, list, passwd, role, disable or enable") },
+	}
+	var role string
+	add := &cobra.Command{
+		Use: "add NAME", Short: "Add a user; the password is read from stdin", Args: cobra.ExactArgs(1),
+		Long: "Adds a user. The password is the first line of stdin, 12 to 256 bytes.", Example: "  kairosd user add marta --role operator < password.txt",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, err := parseRole(role)
+			if err != nil {
+				return err
+			}
+			password, err := d.password()
+			if err != nil {
+				return err
+			}
+			return d.withAccounts(cmd.Context(), func(a accounts) error {
+				u, err := a.CreateUser(cmd.Context(), localActor(), args[0], password, r)
+				if err == nil {
+					d.printf("user %s, %s\n", u.Name, u.Role)
+				}
+				return err
+			})
+		},
+	}
+	add.Flags().StringVar(&role, "role", "operator", "viewer, operator, author or admin")
+	list := &cobra.Command{
+		Use: "list", Short: "List users", Args: cobra.NoArgs, Long: "Lists all users with their roles.", Example: "  kairosd user list",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return d.withAccounts(cmd.Context(), func(a accounts) error {
+				users, err := a.Users(cmd.Context())
+				if err != nil {
+					return err
+				}
+				for _, u := range users {
+					state := ""
+					if u.Disabled {
+						state = "disabled"
+					}
+					if d.json {
+						if err := d.print(map[string]any{"id": u.ID, "name": u.Name, "role": u.Role, "disabled": u.Disabled}); err != nil {
+							return err
+						}
+						continue
+					}
+					d.printf("%-24s %-10s %s\n", u.Name, u.Role, state)
+				}
+				return nil
+			})
+		},
+	}
+	cmd.AddCommand(add, list,
+		d.userChange("passwd NAME", "Set a user's password, read from stdin", func(_ string) (*kairos.Role, *string, *bool, error) {
+			p, err := d.password()
+			return nil, &p, nil, err
+		}),
+		d.userChange("role NAME ROLE", "Change a user's role", func(arg string) (*kairos.Role, *string, *bool, error) {
+			r, err := parseRole(arg)
+			return &r, nil, nil, err
+		}),
+		d.userChange("disable NAME", "Keep a user out; open sessions end", func(string) (*kairos.Role, *string, *bool, error) {
+			yes := true
+			return nil, nil, &yes, nil
+		}),
+		d.userChange("enable NAME", "Let a disabled user in again", func(string) (*kairos.Role, *string, *bool, error) {
+			no := false
+			return nil, nil, &no, nil
+		}))
+	return cmd
+}
+
+func (d *daemon) userChange(use, short string, change func(arg string) (*kairos.Role, *string, *bool, error)) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Args: cobra.ExactArgs(strings.Count(use, " ")), Long: short + ".", Example: "  kairosd user " + strings.ToLower(use),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			arg := ""
+			if len(args) > 1 {
+				arg = args[1]
+			}
+			role, password, disabled, err := change(arg)
+			if err != nil {
+				return err
+			}
+			return d.withAccounts(cmd.Context(), func(a accounts) error {
+				u, err := a.UpdateUser(cmd.Context(), localActor(), args[0], role, password, disabled)
+				if err == nil {
+					d.printf("user %s changed\n", u.Name)
+				}
+				return err
+			})
+		},
+	}
+}
+
+// password reads the first line of stdin.
+func (d *daemon) password() (string, error) {
+	lines := bufio.NewScanner(d.In)
+	if !lines.Scan() || lines.Text() == "" {
+		return "", usage("give the password on stdin")
+	}
+	return lines.Text(), lines.Err()
+}
+
+func (d *daemon) tokenCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "token", Short: "Manage API tokens", Args: cobra.NoArgs,
+		Long: "Creates, lists and revokes tokens for the API. Works while the daemon runs.", Example: "  kairosd token create --role operator --name ci",
+		RunE: func(*cobra.Command, []string) error { return usage("say: kairosd token create, list or revoke") },
+	}
+	var role, name, lifetime string
+	create := &cobra.Command{
+		Use: "create", Short: "Create a token and print it", Args: cobra.NoArgs,
+		Long:    "Creates an API token and prints it; it is shown only this once. It ends after --lifetime (default 90 days).",
+		Example: "  kairosd token create --data /var/lib/kairos --role operator --name ci\n  kairosd token create --role viewer --lifetime 24h",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			r, err := parseRole(role)
+			if err != nil {
+				return err
+			}
+			var life time.Duration
+			if lifetime != "" {
+				if life, err = time.ParseDuration(lifetime); err != nil {
+					return usage("--lifetime %q is not a duration like 720h", lifetime)
+				}
+			}
+			if name == "" {
+				name = fmt.Sprintf("%s-%s", role, time.Now().UTC().Format("20060102-150405"))
+			}
+			return d.withAccounts(cmd.Context(), func(a accounts) error {
+				text, t, err := a.CreateToken(cmd.Context(), localActor(), name, r, nil, life)
+				if err != nil {
+					return err
+				}
+				if d.json {
+					return d.print(map[string]any{"token": text, "id": t.ID, "name": t.Name, "role": t.Role, "expiresAt": t.ExpiresAt})
+				}
+				d.printf("%s\n", text)
+				return nil
+			})
+		},
+	}
+	create.Flags().StringVar(&role, "role", "operator", "viewer, operator, author or admin")
+	create.Flags().StringVar(&name, "name", "", "what the token is for")
+	create.Flags().StringVar(&lifetime, "lifetime", "", "how long it is valid, e.g. 720h (default 90 days)")
+	list := &cobra.Command{
+		Use: "list", Short: "List tokens", Args: cobra.NoArgs, Long: "Lists all tokens, revoked ones included; never their secrets.", Example: "  kairosd token list",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return d.withAccounts(cmd.Context(), func(a accounts) error {
+				tokens, err := a.Tokens(cmd.Context())
+				if err != nil {
+					return err
+				}
+				for _, t := range tokens {
+					state := "until " + t.ExpiresAt.Format(time.DateOnly)
+					if !t.RevokedAt.IsZero() {
+						state = "revoked " + t.RevokedAt.Format(time.DateOnly)
+					}
+					if d.json {
+						if err := d.print(map[string]any{"id": t.ID, "name": t.Name, "role": t.Role, "prefix": t.Prefix, "state": state}); err != nil {
+							return err
+						}
+						continue
+					}
+					d.printf("%s  %-24s %-10s %s… %s\n", t.ID, t.Name, t.Role, t.Prefix, state)
+				}
+				return nil
+			})
+		},
+	}
+	revoke := &cobra.Command{
+		Use: "revoke ID", Short: "Revoke a token", Args: cobra.ExactArgs(1), Long: "Revokes a token at once.", Example: "  kairosd token revoke 01jr8k2mf0aaaaaaaaaaaa7qx2",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return d.withAccounts(cmd.Context(), func(a accounts) error { return a.RevokeToken(cmd.Context(), localActor(), args[0]) })
+		},
+	}
+	cmd.AddCommand(create, list, revoke)
+	return cmd
+}

@@ -1,0 +1,40 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// backend is what commands work on: a database in this process, or a daemon
+// over its API. Both promise the same; see web.Reader and web.Engine.
+type backend interface {
+	SavePlan(ctx context.Context, actor kairos.Actor, src []byte, f planner.Format, origin, reason string) (kairos.Plan, kairos.Version, bool, planner.Problems, error)
+	Plans(ctx context.Context, f kairos.PlanFilter) (kairos.List[kairos.Plan], error)
+	Plan(ctx context.Context, idOrKey string) (kairos.Plan, error)
+	Versions(ctx context.Context, planID string) ([]kairos.Version, error)
+	VersionByNumber(ctx context.Context, planID string, number int) (kairos.Version, error)
+
+	Start(ctx context.Context, actor kairos.Actor, r kairos.StartRequest) (kairos.Run, error)
+	Runs(ctx context.Context, f kairos.RunFilter) (kairos.List[kairos.Run], error)
+	FindRun(ctx context.Context, id string) (kairos.Run, error)
+	JournalPage(ctx context.Context, run string, after int64, limit int) ([]kairos.Entry, error)
+	Result(ctx context.Context, run string) (kairos.Result, error)
+	// Detail is a run with its waits and its whole journal.
+	Detail(ctx context.Context, run string) (kairos.RunDetail, error)
+	// Wait returns when the run is final, or waits for what only a person can
+	// give, or the context ends.
+	Wait(ctx context.Context, run string) (kairos.Run, error)
+	// Subscribe delivers a run's events from now on (after 0: from its start).
+	Subscribe(ctx context.Context, after int64, run string) (<-chan kairos.Event, error)
+
+	Preview(ctx context.Context, actor kairos.Actor, r kairos.VerbRequest) (kairos.Preview, error)
+	Act(ctx context.Context, actor kairos.Actor, r kairos.VerbRequest) (kairos.Run, error)
+	Resolve(ctx context.Context, actor kairos.Actor, r kairos.ResolveRequest) (kairos.Run, error)
+	Approvals(ctx context.Context, f kairos.ApprovalFilter) (kairos.List[kairos.Approval], error)
+	Approval(ctx context.Context, id string) (kairos.Approval, error)
+	Decide(ctx context.Context, actor kairos.Actor, r kairos.DecideRequest) (kairos.Approval, error)
+
+	Close() error
+}

@@ -1,0 +1,152 @@
+// Package cli holds every command of kairos and kairosd, and in wire.go the one
+// place that knows all other packages. Commands run in process: tests call
+// Kairos and Kairosd as the mains do.
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"os/user"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// Streams are a command's surroundings.
+type Streams struct {
+	In  io.Reader
+	Out io.Writer
+	Err io.Writer
+	Env func(string) string
+}
+
+// OS are the surroundings of a real process.
+func OS() Streams { return Streams{os.Stdin, os.Stdout, os.Stderr, os.Getenv} }
+
+// Main runs a program with the process's arguments and signals and returns its
+// exit code. The first SIGINT or SIGTERM ends the context, a second one the
+// process.
+func Main(program func(context.Context, Streams, []string) int) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	go func() {
+		<-ctx.Done()
+		stop() // from here on a signal has its usual effect
+	}()
+	return program(ctx, OS(), os.Args[1:])
+}
+
+// Kairos runs the command-line companion and returns its exit code.
+func Kairos(ctx context.Context, s Streams, args []string) int {
+	c := &app{Streams: s}
+	root := &cobra.Command{
+		Use:   "kairos",
+		Short: "Run plans durably, and look after them",
+		Long: `kairos runs plans: graphs and step plans in YAML or JSON. Every run is stored
+before it starts; after a crash it goes on where it was.
+
+Commands work on a database file (--db, else $KAIROS_DB, else kairos.db in your
+data directory), or on a daemon with --server and --token. When a daemon holds
+the database file, kairos talks to it through the socket beside the file.
+
+Exit codes: 0 done, 1 the run failed or was cancelled, 2 bad usage or an invalid
+plan, 3 the run waits for a person, 4 the daemon or database cannot be used.`,
+		Example:       "  kairos run --plan hello.yaml --prompt \"good morning\"\n  kairos validate plans/*.yaml\n  kairos runs --status failed",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	c.flags(root)
+	root.AddCommand(c.runCommand(), c.validateCommand(), c.graphCommand(), c.plansCommand(), c.runsCommand(), c.showCommand(), c.logsCommand(),
+		c.verbCommand(kairos.ActionResume), c.verbCommand(kairos.ActionRerun), c.verbCommand(kairos.ActionFork), c.verbCommand(kairos.ActionCancel),
+		c.verbCommand(kairos.ActionPause), c.verbCommand(kairos.ActionContinue), c.verbCommand(kairos.ActionRetryNow), c.verbCommand(kairos.ActionRelease),
+		c.verbCommand(kairos.ActionDelete), c.approveCommand(true), c.approveCommand(false), c.resolveCommand(), c.testCommand(), versionCommand(s))
+	return execute(ctx, root, s, args, "kairos", codeFor)
+}
+
+// execute runs a command tree.
+func execute(ctx context.Context, root *cobra.Command, s Streams, args []string, program string, code func(error) int) int {
+	root.SetIn(s.In)
+	root.SetOut(s.Out)
+	root.SetErr(s.Err)
+	root.SetArgs(args)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage("%s\n  see %s --help", err, cmd.CommandPath())
+	})
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitDone
+	}
+	if strings.HasPrefix(err.Error(), "unknown command") {
+		err = usage("%s", err)
+	}
+	report(s.Err, program, err)
+	if e, ok := errors.AsType[*exit](err); ok && program == "kairosd" && e.code == exitUsage && code != nil {
+		return code(err)
+	}
+	return code(err)
+}
+
+// app is what all commands of kairos share.
+type app struct {
+	Streams
+	db     string
+	memory bool
+	server string
+	token  string
+	config string
+	json   bool
+}
+
+func (c *app) flags(root *cobra.Command) {
+	f := root.PersistentFlags()
+	f.StringVar(&c.db, "db", "", "database file (default $KAIROS_DB, else kairos.db in the user's data directory)")
+	f.StringVar(&c.server, "server", c.Env("KAIROS_SERVER"), "URL of a daemon, instead of a database file")
+	f.StringVar(&c.token, "token", "", "API token for --server (default $KAIROS_TOKEN)")
+	f.StringVar(&c.config, "config", c.Env("KAIROS_CONFIG"), "configuration file for tools, agents and secrets")
+	f.BoolVar(&c.json, "json", false, "print one JSON object")
+}
+
+// database is the file that commands work on.
+func (c *app) database() string {
+	if c.db != "" {
+		return c.db
+	}
+	if p := c.Env("KAIROS_DB"); p != "" {
+		return p
+	}
+	dir := c.Env("XDG_DATA_HOME")
+	if dir == "" {
+		dir = filepath.Join(c.Env("HOME"), ".local", "share")
+	}
+	return filepath.Join(dir, "kairos", "kairos.db")
+}
+
+// actor is who the person at the terminal is.
+func (c *app) actor() kairos.Actor { return localActor() }
+
+func localActor() kairos.Actor {
+	name := "local"
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		name = u.Username
+	}
+	return kairos.Actor{Name: "cli:" + name, Role: kairos.RoleAdmin, Surface: "cli"}
+}
+
+// print writes a value as one line of JSON.
+func (s Streams) print(v any) error {
+	enc := json.NewEncoder(s.Out)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+func (s Streams) printf(format string, args ...any) { fmt.Fprintf(s.Out, format, args...) }
+func (s Streams) errorf(format string, args ...any) { fmt.Fprintf(s.Err, format, args...) }

@@ -1,0 +1,158 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kairosd/kairosd/internal/config"
+	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// local is a database in this process: it executes only the runs that this
+// command starts or continues (ruling 27).
+type local struct {
+	*engine.Engine
+	store *store.Store
+}
+
+func (l *local) Plans(ctx context.Context, f kairos.PlanFilter) (kairos.List[kairos.Plan], error) {
+	return l.store.Plans(ctx, f)
+}
+func (l *local) Plan(ctx context.Context, id string) (kairos.Plan, error) { return l.store.Plan(ctx, id) }
+func (l *local) Versions(ctx context.Context, id string) ([]kairos.Version, error) {
+	return l.store.Versions(ctx, id)
+}
+func (l *local) VersionByNumber(ctx context.Context, id string, n int) (kairos.Version, error) {
+	return l.store.VersionByNumber(ctx, id, n)
+}
+func (l *local) Runs(ctx context.Context, f kairos.RunFilter) (kairos.List[kairos.Run], error) {
+	return l.store.Runs(ctx, f)
+}
+func (l *local) FindRun(ctx context.Context, id string) (kairos.Run, error) {
+	return l.store.FindRun(ctx, id)
+}
+func (l *local) JournalPage(ctx context.Context, run string, after int64, limit int) ([]kairos.Entry, error) {
+	return l.store.JournalPage(ctx, run, after, limit)
+}
+func (l *local) Approvals(ctx context.Context, f kairos.ApprovalFilter) (kairos.List[kairos.Approval], error) {
+	return l.store.Approvals(ctx, f)
+}
+func (l *local) Approval(ctx context.Context, id string) (kairos.Approval, error) {
+	return l.store.Approval(ctx, id)
+}
+
+// Close puts runs down, so that they can be continued, and closes the file.
+func (l *local) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	return errors.Join(l.Stop(ctx), l.store.Close())
+}
+
+// open gives the backend that the flags ask for: a daemon with --server, else
+// the database file, else, when another process holds that, the socket beside it.
+func (c *app) open(ctx context.Context) (backend, error) {
+	if c.server != "" {
+		return c.remote()
+	}
+	cfg, err := config.Load(c.config)
+	if err != nil {
+		return nil, err
+	}
+	b, err := openLocal(ctx, c.database(), c.memory, cfg)
+	if kairos.CodeOf(err) == kairos.CodeLocked {
+		if remote, socketErr := c.socket(); socketErr == nil {
+			return remote, nil
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.mentionOthers(ctx, b)
+	return b, nil
+}
+
+func openLocal(ctx context.Context, path string, memory bool, cfg config.Config) (*local, error) {
+	log := slog.New(slog.DiscardHandler)
+	var s *store.Store
+	var err error
+	if memory {
+		s, err = store.OpenMemory(ctx, store.Options{Logger: log})
+	} else {
+		s, err = store.Open(ctx, path, store.Options{Logger: log})
+	}
+	if err != nil {
+		return nil, err
+	}
+	e, err := newEngine(s, cfg, log, engine.Options{MaxRunning: cfg.Engine.MaxRunning, MaxNodes: cfg.Engine.MaxNodes, OwnRunsOnly: true,
+		SeparateApprovals: cfg.Approvals.Separate}, nil)
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	if err := e.Open(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return &local{e, s}, nil
+}
+
+// mentionOthers names unfinished runs that this command leaves alone.
+func (c *app) mentionOthers(ctx context.Context, l *local) {
+	if c.json || c.memory {
+		return
+	}
+	list, err := l.Runs(ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{kairos.RunQueued, kairos.RunRunning}, Page: kairos.Page{Limit: 5}})
+	if err != nil {
+		return // the command itself will meet the error
+	}
+	for _, r := range list.Items {
+		c.errorf("note: run %s of %s is unfinished; continue it with: kairos resume %s\n", r.ID, r.PlanKey, kairos.ShortID(r.ID))
+	}
+}
+
+// with opens the backend for a command and closes it after.
+func (c *app) with(cmd *cobra.Command, f func(b backend) error) error {
+	b, err := c.open(cmd.Context())
+	if err != nil {
+		return err
+	}
+	defer c.close(b)
+	return f(b)
+}
+
+func (c *app) close(b backend) {
+	if err := b.Close(); err != nil {
+		c.errorf("kairos: close: %s\n", err)
+	}
+}
+
+// catalog is what plans are validated against: the tools and agents of the
+// configuration.
+func (c *app) catalog(context.Context) (*planner.Catalog, error) {
+	cfg, err := config.Load(c.config)
+	if err != nil {
+		return nil, err
+	}
+	r, err := newRegistry(cfg, nil)
+	if err != nil {
+		return nil, err
+	}
+	return r.Catalog(), nil
+}
+
+// socketPath is where the holder of a database listens (ruling 27).
+func socketPath(database string) string {
+	return filepath.Join(filepath.Dir(database), "kairosd.sock")
+}
+
+func socketThere(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode()&os.ModeSocket != 0
+}

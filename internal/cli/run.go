@@ -1,0 +1,299 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+)
+
+func (c *app) runCommand() *cobra.Command {
+	var plan, prompt, input, session string
+	var labels []string
+	cmd := &cobra.Command{
+		Use:   "run --plan FILE [--prompt TEXT | --input JSON|@FILE]",
+		Short: "Run a plan and print its result",
+		Long: `Stores the plan and a run of it, executes the run, and prints its output.
+Progress goes to stderr, the result to stdout. The run is stored before its first
+node starts: when this command is interrupted, "kairos resume" continues it.
+
+--prompt gives the input as text; --input gives it as JSON, or with @FILE from a
+file (@- reads stdin). --memory keeps nothing on disk. With --json, stdout is
+exactly one object: runId, status, waitReason, output, outputs, path, error, usage.`,
+		Example: "  kairos run --plan hello.yaml --prompt \"good morning\"\n  kairos run --plan report.yaml --input @orders.json --json\n" +
+			"  kairos run --plan check.yaml --memory",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if plan == "" {
+				return usage("run needs --plan FILE")
+			}
+			value, err := c.input(cmd, prompt, input)
+			if err != nil {
+				return err
+			}
+			src, format, err := c.readPlan(plan)
+			if err != nil {
+				return err
+			}
+			req := kairos.StartRequest{Input: value, Session: session, Origin: "cli"}
+			if req.Labels, err = parseLabels(labels); err != nil {
+				return err
+			}
+			return c.run(cmd.Context(), plan, src, format, req)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&plan, "plan", "", "plan file, YAML or JSON (- reads stdin)")
+	f.StringVar(&prompt, "prompt", "", "the input as text")
+	f.StringVar(&input, "input", "", "the input as JSON, or @FILE")
+	f.StringVar(&session, "session", "", "session for memory (default: the run's id)")
+	f.StringArrayVar(&labels, "label", nil, "label key=value; may be repeated")
+	f.BoolVar(&c.memory, "memory", false, "store nothing on disk")
+	cmd.MarkFlagsMutuallyExclusive("prompt", "input")
+	return cmd
+}
+
+// input turns the flags into the run's input.
+func (c *app) input(cmd *cobra.Command, prompt, input string) (kairos.RawJSON, error) {
+	if cmd.Flags().Changed("prompt") {
+		b, err := json.Marshal(prompt)
+		return b, err
+	}
+	if !cmd.Flags().Changed("input") {
+		return nil, nil
+	}
+	return c.jsonArgument("--input", input)
+}
+
+// jsonArgument reads a JSON value, or with @FILE one from a file.
+func (c *app) jsonArgument(name, text string) (kairos.RawJSON, error) {
+	b := []byte(text)
+	if path, ok := strings.CutPrefix(text, "@"); ok {
+		var err error
+		if path == "-" {
+			b, err = io.ReadAll(c.In)
+		} else {
+			b, err = os.ReadFile(path)
+		}
+		if err != nil {
+			return nil, usage("%s: %w", name, err)
+		}
+	}
+	v, err := planner.DecodeValue(b)
+	if err != nil {
+		return nil, usage("%s is not JSON: %s\n  put text in quotes: %s '\"text\"'", name, err, name)
+	}
+	return planner.EncodeValue(v)
+}
+
+func parseLabels(list []string) (map[string]string, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	m := map[string]string{}
+	for _, l := range list {
+		k, v, ok := strings.Cut(l, "=")
+		if !ok || k == "" {
+			return nil, usage("label %q is not key=value", l)
+		}
+		m[k] = v
+	}
+	return m, nil
+}
+
+// readPlan reads a plan file; - is stdin.
+func (c *app) readPlan(path string) ([]byte, planner.Format, error) {
+	var src []byte
+	var err error
+	if path == "-" {
+		src, err = io.ReadAll(io.LimitReader(c.In, planner.MaxDocument+1))
+	} else {
+		src, err = os.ReadFile(path)
+	}
+	if err != nil {
+		return nil, "", usage("cannot read the plan: %w", err)
+	}
+	return src, planner.FormatOf(path, src), nil
+}
+
+// run stores plan and run, follows it, and prints what became of it.
+func (c *app) run(ctx context.Context, file string, src []byte, format planner.Format, req kairos.StartRequest) error {
+	b, err := c.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.close(b)
+	_, v, _, problems, err := b.SavePlan(ctx, c.actor(), src, format, "cli", "")
+	if err != nil {
+		c.problems(file, problems)
+		return err
+	}
+	c.warnings(file, problems)
+	req.Hash, req.Plan = v.Hash, v.PlanID
+	r, err := b.Start(ctx, c.actor(), req)
+	if err != nil {
+		return err
+	}
+	return c.follow(ctx, b, r)
+}
+
+// follow shows a run's progress until it stands still, then its result.
+func (c *app) follow(ctx context.Context, b backend, r kairos.Run) error {
+	if !c.json {
+		c.errorf("run %s of %s v%d\n", r.ID, r.PlanKey, r.Version)
+	}
+	events, err := b.Subscribe(ctx, 0, r.ID)
+	if err != nil {
+		return err
+	}
+	settled := make(chan kairos.Run, 1)
+	failed := make(chan error, 1)
+	go func() {
+		run, err := b.Wait(ctx, r.ID)
+		if err != nil {
+			failed <- err
+			return
+		}
+		settled <- run
+	}()
+	if err := c.watch(events, settled, failed); err != nil {
+		if errors.Is(err, context.Canceled) {
+			return &exit{exitUnavailable, fmt.Errorf("interrupted; continue with: kairos resume %s", kairos.ShortID(r.ID))}
+		}
+		return err
+	}
+	return c.result(context.WithoutCancel(ctx), b, r.ID)
+}
+
+// lateEvents is how long a run that stands still may take to tell of its last
+// steps.
+const lateEvents = 500 * time.Millisecond
+
+// watch prints events until the run has settled and everything up to its last
+// row was told.
+func (c *app) watch(events <-chan kairos.Event, settled <-chan kairos.Run, failed <-chan error) error {
+	last := int64(-1)
+	seen := int64(0)
+	var late <-chan time.Time
+	for last < 0 || seen < last {
+		select {
+		case e, ok := <-events:
+			if !ok {
+				events = nil
+				continue
+			}
+			c.progress(e)
+			seen = max(seen, e.RunSeq)
+		case run := <-settled:
+			last, late = run.LastSeq, time.After(lateEvents)
+		case err := <-failed:
+			return err
+		case <-late:
+			return nil
+		}
+	}
+	return nil
+}
+
+// progress prints one event as a line on stderr.
+func (c *app) progress(e kairos.Event) {
+	if c.json {
+		return
+	}
+	data, _ := e.Data.(map[string]any)
+	if data == nil {
+		if b, err := json.Marshal(e.Data); err == nil {
+			_ = json.Unmarshal(b, &data) // best effort: an event without fields prints its type
+		}
+	}
+	text := func(key string) string {
+		if s, ok := data[key].(string); ok {
+			return s
+		}
+		return ""
+	}
+	node := text("node")
+	message := ""
+	if e, ok := data["error"].(map[string]any); ok {
+		message, _ = e["message"].(string)
+	}
+	switch e.Type {
+	case "node_completed":
+		c.errorf("  ok       %s\n", node)
+	case "node_failed":
+		c.errorf("  failed   %s: %s\n", node, message)
+	case "node_retrying":
+		c.errorf("  retrying %s: %s\n", node, message)
+	case "node_skipped":
+		c.errorf("  skipped  %s\n", node)
+	case "node_waiting":
+		c.errorf("  waiting  %s %s\n", node, text("reason"))
+	}
+}
+
+// result prints what became of a run and gives the exit code for it.
+func (c *app) result(ctx context.Context, b backend, run string) error {
+	res, err := b.Result(ctx, run)
+	if err != nil {
+		return err
+	}
+	if c.json {
+		if err := c.print(res); err != nil {
+			return err
+		}
+		return exitOf(res)
+	}
+	short := kairos.ShortID(run)
+	switch res.Status {
+	case kairos.RunCompleted:
+		c.printf("%s\n", text(res.Output))
+	case kairos.RunWaiting:
+		c.errorf("run %s waits: %s\n", run, res.WaitReason)
+		for _, w := range res.Waits {
+			switch {
+			case w.Approval != "":
+				c.errorf("  %s asks: %s\n    kairos approve %s\n    kairos reject %s --comment WHY\n", w.Node, w.Message, w.Approval, w.Approval)
+			case w.Reason == kairos.WaitInDoubt:
+				c.errorf("  %s may or may not have happened\n    kairos resolve %s %s --happened OUTPUT | --retry | --skip | --fail\n", w.Node, short, w.Node)
+			default:
+				c.errorf("  %s %s %s\n", w.Reason, w.Node, w.Message)
+			}
+		}
+	case kairos.RunFailed:
+		if res.Error != nil {
+			c.errorf("run %s failed at %s: %s (%s)\n  kairos resume %s\n", run, res.Error.Node, res.Error.Message, res.Error.Code, short)
+		}
+	default:
+		c.errorf("run %s is %s\n", run, res.Status)
+	}
+	return exitOf(res)
+}
+
+// exitOf is the exit code that a run's state stands for.
+func exitOf(r kairos.Result) error {
+	switch {
+	case r.Status == kairos.RunFailed || r.Status == kairos.RunCancelled:
+		return &exit{code: exitFailed}
+	case r.Status == kairos.RunWaiting && r.WaitReason.NeedsPerson():
+		return &exit{code: exitWaits}
+	}
+	return nil
+}
+
+// text is a JSON value as a person reads it: a string without quotes.
+func text(j kairos.RawJSON) string {
+	v, err := planner.DecodeValue(j)
+	if err != nil {
+		return string(j)
+	}
+	return planner.Text(v)
+}

@@ -1,0 +1,251 @@
+package cli
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+func (c *app) runsCommand() *cobra.Command {
+	var status, plan, since, cursor string
+	var labels []string
+	var limit int
+	cmd := &cobra.Command{
+		Use:     "runs",
+		Short:   "List runs",
+		Long:    "Lists runs, newest first. Finished runs match --since by their end, others by their start.",
+		Example: "  kairos runs --status failed --since 24h\n  kairos runs --plan report --json",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f := kairos.RunFilter{PlanKey: plan, Page: kairos.Page{Limit: limit, After: cursor}}
+			if status != "" {
+				for _, s := range strings.Split(status, ",") {
+					if !slices.Contains(kairos.RunStatuses, kairos.RunStatus(s)) {
+						return usage("unknown status %q (queued, running, waiting, completed, failed, cancelled)", s)
+					}
+					f.Statuses = append(f.Statuses, kairos.RunStatus(s))
+				}
+			}
+			if since != "" {
+				d, err := time.ParseDuration(since)
+				if err != nil {
+					return usage("--since %q is not a duration like 24h", since)
+				}
+				f.Since = time.Now().Add(-d)
+			}
+			var err error
+			if f.Labels, err = parseLabels(labels); err != nil {
+				return err
+			}
+			return c.with(cmd, func(b backend) error {
+				list, err := b.Runs(cmd.Context(), f)
+				if err != nil {
+					return err
+				}
+				if c.json {
+					out := []kairos.RunView{}
+					for _, r := range list.Items {
+						out = append(out, kairos.ViewRun(r))
+					}
+					return c.print(map[string]any{"items": out, "next": list.Next})
+				}
+				for _, r := range list.Items {
+					what := string(r.Status)
+					if r.WaitReason != "" {
+						what += ":" + string(r.WaitReason)
+					}
+					c.printf("%s  %-18s %-24s v%-3d %s  %s\n", r.ID, what, r.PlanKey, r.Version, r.CreatedAt.Format("2006-01-02 15:04:05Z"), r.Headline)
+				}
+				if list.Next != "" {
+					c.errorf("more with --cursor %s\n", list.Next)
+				}
+				return nil
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&status, "status", "", "only these statuses, separated by commas")
+	f.StringVar(&plan, "plan", "", "only runs of this plan")
+	f.StringVar(&since, "since", "", "only the last, e.g. 24h")
+	f.StringVar(&cursor, "cursor", "", "continue a list")
+	f.StringArrayVar(&labels, "label", nil, "only runs with label key=value")
+	f.IntVar(&limit, "limit", 50, "at most this many (200)")
+	return cmd
+}
+
+// shown is what `show --json` prints (SPEC 9.1).
+type shown struct {
+	kairos.RunDetailView
+	Journal   []kairos.Entry        `json:"journal"`
+	Decisions []kairos.DecisionView `json:"decisions"`
+}
+
+func (c *app) showCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "show RUN", Short: "Show a run", Args: cobra.ExactArgs(1),
+		Long: `Shows where a run stands: its steps in order, what it waits for, why it failed.
+RUN is an id, or any unambiguous beginning or end of one of at least four characters.
+With --json: the run, its journal and its decisions.`,
+		Example: "  kairos show 7qx2\n  kairos show 7qx2 --json",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.with(cmd, func(b backend) error {
+				r, err := b.FindRun(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				d, err := b.Detail(cmd.Context(), r.ID)
+				if err != nil {
+					return err
+				}
+				if c.json {
+					if d.Journal == nil {
+						d.Journal = []kairos.Entry{}
+					}
+					return c.print(shown{kairos.ViewDetail(d, nil), d.Journal, kairos.DecisionsOf(d.Journal)})
+				}
+				c.show(d)
+				return nil
+			})
+		},
+	}
+}
+
+func (c *app) show(d kairos.RunDetail) {
+	r := d.Run
+	c.printf("run %s\n  plan    %s v%d\n  status  %s", r.ID, r.PlanKey, r.Version, r.Status)
+	if r.WaitReason != "" {
+		c.printf(" (%s)", r.WaitReason)
+	}
+	c.printf("\n  started %s by %s\n", r.CreatedAt.Format(time.RFC3339), r.Actor)
+	if r.Headline != "" {
+		c.printf("  %s\n", r.Headline)
+	}
+	for _, e := range d.Journal {
+		c.printf("%s\n", line(&e))
+	}
+	for _, w := range d.Waits {
+		c.printf("waits for %s at %s %s\n", w.Reason, w.Node, w.Message)
+	}
+	if r.Output != nil {
+		c.printf("output: %s\n", text(r.Output))
+	}
+	if r.Error != nil {
+		c.printf("error: %s at %s (%s)\n", r.Error.Message, r.Error.Node, r.Error.Code)
+	}
+}
+
+// line is a journal row as one line of text.
+func line(e *kairos.Entry) string {
+	var b strings.Builder
+	b.WriteString(e.At.Format("15:04:05.000"))
+	b.WriteString("  ")
+	name := e.Node
+	if name == "" {
+		name = "run"
+	}
+	parts := []string{string(e.Kind), name}
+	if e.Visit > 1 {
+		parts = append(parts, "visit "+itoa(e.Visit))
+	}
+	if e.Item >= 0 && e.Node != "" {
+		parts = append(parts, "item "+itoa(e.Item))
+	}
+	if e.Attempt > 1 {
+		parts = append(parts, "attempt "+itoa(e.Attempt))
+	}
+	if e.Status != "" {
+		parts = append(parts, string(e.Status))
+	}
+	if e.Reason != "" {
+		parts = append(parts, e.Reason)
+	}
+	if e.Failure != nil {
+		parts = append(parts, e.Failure.Message)
+	} else if e.Final && e.Output != nil {
+		out := text(e.Output)
+		if len([]rune(out)) > 80 {
+			out = string([]rune(out)[:79]) + "…"
+		}
+		parts = append(parts, "→ "+strings.ReplaceAll(out, "\n", " "))
+	}
+	b.WriteString(strings.Join(parts, " "))
+	return b.String()
+}
+
+func itoa(n int) string {
+	b, _ := json.Marshal(n) // an int always has a JSON form
+	return string(b)
+}
+
+func (c *app) logsCommand() *cobra.Command {
+	var follow bool
+	cmd := &cobra.Command{
+		Use: "logs RUN", Short: "Print a run's journal and logs", Args: cobra.ExactArgs(1),
+		Long:    "Prints a run's journal as lines, with what its nodes logged. With -f it goes on until the run stands still.",
+		Example: "  kairos logs 7qx2 -f",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.with(cmd, func(b backend) error {
+				r, err := b.FindRun(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				after, err := c.journal(cmd, b, r.ID, 0)
+				if err != nil || !follow {
+					return err
+				}
+				events, err := b.Subscribe(cmd.Context(), 0, r.ID)
+				if err != nil {
+					return err
+				}
+				for !r.Status.Final() {
+					if _, ok := <-events; !ok {
+						return cmd.Context().Err()
+					}
+					if after, err = c.journal(cmd, b, r.ID, after); err != nil {
+						return err
+					}
+					if r, err = b.FindRun(cmd.Context(), r.ID); err != nil {
+						return err
+					}
+				}
+				_, err = c.journal(cmd, b, r.ID, after)
+				return err
+			})
+		},
+	}
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the run ends")
+	return cmd
+}
+
+// journal prints rows after a position and returns the new one.
+func (c *app) journal(cmd *cobra.Command, b backend, run string, after int64) (int64, error) {
+	rows, err := b.JournalPage(cmd.Context(), run, after, 0)
+	if err != nil {
+		return after, err
+	}
+	for _, e := range rows {
+		after = e.Seq
+		if c.json {
+			if err := c.print(e); err != nil {
+				return after, err
+			}
+			continue
+		}
+		c.printf("%s\n", line(&e))
+		var logged []struct {
+			Level   string `json:"level"`
+			Message string `json:"message"`
+		}
+		if json.Unmarshal(e.Log, &logged) == nil {
+			for _, l := range logged {
+				c.printf("              %s %s\n", l.Level, l.Message)
+			}
+		}
+	}
+	return after, nil
+}

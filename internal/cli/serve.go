@@ -1,0 +1,302 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kairosd/kairosd/examples"
+	"github.com/kairosd/kairosd/internal/auth"
+	"github.com/kairosd/kairosd/internal/config"
+	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/tool"
+	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/web"
+	"github.com/kairosd/kairosd/web/api"
+)
+
+// drain is how long a stopping daemon lets running nodes finish (O13).
+const drain = 20 * time.Second
+
+func (d *daemon) serveCommand() *cobra.Command {
+	var listen string
+	var withExamples, verbose bool
+	cmd := &cobra.Command{
+		Use: "serve", Short: "Run the daemon", Args: cobra.NoArgs,
+		Long: `Opens the database in --data, continues every unfinished run, and serves the
+dashboard and the API. It prints one line with its URL when it is ready, and on
+the first start a link for setting up the first user.
+
+It listens on loopback unless the configuration has server.tls_cert and
+server.tls_key, or server.trusted_proxies. Local commands reach it through a
+socket in the data directory. SIGTERM lets running nodes finish for 20 seconds;
+what is cut off then is continued at the next start. A second signal ends it at once.`,
+		Example: "  kairosd serve\n  kairosd serve --data /var/lib/kairos --listen 127.0.0.1:9000 --config kairos.yaml",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := config.Load(d.config)
+			if err != nil {
+				return err
+			}
+			level := slog.LevelInfo
+			if verbose {
+				level = slog.LevelDebug
+			}
+			s := &server{daemon: d, cfg: cfg, listen: listen, examples: withExamples,
+				log: slog.New(slog.NewJSONHandler(d.Err, &slog.HandlerOptions{Level: level}))}
+			return s.serve(cmd.Context())
+		},
+	}
+	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:8080", "address and port")
+	cmd.Flags().BoolVar(&withExamples, "examples", false, "load the example plans")
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "log every step")
+	return cmd
+}
+
+// server is a running daemon.
+type server struct {
+	*daemon
+	cfg      config.Config
+	listen   string
+	examples bool
+	log      *slog.Logger
+
+	store  *store.Store
+	engine *engine.Engine
+	auth   *auth.Service
+	guard  *tool.Guard
+}
+
+func (s *server) serve(ctx context.Context) error {
+	if err := s.checkAddress(); err != nil {
+		return err
+	}
+	ln, err := net.Listen("tcp", s.listen)
+	if err != nil {
+		return &exit{sysUnavail, fmt.Errorf("cannot listen on %s: %w", s.listen, err)}
+	}
+	defer ln.Close()
+	if s.store, err = store.Open(ctx, s.database(), store.Options{Logger: s.log}); err != nil {
+		return err
+	}
+	err = s.run(ctx, ln)
+	if closeErr := s.store.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
+// checkAddress refuses to be reached from other machines without protection.
+func (s *server) checkAddress() error {
+	host, _, err := net.SplitHostPort(s.listen)
+	if err != nil {
+		return &exit{sysUsage, fmt.Errorf("--listen %q: %w", s.listen, err)}
+	}
+	ip := net.ParseIP(host)
+	if host == "localhost" || ip != nil && ip.IsLoopback() || s.cfg.Server.TLSCert != "" || len(s.cfg.Server.TrustedProxies) > 0 {
+		return nil
+	}
+	return &exit{sysConfig, fmt.Errorf("%s can be reached from other machines; set server.tls_cert and server.tls_key, or server.trusted_proxies, in the configuration", s.listen)}
+}
+
+func (s *server) run(ctx context.Context, ln net.Listener) error {
+	if s.store.RolledBack() {
+		s.log.Error("the database is older than its audit anchor: events are missing; look with kairosd audit verify")
+	}
+	s.guard = &tool.Guard{}
+	s.guard.Listeners(ln.Addr())
+	s.guard.Files(filepath.Join(s.data, "setup.token"), socketPath(s.database()), s.config)
+	var err error
+	s.engine, err = newEngine(s.store, s.cfg, s.log, engine.Options{MaxRunning: s.cfg.Engine.MaxRunning, MaxNodes: s.cfg.Engine.MaxNodes,
+		SeparateApprovals: s.cfg.Approvals.Separate}, s.guard)
+	if err != nil {
+		return err
+	}
+	if s.auth, err = auth.New(auth.Config{Store: s.store, Audit: s.store, Log: s.log, SetupFile: filepath.Join(s.data, "setup.token")}); err != nil {
+		return err
+	}
+	if s.examples {
+		if err := s.loadExamples(ctx); err != nil {
+			return err
+		}
+	}
+	handler, local, closeAPI, err := s.handlers(ln)
+	if err != nil {
+		return err
+	}
+	defer closeAPI()
+	if err := s.engine.Open(ctx); err != nil {
+		return err
+	}
+	defer s.stopEngine()
+	return s.listenAndServe(ctx, ln, handler, local)
+}
+
+// loadExamples stores the plans that come with the binary.
+func (s *server) loadExamples(ctx context.Context) error {
+	files, err := examples.Plans()
+	if err != nil {
+		return fmt.Errorf("read examples: %w", err)
+	}
+	for _, f := range files {
+		_, _, _, problems, err := s.engine.SavePlan(ctx, kairos.System, f.Source, planner.FormatOf(f.Name, f.Source), "example", "comes with kairosd")
+		if err != nil {
+			return fmt.Errorf("example %s: %w (%v)", f.Name, err, problems)
+		}
+	}
+	return nil
+}
+
+// handlers builds the dashboard with the API, and the API for the local socket.
+func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAll func(), err error) {
+	v := thisBuild()
+	base := api.Config{Reader: s.store, Engine: s.engine, Principals: s.auth, Accounts: s.auth, Idempotency: s.store,
+		SessionCookies: web.SessionCookies(), Version: api.Version{Version: v.Version, Commit: v.Commit, Schema: v.Schema, SQLite: v.SQLite, Go: v.Go}, Log: s.log}
+	public, err := api.New(base)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	actor := localActor()
+	base.Local = &actor
+	socket, err := api.New(base)
+	if err != nil {
+		public.Close()
+		return nil, nil, nil, err
+	}
+	site, err := web.New(web.Config{Reader: s.store, Engine: s.engine, Auth: s.auth, API: public, Logger: s.log, Hosts: s.hosts(ln), TLS: s.cfg.Server.TLSCert != "",
+		Version: v.Version, Ready: s.ready})
+	if err != nil {
+		public.Close()
+		socket.Close()
+		return nil, nil, nil, err
+	}
+	return site, socket, func() { site.Close(); public.Close(); socket.Close() }, nil
+}
+
+// ready reports why the daemon cannot serve, if it cannot.
+func (s *server) ready(ctx context.Context) error {
+	select {
+	case <-s.store.Failed():
+		return kairos.Errorf(kairos.CodeUnavailable, "storage has failed")
+	default:
+	}
+	_, err := s.store.LastEvent(ctx)
+	return err
+}
+
+// hosts are the names under which the dashboard answers (A12).
+func (s *server) hosts(ln net.Listener) []string {
+	hosts := append([]string{ln.Addr().String()}, s.cfg.Server.Hosts...)
+	if host, port, err := net.SplitHostPort(ln.Addr().String()); err == nil {
+		if ip := net.ParseIP(host); ip != nil && ip.IsLoopback() {
+			hosts = append(hosts, "localhost:"+port, "127.0.0.1:"+port, "[::1]:"+port)
+		}
+	}
+	return hosts
+}
+
+func (s *server) stopEngine() {
+	ctx, cancel := context.WithTimeout(context.Background(), drain+10*time.Second)
+	defer cancel()
+	if err := s.engine.Stop(ctx); err != nil {
+		s.log.Error("stop", "err", err)
+	}
+}
+
+// listenAndServe serves until the context ends or storage fails.
+func (s *server) listenAndServe(ctx context.Context, ln net.Listener, handler, local http.Handler) error {
+	site := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 60 * time.Second, IdleTimeout: 60 * time.Second,
+		MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug)}
+	socketServer := &http.Server{Handler: local, ReadHeaderTimeout: 5 * time.Second, ErrorLog: site.ErrorLog}
+	path := socketPath(s.database())
+	// Only the holder of the lock is here, so a socket that is left is stale.
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return kairos.Errorf(kairos.CodeUnavailable, "cannot replace the socket: %w", err)
+	}
+	socket, err := listenUnix(path)
+	if err != nil {
+		return err
+	}
+	scheme := "http"
+	if s.cfg.Server.TLSCert != "" {
+		cert, err := tls.LoadX509KeyPair(s.cfg.Server.TLSCert, s.cfg.Server.TLSKey)
+		if err != nil {
+			return &exit{sysConfig, fmt.Errorf("tls: %w", err)}
+		}
+		ln = tls.NewListener(ln, &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}})
+		scheme = "https"
+	}
+	failed := make(chan error, 2)
+	var wg sync.WaitGroup
+	for srv, l := range map[*http.Server]net.Listener{site: ln, socketServer: socket} {
+		wg.Go(func() {
+			if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+				failed <- err
+			}
+		})
+	}
+	go s.auth.Run(ctx)
+	url := scheme + "://" + ln.Addr().String()
+	if err := s.announce(ctx, url); err != nil {
+		return err
+	}
+	var cause error
+	select {
+	case <-ctx.Done():
+		s.log.Info("stopping", "grace", drain.String())
+	case cause = <-failed:
+		cause = &exit{sysUnavail, cause}
+	case <-s.store.Failed():
+		cause = &exit{sysIO, errors.New("storage failed; see the log")}
+	}
+	stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	for _, srv := range []*http.Server{site, socketServer} {
+		if err := srv.Shutdown(stopCtx); err != nil {
+			_ = srv.Close() // streams that did not end by themselves
+		}
+	}
+	wg.Wait()
+	return cause
+}
+
+// announce prints the ready line, and how to set up a new installation.
+func (s *server) announce(ctx context.Context, url string) error {
+	needsSetup, err := s.auth.NeedsSetup(ctx)
+	if err != nil {
+		return err
+	}
+	s.printf("kairosd is ready at %s\n", url)
+	if needsSetup {
+		secret, err := s.auth.BeginSetup(ctx)
+		if err != nil {
+			return err
+		}
+		s.printf("Set up the first user (once, within an hour): %s/setup?token=%s\n", strings.TrimRight(url, "/"), secret)
+	}
+	return nil
+}
+
+// listenUnix opens a socket that only its owner can use.
+func listenUnix(path string) (net.Listener, error) {
+	ln, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, kairos.Errorf(kairos.CodeUnavailable, "cannot open the local socket: %w", err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, errors.Join(kairos.Errorf(kairos.CodeUnavailable, "cannot protect the local socket: %w", err), ln.Close())
+	}
+	return ln, nil
+}

@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kairosd/kairosd/planner"
+)
+
+// validated is what validate says of one file (SPEC 9.1).
+type validated struct {
+	File     string           `json:"file"`
+	Hash     string           `json:"hash"`
+	Problems planner.Problems `json:"problems"`
+	// Effects says what each node may do to the world outside (ruling 37).
+	Effects map[string]planner.Effect `json:"effects,omitempty"`
+}
+
+func (c *app) validateCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "validate FILE…",
+		Short: "Check plan files",
+		Long: `Checks plan files and reports everything that is wrong with them at once, with
+line and column, and what each node may do to the world outside: pure, read,
+idempotent or unsafe. Tools and agents are those of the configuration (--config).`,
+		Example: "  kairos validate plan.yaml\n  kairos validate plans/*.yaml --json",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage("validate needs at least one file")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			catalog, err := c.catalog(cmd.Context())
+			if err != nil {
+				return err
+			}
+			var files []validated
+			bad := false
+			for _, file := range args {
+				v, err := c.validate(file, catalog)
+				if err != nil {
+					return err
+				}
+				bad = bad || v.Problems.Err() != nil
+				files = append(files, v)
+			}
+			if c.json {
+				if err := c.print(map[string]any{"files": files}); err != nil {
+					return err
+				}
+			}
+			if bad {
+				return &exit{code: exitUsage}
+			}
+			return nil
+		},
+	}
+}
+
+func (c *app) validate(file string, catalog *planner.Catalog) (validated, error) {
+	src, format, err := c.readPlan(file)
+	if err != nil {
+		return validated{}, err
+	}
+	v := validated{File: file}
+	d, problems := planner.ParseFor(src, format, catalog)
+	if d != nil {
+		v.Hash = d.Hash
+	}
+	v.Problems = problems
+	if d != nil && problems.Err() == nil {
+		p, err := d.Program(catalog)
+		if err != nil {
+			return v, err
+		}
+		v.Effects = map[string]planner.Effect{}
+		for i := range p.Nodes {
+			v.Effects[p.Nodes[i].ID] = catalog.EffectOf(&p.Nodes[i])
+		}
+		if !c.json {
+			c.problems(file, problems)
+			c.printf("%s: ok, %s, %d nodes, %s\n", file, d.ID, len(p.Nodes), d.Hash[:12])
+			for i := range p.Nodes {
+				c.printf("  %-24s %-10s %s\n", p.Nodes[i].ID, p.Nodes[i].TypeName, v.Effects[p.Nodes[i].ID])
+			}
+		}
+	} else if !c.json {
+		c.problems(file, problems)
+	}
+	return v, nil
+}
+
+// problems prints every problem as file:line:column, which editors understand.
+func (c *app) problems(file string, problems planner.Problems) {
+	for _, p := range problems {
+		where := file
+		if p.Line > 0 {
+			where = fmt.Sprintf("%s:%d:%d", file, p.Line, p.Column)
+		}
+		c.errorf("%s: %s: %s\n", where, p.Severity, p.Message)
+		if p.Suggestion != "" {
+			c.errorf("  %s\n", p.Suggestion)
+		}
+	}
+}
+
+// warnings prints what is odd about a plan that is run all the same.
+func (c *app) warnings(file string, problems planner.Problems) {
+	if !c.json {
+		c.problems(file, problems)
+	}
+}

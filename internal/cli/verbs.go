@@ -1,0 +1,289 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// verbText is what help says of an operator's verb.
+var verbText = map[kairos.Action][3]string{
+	kairos.ActionResume:   {"Continue a failed, cancelled or waiting run", "Continues the same run at its failed or unfinished nodes; completed nodes are kept and not repeated. --preview says which.", "kairos resume 7qx2 --preview\n  kairos resume 7qx2"},
+	kairos.ActionRerun:    {"Start a new run like an old one", "Starts a new run with the same plan version and input, or the newest version (--version -1), or another input.", "kairos rerun 7qx2 --version -1"},
+	kairos.ActionFork:     {"Start a new run from a checkpoint of another", "Starts a new run that keeps another run's journal up to --at, optionally with edited outputs of kept nodes, another input, or another plan version. The original never changes.", "kairos fork 7qx2 --at 12 --edit 'currency=\"EUR\"'"},
+	kairos.ActionCancel:   {"Cancel a run", "Cancels a run: running nodes are asked to end, nothing new starts.", "kairos cancel 7qx2 --reason \"wrong input\""},
+	kairos.ActionPause:    {"Let no new node of a run start", "Pauses a run: what runs, finishes; nothing new starts until \"continue\".", "kairos pause 7qx2"},
+	kairos.ActionContinue: {"Continue a paused run", "Continues a run that was paused.", "kairos continue 7qx2"},
+	kairos.ActionRetryNow: {"Do not wait for the next attempt", "Starts the next attempt of nodes that wait for one, now.", "kairos retry-now 7qx2"},
+	kairos.ActionRelease:  {"Release a quarantined or held run", "Lets a run go on that was parked after repeated crashes or a restore.", "kairos release 7qx2 --reason \"checked\""},
+	kairos.ActionDelete:   {"Delete a finished run", "Takes a run out of all lists. Its journal stays until retention removes it.", "kairos delete 7qx2"},
+}
+
+func (c *app) verbCommand(action kairos.Action) *cobra.Command {
+	help := verbText[action]
+	var preview, detach bool
+	var input string
+	var edits []string
+	req := kairos.VerbRequest{Action: action}
+	cmd := &cobra.Command{
+		Use: string(action) + " RUN", Short: help[0], Args: cobra.ExactArgs(1), Long: help[1], Example: "  " + help[2],
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var err error
+			if cmd.Flags().Changed("input") {
+				if req.Input, err = c.jsonArgument("--input", input); err != nil {
+					return err
+				}
+			}
+			for _, e := range edits {
+				node, value, ok := strings.Cut(e, "=")
+				if !ok {
+					return usage("--edit %q is not node=JSON", e)
+				}
+				if req.Edits == nil {
+					req.Edits = map[string]kairos.RawJSON{}
+				}
+				if req.Edits[node], err = c.jsonArgument("--edit", value); err != nil {
+					return err
+				}
+			}
+			return c.with(cmd, func(b backend) error {
+				r, err := b.FindRun(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				req.Run = r.ID
+				return c.verb(cmd, b, req, preview, detach)
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&req.Reason, "reason", "", "why, for the audit log")
+	executes := slices.Contains([]kairos.Action{kairos.ActionResume, kairos.ActionRerun, kairos.ActionFork, kairos.ActionContinue, kairos.ActionRetryNow, kairos.ActionRelease}, action)
+	if executes {
+		f.BoolVar(&detach, "detach", false, "do not wait for the run (with a daemon)")
+	}
+	switch action {
+	case kairos.ActionResume, kairos.ActionRerun, kairos.ActionFork, kairos.ActionCancel:
+		f.BoolVar(&preview, "preview", false, "only say what would happen")
+	}
+	switch action {
+	case kairos.ActionFork:
+		f.Int64Var(&req.At, "at", 0, "journal position to keep; 0: keep nothing")
+		f.StringArrayVar(&edits, "edit", nil, "node=JSON or node#visit=JSON: replace a kept output; may be repeated")
+		fallthrough
+	case kairos.ActionRerun:
+		f.StringVar(&input, "input", "", "another input as JSON, or @FILE")
+		f.IntVar(&req.Version, "version", 0, "plan version; 0: the same, -1: the newest")
+	}
+	return cmd
+}
+
+func (c *app) verb(cmd *cobra.Command, b backend, req kairos.VerbRequest, preview, detach bool) error {
+	ctx := cmd.Context()
+	switch req.Action {
+	case kairos.ActionResume, kairos.ActionRerun, kairos.ActionFork, kairos.ActionCancel:
+		p, err := b.Preview(ctx, c.actor(), req)
+		if err != nil {
+			return err
+		}
+		if preview {
+			if c.json {
+				return c.print(p)
+			}
+			c.preview(p)
+			return nil
+		}
+		if !p.Allowed {
+			return (&kairos.Error{Code: kairos.CodeConflict, Message: p.Refusal, Suggestion: p.Suggestion})
+		}
+		if !c.json {
+			c.preview(p)
+		}
+		req.Digest, req.Rev = p.Digest, p.Rev
+	}
+	r, err := b.Act(ctx, c.actor(), req)
+	if err != nil {
+		return err
+	}
+	switch req.Action {
+	case kairos.ActionResume, kairos.ActionRerun, kairos.ActionFork, kairos.ActionContinue, kairos.ActionRetryNow, kairos.ActionRelease:
+		if !detach {
+			return c.follow(ctx, b, r)
+		}
+	}
+	if c.json {
+		return c.print(kairos.ViewRun(r))
+	}
+	c.printf("run %s is %s\n", r.ID, r.Status)
+	return nil
+}
+
+// preview prints what a verb would do.
+func (c *app) preview(p kairos.Preview) {
+	if !p.Allowed {
+		c.errorf("not possible: %s\n  %s\n", p.Refusal, p.Suggestion)
+		return
+	}
+	c.errorf("%s: %d kept, %d again, %d new", p.Action, len(p.Keep), len(p.Again), len(p.New))
+	if n := len(p.InDoubt); n > 0 {
+		c.errorf(", %d in doubt", n)
+	}
+	c.errorf("\n")
+	for _, group := range []struct {
+		name  string
+		steps []kairos.PreviewStep
+	}{{"again", p.Again}, {"in doubt", p.InDoubt}, {"dropped", p.Dropped}} {
+		for _, s := range group.steps {
+			c.errorf("  %-9s %s %s\n", group.name, step(s), s.Reason)
+		}
+	}
+	for _, s := range p.Effects {
+		c.errorf("  effect    %s (%s)\n", step(s), s.Effect)
+	}
+}
+
+func step(s kairos.PreviewStep) string {
+	if s.Visit > 1 {
+		return fmt.Sprintf("%s#%d", s.Node, s.Visit)
+	}
+	return s.Node
+}
+
+func (c *app) approveCommand(approve bool) *cobra.Command {
+	req := kairos.DecideRequest{Approve: approve}
+	var values string
+	name, short := "approve", "Approve what a run asks for"
+	if !approve {
+		name, short = "reject", "Reject what a run asks for"
+	}
+	cmd := &cobra.Command{
+		Use: name + " APPROVAL", Short: short, Args: cobra.ExactArgs(1),
+		Long:    short + ". APPROVAL is the id that \"kairos show\" prints, or the run's id when only one question of it is open.",
+		Example: fmt.Sprintf("  kairos %s 01jr8k2mf0aaaaaaaaaaaa7qx2 --comment \"checked\"", name),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var err error
+			if cmd.Flags().Changed("values") {
+				if req.Values, err = c.jsonArgument("--values", values); err != nil {
+					return err
+				}
+			}
+			return c.with(cmd, func(b backend) error {
+				if req.Approval, err = c.findApproval(cmd, b, args[0]); err != nil {
+					return err
+				}
+				a, err := b.Decide(cmd.Context(), c.actor(), req)
+				if err != nil {
+					return err
+				}
+				r, err := b.FindRun(cmd.Context(), a.Run)
+				if err != nil {
+					return err
+				}
+				return c.follow(cmd.Context(), b, r)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&req.Comment, "comment", "", "why")
+	cmd.Flags().StringVar(&values, "values", "", "values of the form as JSON, or @FILE")
+	return cmd
+}
+
+// findApproval takes an approval's id, or a run's with one open question.
+func (c *app) findApproval(cmd *cobra.Command, b backend, id string) (string, error) {
+	if _, err := b.Approval(cmd.Context(), id); err == nil {
+		return id, nil
+	}
+	r, err := b.FindRun(cmd.Context(), id)
+	if err != nil {
+		return "", kairos.Errorf(kairos.CodeNotFound, "no approval and no run %q", id)
+	}
+	list, err := b.Approvals(cmd.Context(), kairos.ApprovalFilter{Run: r.ID, Status: "open"})
+	if err != nil {
+		return "", err
+	}
+	if len(list.Items) != 1 {
+		return "", kairos.Errorf(kairos.CodeConflict, "run %s has %d open questions", kairos.ShortID(r.ID), len(list.Items)).
+			Suggest("give the approval's id: kairos show %s", kairos.ShortID(r.ID))
+	}
+	return list.Items[0].ID, nil
+}
+
+func (c *app) resolveCommand() *cobra.Command {
+	var happened string
+	var retry, skip, fail bool
+	req := kairos.ResolveRequest{Item: -1, Visit: 1}
+	cmd := &cobra.Command{
+		Use: "resolve RUN NODE", Short: "Settle an attempt that may or may not have happened", Args: cobra.ExactArgs(2),
+		Long: `An unsafe node that was running when the daemon died is in doubt: nobody knows
+whether its effect happened. Look, then say: it happened (with its output), run it
+again, skip it, or fail it.`,
+		Example: "  kairos resolve 7qx2 post_ledger --happened '{\"id\": 4711}' --reason \"found in the ledger\"\n  kairos resolve 7qx2 post_ledger --retry",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			given := 0
+			for _, o := range []struct {
+				set    bool
+				action string
+			}{{cmd.Flags().Changed("happened"), "happened"}, {retry, "retry"}, {skip, "skip"}, {fail, "fail"}} {
+				if o.set {
+					given++
+					req.Action = o.action
+				}
+			}
+			if given != 1 {
+				return usage("say exactly one of --happened OUTPUT, --retry, --skip and --fail")
+			}
+			var err error
+			if req.Action == "happened" {
+				if req.Output, err = c.jsonArgument("--happened", happened); err != nil {
+					return err
+				}
+			}
+			return c.with(cmd, func(b backend) error {
+				r, err := b.FindRun(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				req.Run, req.Node = r.ID, args[1]
+				if req.Attempt == 0 {
+					if err := latestDoubt(cmd, b, &req, cmd.Flags().Changed("visit")); err != nil {
+						return err
+					}
+				}
+				if r, err = b.Resolve(cmd.Context(), c.actor(), req); err != nil {
+					return err
+				}
+				return c.follow(cmd.Context(), b, r)
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&happened, "happened", "", "it happened; its output as JSON, or @FILE")
+	f.BoolVar(&retry, "retry", false, "it did not happen: run it again")
+	f.BoolVar(&skip, "skip", false, "skip the node")
+	f.BoolVar(&fail, "fail", false, "fail the node")
+	f.StringVar(&req.Reason, "reason", "", "why, for the audit log")
+	f.IntVar(&req.Visit, "visit", 1, "visit of the node")
+	f.IntVar(&req.Item, "item", -1, "item of a foreach")
+	f.IntVar(&req.Attempt, "attempt", 0, "attempt (default: the latest)")
+	return cmd
+}
+
+// latestDoubt finds which attempt of a node is in doubt.
+func latestDoubt(cmd *cobra.Command, b backend, req *kairos.ResolveRequest, visitGiven bool) error {
+	d, err := b.Detail(cmd.Context(), req.Run)
+	if err != nil {
+		return err
+	}
+	for i := len(d.Journal) - 1; i >= 0; i-- {
+		e := &d.Journal[i]
+		if e.Node == req.Node && e.Attempt > 0 && (!visitGiven || e.Visit == req.Visit) && (req.Item < 0 || e.Item == req.Item) {
+			req.Visit, req.Item, req.Attempt = e.Visit, e.Item, e.Attempt
+			return nil
+		}
+	}
+	return kairos.Errorf(kairos.CodeNotFound, "run %s has no attempt of node %q", kairos.ShortID(req.Run), req.Node)
+}

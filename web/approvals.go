@@ -1,0 +1,92 @@
+package web
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/web/view"
+)
+
+func (r *request) approvalView(a kairos.Approval) view.ApprovalView {
+	v := view.ApprovalView{ID: a.ID, Href: "/approvals/" + a.ID, Action: "/approvals/" + a.ID, Message: visible(a.Message), Run: kairos.ShortID(a.Run),
+		RunHref: "/runs/" + a.Run, Plan: a.PlanKey, Node: a.Node, Since: r.s.time(a.CreatedAt), Digest: a.Digest, Status: a.Status,
+		DecidedBy: visible(a.DecidedBy), Comment: visible(a.Comment), CSRF: r.who.csrf, Idem: newID()}
+	if a.DueAt.IsZero() {
+		v.Due = "no deadline"
+	} else {
+		v.Due = "until " + r.s.time(a.DueAt).Text + ", then " + a.OnTimeout
+	}
+	if schema := formSchema(a); schema != nil {
+		v.Fields = r.fields(schema)
+	}
+	return v
+}
+
+func formSchema(a kairos.Approval) any {
+	if a.Form == nil {
+		return nil
+	}
+	schema, err := planner.DecodeValue(a.Form)
+	if err != nil {
+		return nil
+	}
+	return schema
+}
+
+func (r *request) approvals() error {
+	list, err := r.s.Reader.Approvals(r.ctx, kairos.ApprovalFilter{Status: r.c.QueryParam("status"), Page: r.page()})
+	if err != nil {
+		return err
+	}
+	p := view.ApprovalsPage{Shell: r.shell("approvals", "Approvals"), Topic: "runs"}
+	p.Live = true
+	for _, a := range list.Items {
+		p.Items = append(p.Items, r.approvalView(a))
+	}
+	return r.render(http.StatusOK, view.Approvals(p))
+}
+
+func (r *request) approval() error {
+	a, err := r.s.Reader.Approval(r.ctx, r.c.Param("approval"))
+	if err != nil {
+		return err
+	}
+	return r.render(http.StatusOK, view.Approval(view.ApprovalPage{Shell: r.shell("approvals", "Approval"), Approval: r.approvalView(a)}))
+}
+
+func (r *request) decide() error {
+	a, err := r.s.Reader.Approval(r.ctx, r.c.Param("approval"))
+	if err != nil {
+		return err
+	}
+	req := kairos.DecideRequest{Approval: a.ID, Approve: r.c.FormValue("answer") == "approve", Comment: strings.TrimSpace(r.c.FormValue("comment")), Digest: r.c.FormValue("digest")}
+	problem := ""
+	if !req.Approve && req.Comment == "" {
+		problem = "Say why you reject it."
+	}
+	if schema := formSchema(a); schema != nil && req.Approve {
+		if values := r.formValues(schema); values != nil {
+			if req.Values, err = planner.EncodeValue(values); err != nil {
+				problem = err.Error()
+			}
+		}
+	}
+	if problem == "" {
+		err = r.once(func() (string, error) {
+			decided, err := r.s.Engine.Decide(r.ctx, r.who.actor(), req)
+			if err != nil {
+				return "", err
+			}
+			return "/runs/" + decided.Run, nil
+		})
+		if kairos.CodeOf(err) != kairos.CodeInvalid {
+			return err
+		}
+		problem = sentence(err)
+	}
+	v := r.approvalView(a)
+	v.FormError = problem
+	return r.render(http.StatusUnprocessableEntity, view.Approval(view.ApprovalPage{Shell: r.shell("approvals", "Approval"), Approval: v}))
+}

@@ -1,0 +1,223 @@
+package web
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/web/view"
+)
+
+// This file is the one place that turns states, times and sizes into words.
+
+func word(key, icon, w string, final bool) view.Status {
+	return view.Status{Key: key, Icon: icon, Word: w, Final: final}
+}
+
+// runStatus is a run's state as operators read it (UI 3.2.7).
+func runStatus(s kairos.RunStatus, reason kairos.WaitReason) view.Status {
+	switch s {
+	case kairos.RunQueued:
+		return word("idle", "i-queued", "Queued", false)
+	case kairos.RunRunning:
+		return word("now", "i-now", "Running", false)
+	case kairos.RunCompleted:
+		return word("ok", "i-ok", "Succeeded", true)
+	case kairos.RunFailed:
+		return word("fail", "i-fail", "Failed", true)
+	case kairos.RunCancelled:
+		return word("idle", "i-cancel", "Cancelled", true)
+	}
+	switch reason {
+	case kairos.WaitApproval, kairos.WaitBudget, kairos.WaitReplan, kairos.WaitHeld, kairos.WaitQuarantined:
+		return word("need", "i-need", "Needs you", false)
+	case kairos.WaitInDoubt:
+		return word("fail", "i-doubt", "Interrupted", false)
+	case kairos.WaitPaused:
+		return word("idle", "i-pause", "Paused", false)
+	case kairos.WaitRetry:
+		return word("need", "i-retry", "Retrying", false)
+	}
+	return word("idle", "i-wait", "Waiting", false)
+}
+
+func favicon(s kairos.RunStatus) string {
+	switch s {
+	case kairos.RunFailed, kairos.RunCompleted, kairos.RunRunning, kairos.RunWaiting:
+		return string(s)
+	}
+	return "idle"
+}
+
+// stepStatus is a step's state as operators read it.
+func stepStatus(s kairos.NodeStatus) view.Status {
+	switch s {
+	case kairos.NodeRunning:
+		return word("now", "i-now", "running", false)
+	case kairos.NodeCompleted:
+		return word("ok", "i-ok", "succeeded", true)
+	case kairos.NodeFailed:
+		return word("fail", "i-fail", "failed", true)
+	case kairos.NodeSkipped:
+		return word("idle", "i-skip", "skipped", true)
+	case kairos.NodeCancelled:
+		return word("idle", "i-cancel", "cancelled", true)
+	case kairos.NodeInDoubt:
+		return word("fail", "i-doubt", "in doubt", false)
+	case kairos.NodeWaiting:
+		return word("need", "i-wait", "waiting", false)
+	}
+	return word("idle", "i-queued", "not started", false)
+}
+
+func (s *Server) time(t time.Time) view.Time {
+	if t.IsZero() {
+		return view.Time{}
+	}
+	local := t.In(s.Zone)
+	layout := "2006-01-02 15:04:05"
+	if now := time.Now().In(s.Zone); now.Format(time.DateOnly) == local.Format(time.DateOnly) {
+		layout = "15:04:05"
+	}
+	return view.Time{Text: local.Format(layout), UTC: t.UTC().Format("2006-01-02T15:04:05.000Z"), Title: t.UTC().Format("2006-01-02 15:04:05.000 UTC")}
+}
+
+// took is an elapsed time: 100 ms, 11.2 s, 3m 41s, 2h 11m, 4d 3h.
+func took(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "0 ms"
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < time.Hour:
+		return fmt.Sprintf("%dm %ds", int(d.Minutes()), int(d.Seconds())%60)
+	case d < 24*time.Hour:
+		return fmt.Sprintf("%dh %dm", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%dd %dh", int(d.Hours())/24, int(d.Hours())%24)
+}
+
+// visible shows characters that would hide or turn text (UI 3.2.10).
+func visible(s string) string {
+	if !strings.ContainsFunc(s, hidden) {
+		return s
+	}
+	var b strings.Builder
+	for _, c := range s {
+		if hidden(c) {
+			fmt.Fprintf(&b, "⟨U+%04X⟩", c)
+			continue
+		}
+		b.WriteRune(c)
+	}
+	return b.String()
+}
+
+func hidden(c rune) bool {
+	return c != '\n' && c != '\t' && c != '\r' && (unicode.Is(unicode.Cc, c) || unicode.Is(unicode.Cf, c))
+}
+
+// sentence is an error with its suggestion, for a form.
+func sentence(err error) string {
+	text := err.Error()
+	if e, ok := errors.AsType[*kairos.Error](err); ok && e.Suggestion != "" {
+		text += ". " + strings.ToUpper(e.Suggestion[:1]) + e.Suggestion[1:]
+	}
+	return text
+}
+
+const (
+	previewBytes    = 64 << 10 // what a page shows of a value
+	previewChildren = 100
+)
+
+// block shows a JSON value: small ones as a tree, large ones cut, with the
+// whole to download.
+func block(id, title string, j kairos.RawJSON, raw string) view.Block {
+	b := view.Block{ID: id, Title: title, Raw: raw}
+	if j == nil {
+		b.Text = "—"
+		return b
+	}
+	b.Title = fmt.Sprintf("%s · %s", title, size(len(j)))
+	if len(j) > previewBytes {
+		b.Text = visible(string(j[:previewBytes]))
+		b.Note = "Only the first 64 KB are shown; download the whole."
+		return b
+	}
+	v, err := planner.DecodeValue(j)
+	if err != nil {
+		b.Text = visible(string(j))
+		return b
+	}
+	if s, ok := v.(string); ok {
+		b.Text = visible(s)
+		return b
+	}
+	n := node("", v, 0)
+	b.JSON = &n
+	return b
+}
+
+func size(n int) string {
+	switch {
+	case n < 1<<10:
+		return strconv.Itoa(n) + " B"
+	case n < 1<<20:
+		return fmt.Sprintf("%.1f KB", float64(n)/(1<<10))
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
+}
+
+func node(key string, v any, depth int) view.Node {
+	n := view.Node{Key: visible(key), Open: depth < 2}
+	switch v := v.(type) {
+	case map[string]any:
+		n.Kind, n.Count = "object", fmt.Sprintf("{ %d }", len(v))
+		for _, k := range sorted(v) {
+			if len(n.Children) == previewChildren {
+				n.More = fmt.Sprintf("… %d more", len(v)-previewChildren)
+				break
+			}
+			n.Children = append(n.Children, node(k, v[k], depth+1))
+		}
+	case []any:
+		n.Kind, n.Count = "list", fmt.Sprintf("[ %d ]", len(v))
+		for i, e := range v {
+			if i == previewChildren {
+				n.More = fmt.Sprintf("… %d more", len(v)-previewChildren)
+				break
+			}
+			n.Children = append(n.Children, node(strconv.Itoa(i), e, depth+1))
+		}
+	case string:
+		n.Kind, n.Text = "s", visible(strconv.Quote(v))
+		if strings.Contains(v, "\n") {
+			n.Text = visible(v)
+		}
+	case json.Number:
+		n.Kind, n.Text = "n", string(v)
+	default:
+		n.Kind, n.Text = "w", planner.Text(v)
+	}
+	return n
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+func sorted(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,80 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/view"
+)
+
+// home answers in five seconds: is anything wrong, what needs me, what runs.
+func (r *request) home() error {
+	p := view.HomePage{Shell: r.shell("home", "Home"), Topic: "runs"}
+	p.Live = true
+	counts, err := r.s.Reader.RunCounts(r.ctx)
+	if err != nil {
+		return err
+	}
+	p.Empty = counts.Total == 0
+	attention, err := r.s.Reader.Runs(r.ctx, kairos.RunFilter{NeedsAttention: true, Page: kairos.Page{Limit: 10}})
+	if err != nil {
+		return err
+	}
+	p.Attention = r.runRows(attention.Items)
+	if attention.Next != "" {
+		p.More = fmt.Sprintf("All %d that need attention", counts.NeedsAttention)
+	}
+	open, err := r.s.Reader.Approvals(r.ctx, kairos.ApprovalFilter{Page: kairos.Page{Limit: 10}})
+	if err != nil {
+		return err
+	}
+	for _, a := range open.Items {
+		p.Approvals = append(p.Approvals, r.approvalView(a))
+	}
+	running, err := r.s.Reader.Runs(r.ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{kairos.RunRunning}, Page: kairos.Page{Limit: 10}})
+	if err != nil {
+		return err
+	}
+	p.Running = r.runRows(running.Items)
+	for _, s := range kairos.RunStatuses {
+		st := runStatus(s, kairos.WaitTimer)
+		p.Counts = append(p.Counts, view.Fact{Term: st.Word, Text: strconv.FormatInt(counts.ByStatus[s], 10), Href: "/runs?q=" + url.QueryEscape("status:"+string(s))})
+	}
+	if r.htmx() && !p.Empty {
+		return r.render(http.StatusOK, view.HomeBands(p))
+	}
+	return r.render(http.StatusOK, view.Home(p))
+}
+
+func (r *request) help() error {
+	return r.render(http.StatusOK, view.Help(r.shell("", "Help")))
+}
+
+// audit is the log of every act.
+func (r *request) audit() error {
+	list, err := r.s.Reader.AuditEvents(r.ctx, kairos.AuditFilter{Actor: r.c.QueryParam("actor"), Action: r.c.QueryParam("action"), Page: r.page()})
+	if err != nil {
+		return err
+	}
+	p := view.AuditPage{Shell: r.shell("audit", "Audit")}
+	for _, e := range list.Items {
+		row := view.EventRow{Seq: strconv.FormatInt(e.Seq, 10), At: r.s.time(e.At), Who: visible(e.Actor), What: e.Action, Where: e.Object, Text: visible(e.Reason)}
+		if e.Run != "" {
+			row.Where = "run " + kairos.ShortID(e.Run) + " " + e.Object
+		}
+		if e.Result != "ok" {
+			row.What += " (" + e.Result + ")"
+		}
+		p.Rows = append(p.Rows, row)
+	}
+	if list.Prev != "" {
+		p.Newer = "/audit?before=" + list.Prev
+	}
+	if list.Next != "" {
+		p.Older = "/audit?after=" + list.Next
+	}
+	return r.render(http.StatusOK, view.Audit(p))
+}

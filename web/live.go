@@ -1,0 +1,75 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// live streams hints: which topic has changed, never what it says. The page
+// fetches its own parts again (UI 3.2.3). Topics are "runs" and "run-<id>".
+func (r *request) live() error {
+	topics := strings.Split(r.c.QueryParam("t"), ",")
+	only := ""
+	if len(topics) == 1 {
+		only, _ = strings.CutPrefix(topics[0], "run-")
+		if !kairos.ValidID(only) {
+			only = ""
+		}
+	}
+	events, err := r.s.Engine.Subscribe(r.ctx, -1, only)
+	if err != nil {
+		return err
+	}
+	w := r.c.Response()
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("X-Accel-Buffering", "no")
+	control := http.NewResponseController(w)
+	send := func(event, data string) error {
+		if err := control.SetWriteDeadline(time.Now().Add(30 * time.Second)); err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(w, "event: %s\ndata: %s\n\n", event, data); err != nil {
+			return err
+		}
+		return control.Flush()
+	}
+	w.WriteHeader(http.StatusOK)
+	if err := send("hello", r.s.Engine.Incarnation()); err != nil {
+		return nil // the browser has gone
+	}
+	beat := time.NewTicker(15 * time.Second)
+	defer beat.Stop()
+	wanted := map[string]bool{}
+	for _, t := range topics {
+		wanted[t] = true
+	}
+	for {
+		select {
+		case <-r.ctx.Done():
+			return nil
+		case <-r.s.closing.Done():
+			return nil
+		case <-beat.C:
+			err = send("beat", "1")
+		case e, ok := <-events:
+			switch {
+			case !ok:
+				return nil
+			case e.Type == "reset":
+				err = send("resync", "1")
+			case wanted["runs"]:
+				err = send("hint", "runs")
+			case e.Run != "" && wanted["run-"+e.Run]:
+				err = send("hint", "run-"+e.Run)
+			}
+		}
+		if err != nil {
+			return nil // the browser has gone
+		}
+	}
+}

@@ -1,0 +1,212 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/web/view"
+)
+
+func (r *request) plans() error {
+	q := strings.TrimSpace(r.c.QueryParam("q"))
+	list, err := r.s.Reader.Plans(r.ctx, kairos.PlanFilter{Text: q, Page: r.page()})
+	if err != nil {
+		return err
+	}
+	p := view.PlansPage{Shell: r.shell("plans", "Plans"), Query: q}
+	for _, pl := range list.Items {
+		p.Rows = append(p.Rows, view.PlanRow{Key: pl.Key, Href: "/plans/" + url.PathEscape(pl.Key), Name: pl.Name, Version: fmt.Sprintf("v%d", pl.Latest), Updated: r.s.time(pl.UpdatedAt)})
+	}
+	if list.Prev != "" {
+		p.Newer = "/plans?" + url.Values{"q": {q}, "before": {list.Prev}}.Encode()
+	}
+	if list.Next != "" {
+		p.Older = "/plans?" + url.Values{"q": {q}, "after": {list.Next}}.Encode()
+	}
+	return r.render(http.StatusOK, view.Plans(p))
+}
+
+// plan is one version of a plan: the newest, unless the address names another.
+func (r *request) plan() error {
+	pl, err := r.s.Reader.Plan(r.ctx, r.c.Param("plan"))
+	if err != nil {
+		return err
+	}
+	number := pl.Latest
+	if s := r.c.Param("number"); s != "" {
+		if number, err = strconv.Atoi(s); err != nil {
+			return kairos.Errorf(kairos.CodeNotFound, "version %q is not a number", s)
+		}
+	}
+	v, err := r.s.Reader.VersionByNumber(r.ctx, pl.ID, number)
+	if err != nil {
+		return err
+	}
+	program, err := r.s.Engine.Program(r.ctx, v.Hash)
+	if err != nil {
+		return err
+	}
+	p := view.PlanPage{Shell: r.shell("plans", pl.Key), Key: pl.Key, Name: program.Name, Description: program.Description, Version: fmt.Sprintf("v%d", number), Hash: v.Hash}
+	if p.Name == "" {
+		p.Name = pl.Key
+	}
+	path := "/plans/" + url.PathEscape(pl.Key)
+	if r.who.Role.Includes(kairos.RoleOperator) {
+		p.Actions = append(p.Actions, view.Link{Text: "Start…", Href: path + "/start", Primary: true})
+	}
+	if r.who.Role.Includes(kairos.RoleAuthor) {
+		p.Actions = append(p.Actions, view.Link{Text: "Edit…", Href: path + "/edit?base=" + strconv.Itoa(number)})
+	}
+	p.Facts = []view.Fact{{Term: "Hash", Text: v.Hash[:12], Mono: true}, {Term: "Stored by", Text: visible(v.Author)}, {Term: "When", Text: r.s.time(v.CreatedAt).Text},
+		{Term: "Steps", Text: strconv.Itoa(len(program.Nodes))}, {Term: "Kind", Text: string(program.Kind)}}
+	p.Graph = graph(program, nil, nil, "")
+	catalog := r.s.Engine.Catalog()
+	for i := range program.Nodes {
+		p.Effects = append(p.Effects, view.Fact{Term: program.Nodes[i].ID, Text: string(catalog.EffectOf(&program.Nodes[i]))})
+	}
+	p.Lines = strings.Split(strings.TrimRight(visible(string(v.Source)), "\n"), "\n")
+	versions, err := r.s.Reader.Versions(r.ctx, pl.ID)
+	if err != nil {
+		return err
+	}
+	for _, o := range versions {
+		p.Versions = append(p.Versions, view.VersionRow{Number: fmt.Sprintf("v%d", o.Number), Href: fmt.Sprintf("%s/v/%d", path, o.Number), Hash: o.Hash[:12],
+			Author: visible(o.Author), Origin: o.Origin, Reason: visible(o.Reason), At: r.s.time(o.CreatedAt), Current: o.Number == number})
+	}
+	runs, err := r.s.Reader.Runs(r.ctx, kairos.RunFilter{PlanKey: pl.Key, Page: kairos.Page{Limit: 10}})
+	if err != nil {
+		return err
+	}
+	p.Runs = r.runRows(runs.Items)
+	return r.render(http.StatusOK, view.Plan(p))
+}
+
+const blankPlan = `id: my-plan
+name: My plan
+nodes:
+  greet:
+    type: log
+    input: "hello ${input}"
+`
+
+func (r *request) newPlan() error {
+	return r.render(http.StatusOK, view.PlanEditor(view.PlanForm{Shell: r.shell("plans", "New plan"), Heading: "New plan", Source: blankPlan, Post: "/plans/new", Idem: newID()}))
+}
+
+func (r *request) editPlan() error {
+	pl, err := r.s.Reader.Plan(r.ctx, r.c.Param("plan"))
+	if err != nil {
+		return err
+	}
+	number := pl.Latest
+	if n, err := strconv.Atoi(r.c.QueryParam("base")); err == nil && n > 0 {
+		number = n
+	}
+	v, err := r.s.Reader.VersionByNumber(r.ctx, pl.ID, number)
+	if err != nil {
+		return err
+	}
+	return r.render(http.StatusOK, view.PlanEditor(view.PlanForm{Shell: r.shell("plans", "Edit "+pl.Key), Heading: fmt.Sprintf("Edit %s v%d", pl.Key, number),
+		Source: string(v.Source), Post: "/plans/" + url.PathEscape(pl.Key) + "/edit", Idem: newID()}))
+}
+
+// savePlan checks a document and stores it; whatever is wrong with it is shown
+// all at once, and what was typed stays.
+func (r *request) savePlan() error {
+	// Browsers send CRLF line ends.
+	source := strings.ReplaceAll(r.c.FormValue("source"), "\r\n", "\n")
+	format := planner.FormatOf("", []byte(source))
+	p := view.PlanForm{Shell: r.shell("plans", "Plan"), Heading: "Plan", Source: source, Reason: r.c.FormValue("reason"), Post: r.c.Request().URL.Path, Idem: newID(), Checked: true}
+	doc, problems := r.s.Engine.CheckPlan([]byte(source), format)
+	for _, q := range problems {
+		row := view.ProblemRow{Severity: string(q.Severity), Message: q.Message, Suggestion: q.Suggestion}
+		if q.Line > 0 {
+			row.Where = fmt.Sprintf("line %d, column %d", q.Line, q.Column)
+		}
+		p.Problems = append(p.Problems, row)
+	}
+	valid := doc != nil && problems.Err() == nil
+	if r.c.FormValue("do") == "check" || !valid {
+		code := http.StatusOK
+		if !valid {
+			code = http.StatusUnprocessableEntity
+		} else if program, err := doc.Program(r.s.Engine.Catalog()); err == nil {
+			p.Graph = graph(program, nil, nil, "")
+		}
+		return r.render(code, view.PlanEditor(p))
+	}
+	return r.once(func() (string, error) {
+		pl, v, _, _, err := r.s.Engine.SavePlan(r.ctx, r.who.actor(), []byte(source), format, "upload", r.c.FormValue("reason"))
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("/plans/%s/v/%d", url.PathEscape(pl.Key), v.Number), nil
+	})
+}
+
+func (r *request) startPage() error { return r.startForm(http.StatusOK, "", nil, "") }
+
+func (r *request) startForm(code int, problem string, details []string, input string) error {
+	pl, err := r.s.Reader.Plan(r.ctx, r.c.Param("plan"))
+	if err != nil {
+		return err
+	}
+	program, err := r.s.Engine.Program(r.ctx, pl.LatestHash)
+	if err != nil {
+		return err
+	}
+	p := view.StartPage{Shell: r.shell("plans", "Start "+pl.Key), Plan: pl.Key, Version: fmt.Sprintf("v%d", pl.Latest), Post: "/plans/" + url.PathEscape(pl.Key) + "/start",
+		Idem: newID(), Fields: r.fields(program.InputSchema), Input: input, Error: problem, Problems: details,
+		CLI: fmt.Sprintf("kairos run --plan %s.yaml --input '…'", pl.Key)}
+	return r.render(code, view.Start(p))
+}
+
+func (r *request) start() error {
+	pl, err := r.s.Reader.Plan(r.ctx, r.c.Param("plan"))
+	if err != nil {
+		return err
+	}
+	program, err := r.s.Engine.Program(r.ctx, pl.LatestHash)
+	if err != nil {
+		return err
+	}
+	req := kairos.StartRequest{Plan: pl.ID, Version: pl.Latest, Origin: "ui"}
+	typed := r.c.FormValue("input")
+	if strings.TrimSpace(typed) != "" {
+		if req.Input, err = jsonOf(typed); err != nil { // plain text is an input too
+			if req.Input, err = planner.EncodeValue(typed); err != nil {
+				return err
+			}
+		}
+	} else if values := r.formValues(program.InputSchema); values != nil {
+		if req.Input, err = planner.EncodeValue(values); err != nil {
+			return r.startForm(http.StatusUnprocessableEntity, err.Error(), nil, typed)
+		}
+	}
+	for _, l := range strings.Fields(r.c.FormValue("labels")) {
+		k, v, ok := strings.Cut(l, "=")
+		if !ok || k == "" {
+			return r.startForm(http.StatusUnprocessableEntity, fmt.Sprintf("label %q is not key=value", l), nil, typed)
+		}
+		if req.Labels == nil {
+			req.Labels = map[string]string{}
+		}
+		req.Labels[k] = v
+	}
+	err = r.once(func() (string, error) {
+		run, err := r.s.Engine.Start(r.ctx, r.who.actor(), req)
+		if err != nil {
+			return "", err
+		}
+		return "/runs/" + run.ID, nil
+	})
+	if kairos.CodeOf(err) == kairos.CodeInvalid {
+		return r.startForm(http.StatusUnprocessableEntity, sentence(err), nil, typed)
+	}
+	return err
+}

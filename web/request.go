@@ -1,0 +1,255 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/static"
+	"github.com/kairosd/kairosd/web/view"
+)
+
+// request is one request on its way through a page.
+type request struct {
+	s    *Server
+	c    echo.Context
+	ctx  context.Context
+	who  principal
+	role kairos.Role
+}
+
+// serve finds out who asks, checks role and form token, and runs the page.
+func (s *Server) serve(c echo.Context, rt route) error {
+	ctx := c.Request().Context()
+	if rt.path != "/live" {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, readTimeout+10*time.Second)
+		defer cancel()
+	}
+	r := &request{s: s, c: c, ctx: ctx, role: rt.role}
+	c.Response().Header().Set("Cache-Control", "no-store")
+	c.Response().Header().Set("Vary", "HX-Request, HX-Target")
+	if err := r.identify(); err != nil {
+		return err
+	}
+	if rt.role != open {
+		if r.who.Name == "" {
+			return r.toLogin()
+		}
+		if !r.who.Role.Includes(rt.role) {
+			return kairos.Errorf(kairos.CodeForbidden, "this needs the role %s", rt.role).Suggest("you are %s; ask an administrator", r.who.Role)
+		}
+	}
+	if rt.method == http.MethodPost {
+		if err := c.Request().ParseForm(); err != nil {
+			return kairos.Errorf(kairos.CodeInvalid, "the form cannot be read: %w", err)
+		}
+		if !hmac.Equal([]byte(c.FormValue("csrf")), []byte(r.who.csrf)) {
+			return kairos.Errorf(kairos.CodeForbidden, "this form is out of date").Suggest("go back, reload the page and try again")
+		}
+	}
+	return rt.handle(r)
+}
+
+// identify finds the user of the session cookie; none is no error.
+func (r *request) identify() error {
+	r.who.csrf = "anonymous"
+	cookie, err := r.c.Request().Cookie(r.s.cookieName())
+	if err != nil || cookie.Value == "" {
+		return nil
+	}
+	u, err := r.s.Auth.Session(r.ctx, cookie.Value)
+	if kairos.CodeOf(err) == kairos.CodeUnauthorized {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	mac := hmac.New(sha256.New, []byte(cookie.Value))
+	mac.Write([]byte("csrf"))
+	r.who = principal{User: u, secret: cookie.Value, csrf: hex.EncodeToString(mac.Sum(nil))}
+	return nil
+}
+
+func (r *request) toLogin() error {
+	needsSetup, err := r.s.Auth.NeedsSetup(r.ctx)
+	if err != nil {
+		return err
+	}
+	to := "/login?next=" + url.QueryEscape(r.c.Request().URL.RequestURI())
+	if needsSetup {
+		to = "/setup"
+	}
+	if r.htmx() {
+		r.c.Response().Header().Set("HX-Redirect", to)
+		return r.c.NoContent(http.StatusUnauthorized)
+	}
+	return r.c.Redirect(http.StatusSeeOther, to)
+}
+
+func (r *request) htmx() bool { return r.c.Request().Header.Get("HX-Request") == "true" }
+
+// render writes a component whole or not at all.
+func (r *request) render(code int, c templ.Component) error {
+	var b bytes.Buffer
+	if err := c.Render(r.ctx, &b); err != nil {
+		return err
+	}
+	return r.c.Blob(code, "text/html; charset=utf-8", b.Bytes())
+}
+
+// to answers a POST: the result is a page of its own.
+func (r *request) to(address string) error {
+	if r.htmx() {
+		r.c.Response().Header().Set("HX-Redirect", address)
+		return r.c.NoContent(http.StatusNoContent)
+	}
+	return r.c.Redirect(http.StatusSeeOther, address)
+}
+
+// shell is what surrounds a page.
+func (r *request) shell(section, title string) view.Shell {
+	s := view.Shell{Title: title, Section: section, User: r.who.Name, Role: string(r.who.Role), CSRF: r.who.csrf, Version: r.s.Version,
+		Static: static.Path, Zone: r.s.Zone.String(), Now: time.Now().UnixMilli(), Favicon: "idle"}
+	if r.who.Name != "" {
+		if counts, err := r.s.Reader.RunCounts(r.ctx); err == nil {
+			s.Pending = counts.OpenApprovals
+		}
+	}
+	if c, err := r.c.Cookie("theme"); err == nil && (c.Value == "light" || c.Value == "dark") {
+		s.Theme = c.Value
+	}
+	return s
+}
+
+// page reads the cursor parameters of a list.
+func (r *request) page() kairos.Page {
+	p := kairos.Page{After: r.c.QueryParam("after"), Before: r.c.QueryParam("before")}
+	if n, err := strconv.Atoi(r.c.QueryParam("n")); err == nil && n > 0 {
+		p.Limit = min(n, 200)
+	}
+	return p
+}
+
+// statusOf maps a code to the status that browsers get.
+var statusOf = map[kairos.Code]int{
+	kairos.CodeInvalid: http.StatusUnprocessableEntity, kairos.CodeNotFound: http.StatusNotFound, kairos.CodeConflict: http.StatusConflict,
+	kairos.CodeNotResumable: http.StatusConflict, kairos.CodeStale: http.StatusConflict, kairos.CodeForbidden: http.StatusForbidden,
+	kairos.CodeUnauthorized: http.StatusUnauthorized, kairos.CodeTooLarge: http.StatusRequestEntityTooLarge, kairos.CodeTooMany: http.StatusTooManyRequests,
+	kairos.CodeUnavailable: http.StatusServiceUnavailable, kairos.CodeLocked: http.StatusServiceUnavailable, kairos.CodeNoSpace: http.StatusInsufficientStorage,
+}
+
+var headlines = map[int]string{
+	http.StatusNotFound: "Not found", http.StatusForbidden: "Not allowed", http.StatusConflict: "Changed since you looked",
+	http.StatusUnprocessableEntity: "That cannot be used", http.StatusTooManyRequests: "Too many tries", http.StatusServiceUnavailable: "Not available now",
+	http.StatusInsufficientStorage: "The disk is full", http.StatusRequestEntityTooLarge: "Too large",
+}
+
+// fail shows an error: what happened, what to do. What is not made for people
+// is logged under an id, and only the id is shown (S32).
+func (s *Server) fail(err error, c echo.Context) {
+	if c.Response().Committed {
+		return
+	}
+	r := &request{s: s, c: c, ctx: c.Request().Context()}
+	_ = r.identify() // an anonymous error page is one all the same
+	p := view.ErrorPage{Shell: r.shell("", "Error"), Code: http.StatusInternalServerError, Headline: "Something went wrong here",
+		Message: "Nothing that was stored is lost."}
+	var httpError *echo.HTTPError
+	var tooLarge *http.MaxBytesError
+	e, ours := errors.AsType[*kairos.Error](err)
+	switch {
+	case errors.As(err, &tooLarge):
+		p.Code = http.StatusRequestEntityTooLarge
+	case errors.As(err, &httpError):
+		p.Code = httpError.Code
+		p.Message = http.StatusText(httpError.Code)
+	case ours && statusOf[e.Code] != 0:
+		p.Code, p.Message, p.Suggestion = statusOf[e.Code], e.Message, e.Suggestion
+	case errors.Is(err, context.DeadlineExceeded):
+		p.Code, p.Message = http.StatusServiceUnavailable, "The answer took too long."
+	default:
+		p.ID = newID()
+		s.Logger.Error("page failed", "id", p.ID, "path", c.Request().URL.Path, "err", err)
+	}
+	if h := headlines[p.Code]; h != "" {
+		p.Headline = h
+	}
+	p.Title = p.Headline
+	component := view.Error(p)
+	if r.htmx() {
+		component = view.ErrorPanel(p)
+	}
+	if err := r.render(p.Code, component); err != nil {
+		s.Logger.Error("error page failed", "err", err)
+	}
+}
+
+// posts remembers answered forms, so that a second post of the same form gets
+// the first one's result and does nothing again (UI H9).
+type posts struct {
+	mu   sync.Mutex
+	done map[string]*posted
+}
+
+type posted struct {
+	once sync.Once
+	to   string
+	err  error
+	at   time.Time
+}
+
+func newPosts() *posts { return &posts{done: map[string]*posted{}} }
+
+// once runs f for the first post with this key and gives its result to all.
+func (p *posts) once(key string, f func() (string, error)) (string, error) {
+	if key == "" {
+		return f()
+	}
+	p.mu.Lock()
+	now := time.Now()
+	for k, d := range p.done {
+		if now.Sub(d.at) > 24*time.Hour || len(p.done) > 10_000 {
+			delete(p.done, k)
+		}
+	}
+	d := p.done[key]
+	if d == nil {
+		d = &posted{at: now}
+		p.done[key] = d
+	}
+	p.mu.Unlock()
+	d.once.Do(func() { d.to, d.err = f() })
+	if d.err != nil { // a refused act may be tried again
+		p.mu.Lock()
+		delete(p.done, key)
+		p.mu.Unlock()
+	}
+	return d.to, d.err
+}
+
+// once acts at most once for the form that was posted and redirects to the
+// result.
+func (r *request) once(f func() (string, error)) error {
+	key := r.c.FormValue("idem")
+	if key != "" {
+		key = r.who.ID + ":" + key
+	}
+	to, err := r.s.posts.once(key, f)
+	if err != nil {
+		return err
+	}
+	return r.to(to)
+}

@@ -1,0 +1,79 @@
+package web
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/static"
+)
+
+// open marks routes that need no login.
+const open kairos.Role = ""
+
+// route is one address and who may use it.
+type route struct {
+	method, path string
+	role         kairos.Role
+	handle       func(*request) error
+}
+
+// table is every address of the dashboard. A GET never changes anything; every
+// POST that acts on a run also answers GET with a preview of the act.
+func (s *Server) table() []route {
+	const get, post = http.MethodGet, http.MethodPost
+	return []route{
+		{get, "/login", open, (*request).loginPage},
+		{post, "/login", open, (*request).login},
+		{get, "/setup", open, (*request).setupPage},
+		{post, "/setup", open, (*request).setup},
+		{post, "/logout", kairos.RoleViewer, (*request).logout},
+
+		{get, "/", kairos.RoleViewer, (*request).home},
+		{get, "/find", kairos.RoleViewer, (*request).find},
+		{get, "/help", kairos.RoleViewer, (*request).help},
+		{get, "/live", kairos.RoleViewer, (*request).live},
+
+		{get, "/runs", kairos.RoleViewer, (*request).runs},
+		{get, "/runs/:run", kairos.RoleViewer, (*request).run},
+		{get, "/runs/:run/raw/:seq/:part", kairos.RoleViewer, (*request).raw},
+		{get, "/runs/:run/:action", kairos.RoleOperator, (*request).previewPage},
+		{post, "/runs/:run/:action", kairos.RoleOperator, (*request).act},
+		{post, "/runs/:run/nodes/:node/resolve", kairos.RoleOperator, (*request).resolve},
+
+		{get, "/plans", kairos.RoleViewer, (*request).plans},
+		{get, "/plans/new", kairos.RoleAuthor, (*request).newPlan},
+		{post, "/plans/new", kairos.RoleAuthor, (*request).savePlan},
+		{get, "/plans/:plan", kairos.RoleViewer, (*request).plan},
+		{get, "/plans/:plan/v/:number", kairos.RoleViewer, (*request).plan},
+		{get, "/plans/:plan/edit", kairos.RoleAuthor, (*request).editPlan},
+		{post, "/plans/:plan/edit", kairos.RoleAuthor, (*request).savePlan},
+		{get, "/plans/:plan/start", kairos.RoleOperator, (*request).startPage},
+		{post, "/plans/:plan/start", kairos.RoleOperator, (*request).start},
+
+		{get, "/approvals", kairos.RoleViewer, (*request).approvals},
+		{get, "/approvals/:approval", kairos.RoleViewer, (*request).approval},
+		{post, "/approvals/:approval", kairos.RoleOperator, (*request).decide},
+		{get, "/audit", kairos.RoleViewer, (*request).audit},
+	}
+}
+
+func (s *Server) routes() {
+	for _, r := range s.table() {
+		s.echo.Add(r.method, r.path, func(c echo.Context) error { return s.serve(c, r) })
+	}
+	s.echo.GET("/static/:hash/:file", func(c echo.Context) error {
+		static.Serve(c.Response(), c.Request(), c.Param("file"))
+		return nil
+	})
+	s.echo.GET("/healthz", func(c echo.Context) error { return c.String(http.StatusOK, "ok\n") })
+	s.echo.GET("/readyz", func(c echo.Context) error {
+		if s.Ready != nil {
+			if err := s.Ready(c.Request().Context()); err != nil {
+				return c.String(http.StatusServiceUnavailable, err.Error()+"\n")
+			}
+		}
+		return c.String(http.StatusOK, "ready\n")
+	})
+}

@@ -1,0 +1,179 @@
+package web
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// Config is what the dashboard needs. Reader, Engine and Auth are required.
+type Config struct {
+	Reader Reader
+	Engine Engine
+	Auth   Auth
+	// API answers below /api/v1; nil: nothing does.
+	API    http.Handler
+	Logger *slog.Logger // nil: nothing is logged
+	// Hosts are the names and ports under which pages are served; a request for
+	// any other is refused (DNS rebinding, A12).
+	Hosts []string
+	// TLS says that browsers come over TLS: cookies are then Secure.
+	TLS bool
+	// Zone is how times are shown; nil: UTC.
+	Zone    *time.Location
+	Version string
+	// Ready reports why the daemon cannot serve, for /readyz; nil: it always can.
+	Ready func(context.Context) error
+}
+
+// Server is the dashboard. It is an http.Handler.
+type Server struct {
+	Config
+	echo    *echo.Echo
+	handler http.Handler
+	posts   *posts
+	closing context.Context
+	close   context.CancelFunc
+}
+
+// readTimeout bounds what a page reads of the store.
+const readTimeout = 5 * time.Second
+
+// New builds the dashboard.
+func New(c Config) (*Server, error) {
+	if c.Reader == nil || c.Engine == nil || c.Auth == nil {
+		return nil, errors.New("web: Reader, Engine and Auth are required")
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Zone == nil {
+		c.Zone = time.UTC
+	}
+	s := &Server{Config: c, posts: newPosts()}
+	s.closing, s.close = context.WithCancel(context.Background())
+	s.echo = echo.New()
+	s.echo.IPExtractor = echo.ExtractIPDirect()
+	s.echo.HTTPErrorHandler = s.fail
+	s.routes()
+	guard := http.NewCrossOriginProtection()
+	s.handler = s.recovered(s.secured(guard.Handler(s.strict(s.echo))))
+	return s, nil
+}
+
+// Close ends all live streams.
+func (s *Server) Close() { s.close() }
+
+// ServeHTTP answers one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if s.API != nil && (strings.HasPrefix(r.URL.Path, "/api/v1/") || r.URL.Path == "/api/v1") {
+		if !s.hostAllowed(r) {
+			http.Error(w, "this host name is not served here", http.StatusMisdirectedRequest)
+			return
+		}
+		s.API.ServeHTTP(w, r)
+		return
+	}
+	s.handler.ServeHTTP(w, r)
+}
+
+func (s *Server) hostAllowed(r *http.Request) bool {
+	return len(s.Hosts) == 0 || slices.Contains(s.Hosts, r.Host)
+}
+
+// secured sets the headers of every response and checks the host name.
+func (s *Server) secured(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "+
+			"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=()")
+		if s.TLS {
+			h.Set("Strict-Transport-Security", "max-age=31536000")
+		}
+		if !s.hostAllowed(r) {
+			http.Error(w, "this host name is not served here", http.StatusMisdirectedRequest)
+			return
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, 4<<20)
+		next.ServeHTTP(w, r)
+	})
+}
+
+// strict refuses acts by cookie that carry neither Origin nor Sec-Fetch-Site,
+// which the library lets pass for non-browsers (A15), and origins with user
+// information (A16).
+func (s *Server) strict(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			origin := r.Header.Get("Origin")
+			_, err := r.Cookie(s.cookieName())
+			if err == nil && origin == "" && r.Header.Get("Sec-Fetch-Site") == "" || strings.Contains(origin, "@") {
+				http.Error(w, "cross-origin request refused", http.StatusForbidden)
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// recovered turns a panic of a page into an error page's log line; the process
+// goes on.
+func (s *Server) recovered(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			if p := recover(); p != nil {
+				if p == http.ErrAbortHandler {
+					panic(p)
+				}
+				id := newID()
+				s.Logger.Error("page panicked", "id", id, "path", r.URL.Path, "panic", p)
+				http.Error(w, "internal error "+id, http.StatusInternalServerError)
+			}
+		}()
+		next.ServeHTTP(w, r)
+	})
+}
+
+func newID() string {
+	b := make([]byte, 8)
+	rand.Read(b) // never fails (crypto/rand)
+	return hex.EncodeToString(b)
+}
+
+// cookieName is the session cookie's: with the __Host- prefix wherever the
+// browser demands TLS for it.
+func (s *Server) cookieName() string {
+	if s.TLS {
+		return "__Host-kairos"
+	}
+	return "kairos"
+}
+
+// SessionCookies are the names that a session cookie may have.
+func SessionCookies() []string { return []string{"__Host-kairos", "kairos"} }
+
+// principal is who sends a request.
+type principal struct {
+	kairos.User
+	secret string
+	csrf   string
+}
+
+func (p principal) actor() kairos.Actor {
+	return kairos.Actor{Name: p.Name, Role: p.Role, Surface: "ui"}
+}

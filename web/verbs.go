@@ -1,0 +1,360 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/web/view"
+)
+
+// verb is what a page says of an operator's act. The words name act and object:
+// a button never says OK.
+type verb struct {
+	action  kairos.Action
+	button  string // with %s for the run's short id
+	says    string
+	danger  bool
+	preview bool // the engine computes what would happen
+}
+
+var verbs = []verb{
+	{kairos.ActionResume, "Resume run %s", "", false, true},
+	{kairos.ActionRerun, "Start a new run like %s", "A new run starts from the beginning; this one is not changed.", false, true},
+	{kairos.ActionFork, "Fork run %s", "A new run starts from a checkpoint of this one; this one is not changed.", false, true},
+	{kairos.ActionCancel, "Cancel run %s", "Nothing new starts; what runs is asked to end, and settles within seconds.", true, true},
+	{kairos.ActionPause, "Pause run %s", "What runs, finishes; nothing new starts until you continue the run.", false, false},
+	{kairos.ActionContinue, "Continue run %s", "The run goes on where it was paused.", false, false},
+	{kairos.ActionRetryNow, "Retry now in run %s", "The next attempt does not wait for its back-off.", false, false},
+	{kairos.ActionRelease, "Release run %s", "The run goes on. It was parked because it had been interrupted again and again, or because the database was restored.", false, false},
+	{kairos.ActionLimits, "Raise the limits of run %s", "The run goes on once it is below its limits again.", false, false},
+	{kairos.ActionDelete, "Delete run %s", "The run disappears from all lists. Its journal stays until retention removes it.", true, false},
+}
+
+func verbOf(name string) (verb, bool) {
+	i := slices.IndexFunc(verbs, func(v verb) bool { return string(v.action) == name })
+	if i < 0 {
+		return verb{}, false
+	}
+	return verbs[i], true
+}
+
+// verbRequest reads what a form or a link asks for.
+func (r *request) verbRequest(v verb) (kairos.VerbRequest, error) {
+	value := func(key string) string { return strings.TrimSpace(r.c.FormValue(key)) }
+	req := kairos.VerbRequest{Run: r.c.Param("run"), Action: v.action, Reason: value("reason"), Digest: value("digest")}
+	var err error
+	if s := value("rev"); s != "" {
+		if req.Rev, err = strconv.ParseInt(s, 10, 64); err != nil {
+			return req, kairos.Errorf(kairos.CodeInvalid, "rev %q is not a number", s)
+		}
+	}
+	switch v.action {
+	case kairos.ActionFork:
+		if s := value("at"); s != "" {
+			if req.At, err = strconv.ParseInt(s, 10, 64); err != nil {
+				return req, kairos.Errorf(kairos.CodeInvalid, "at %q is not a checkpoint", s)
+			}
+		}
+		for key := range r.c.Request().Form {
+			node, ok := strings.CutPrefix(key, "edit.")
+			if !ok || r.c.FormValue(key) == r.c.FormValue("was."+node) {
+				continue
+			}
+			j, err := jsonOf(r.c.FormValue(key))
+			if err != nil {
+				return req, kairos.Errorf(kairos.CodeInvalid, "the output of %s is not JSON: %w", node, err)
+			}
+			if req.Edits == nil {
+				req.Edits = map[string]kairos.RawJSON{}
+			}
+			req.Edits[node] = j
+		}
+		fallthrough
+	case kairos.ActionRerun:
+		if s := value("version"); s != "" {
+			if req.Version, err = strconv.Atoi(s); err != nil {
+				return req, kairos.Errorf(kairos.CodeInvalid, "version %q is not a number", s)
+			}
+		}
+		if s := r.c.FormValue("input"); strings.TrimSpace(s) != "" && s != r.c.FormValue("was_input") {
+			if req.Input, err = jsonOf(s); err != nil {
+				return req, kairos.Errorf(kairos.CodeInvalid, "the input is not JSON: %w", err)
+			}
+		}
+	case kairos.ActionLimits:
+		if req.Limits, err = r.limits(); err != nil {
+			return req, err
+		}
+	}
+	return req, nil
+}
+
+func (r *request) limits() (l kairos.Limits, err error) {
+	read := func(key string, into func(string) error) {
+		s := strings.TrimSpace(r.c.FormValue(key))
+		if s == "" || err != nil {
+			return
+		}
+		if e := into(s); e != nil {
+			err = kairos.Errorf(kairos.CodeInvalid, "%s %q cannot be read", key, s)
+		}
+	}
+	read("steps", func(s string) (e error) { l.MaxSteps, e = strconv.ParseInt(s, 10, 64); return e })
+	read("tokens", func(s string) (e error) { l.MaxTokens, e = strconv.ParseInt(s, 10, 64); return e })
+	read("cost", func(s string) (e error) { l.MaxCost, e = strconv.ParseFloat(s, 64); return e })
+	read("duration", func(s string) (e error) { l.MaxDuration, e = time.ParseDuration(s); return e })
+	return l, err
+}
+
+// jsonOf reads JSON from a form.
+func jsonOf(s string) (kairos.RawJSON, error) {
+	v, err := planner.DecodeValue([]byte(s))
+	if err != nil {
+		return nil, err
+	}
+	return planner.EncodeValue(v)
+}
+
+// previewPage says what an act would do; it is safe to open (GET).
+func (r *request) previewPage() error {
+	v, ok := verbOf(r.c.Param("action"))
+	if !ok {
+		return kairos.Errorf(kairos.CodeNotFound, "there is no page %s of a run", r.c.Param("action"))
+	}
+	req, err := r.verbRequest(v)
+	if err != nil {
+		return err
+	}
+	req.Rev, req.Digest = 0, ""
+	return r.preview(http.StatusOK, v, req, "")
+}
+
+func (r *request) preview(code int, v verb, req kairos.VerbRequest, problem string) error {
+	run, err := r.s.Reader.FindRun(r.ctx, req.Run)
+	if err != nil {
+		return err
+	}
+	short := kairos.ShortID(run.ID)
+	p := view.PreviewPage{Shell: r.shell("runs", fmt.Sprintf(v.button, short)), Action: string(v.action), Verb: fmt.Sprintf(v.button, short), Run: short,
+		RunHref: "/runs/" + run.ID, Post: "/runs/" + run.ID + "/" + string(v.action), Allowed: true, Sentence: v.says, Danger: v.danger, Reason: true,
+		Idem: newID(), Rev: strconv.FormatInt(run.LastSeq, 10), Error: problem}
+	if v.preview {
+		pre, err := r.s.Engine.Preview(r.ctx, r.who.actor(), req)
+		if err != nil {
+			return err
+		}
+		r.fill(&p, pre)
+		if v.says == "" {
+			p.Sentence = consequence(pre)
+		}
+	}
+	switch v.action {
+	case kairos.ActionFork, kairos.ActionRerun:
+		if err := r.choices(&p, v, req, run); err != nil {
+			return err
+		}
+	case kairos.ActionLimits:
+		p.Limits = true
+		p.LimitValues = map[string]string{"steps": nonZero(run.Limits.MaxSteps), "tokens": nonZero(run.Limits.MaxTokens)}
+		if run.Limits.MaxDuration > 0 {
+			p.LimitValues["duration"] = run.Limits.MaxDuration.String()
+		}
+		if run.Limits.MaxCost > 0 {
+			p.LimitValues["cost"] = strconv.FormatFloat(run.Limits.MaxCost, 'f', -1, 64)
+		}
+	}
+	if r.htmx() && r.c.Request().Header.Get("HX-Target") == "preview" {
+		return r.render(code, view.PreviewPanel(p))
+	}
+	return r.render(code, view.Preview(p))
+}
+
+func nonZero(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// fill copies the engine's prediction into the page.
+func (r *request) fill(p *view.PreviewPage, pre kairos.Preview) {
+	p.Allowed, p.Refusal, p.Suggestion, p.Digest = pre.Allowed, pre.Refusal, pre.Suggestion, pre.Digest
+	p.Rev = strconv.FormatInt(pre.Rev, 10)
+	for _, g := range []struct {
+		title, note string
+		steps       []kairos.PreviewStep
+	}{{"Runs again", "", pre.Again}, {"Runs for the first time", "as far as the plan leads there", pre.New}, {"In doubt", "resolve first", pre.InDoubt},
+		{"Not kept", "", pre.Dropped}, {"Kept, not repeated", "", pre.Keep}} {
+		if len(g.steps) == 0 {
+			continue
+		}
+		group := view.PreviewGroup{Title: fmt.Sprintf("%s (%d)", g.title, len(g.steps)), Note: g.note}
+		for i, s := range g.steps {
+			if i == 50 {
+				group.Steps = append(group.Steps, fmt.Sprintf("… and %d more", len(g.steps)-50))
+				break
+			}
+			text := s.Node
+			if s.Visit > 1 {
+				text += fmt.Sprintf(" visit %d", s.Visit)
+			}
+			if len(s.Items) > 0 {
+				text += fmt.Sprintf(" (%s)", plural(len(s.Items), "item", "items"))
+			}
+			if s.Reason != "" {
+				text += " — " + s.Reason
+			}
+			group.Steps = append(group.Steps, text)
+		}
+		p.Groups = append(p.Groups, group)
+	}
+	for _, s := range pre.Effects {
+		p.Effects = append(p.Effects, fmt.Sprintf("%s · %s · %s", s.Node, s.Type, s.Effect))
+	}
+	for _, pt := range pre.Points {
+		if pt.Closed || pt.Seq == pre.At {
+			p.Points = append(p.Points, view.Option{Value: strconv.FormatInt(pt.Seq, 10), Text: fmt.Sprintf("%d · %s", pt.Seq, pt.Label), Selected: pt.Seq == pre.At})
+		}
+	}
+}
+
+// choices adds what a fork or rerun lets one change.
+func (r *request) choices(p *view.PreviewPage, v verb, req kairos.VerbRequest, run kairos.Run) error {
+	p.Check = "Show what would happen"
+	input := "null"
+	if run.Input != nil {
+		input = pretty(run.Input)
+	}
+	if req.Input != nil {
+		input = pretty(req.Input)
+	}
+	p.Input = &input
+	latest, err := r.s.Reader.Plan(r.ctx, run.PlanID)
+	if err != nil {
+		return err
+	}
+	p.Versions = []view.Option{{Value: "0", Text: fmt.Sprintf("the same, v%d", run.Version), Selected: req.Version == 0}}
+	if latest.Latest != run.Version {
+		p.Versions = append(p.Versions, view.Option{Value: "-1", Text: fmt.Sprintf("the newest, v%d", latest.Latest), Selected: req.Version == -1})
+	}
+	if v.action != kairos.ActionFork || req.At == 0 {
+		return nil
+	}
+	// The kept outputs up to the fork point may be edited, small ones here.
+	journal, err := r.s.Reader.JournalPage(r.ctx, run.ID, 0, 0)
+	if err != nil {
+		return err
+	}
+	for _, e := range journal {
+		if e.Seq > req.At {
+			break
+		}
+		if !e.Final || e.Item >= 0 || e.Status != kairos.NodeCompleted || len(e.Output) > 8<<10 {
+			continue
+		}
+		name := e.Node
+		if e.Visit > 1 {
+			name = fmt.Sprintf("%s#%d", e.Node, e.Visit)
+		}
+		value := pretty(e.Output)
+		if j, ok := req.Edits[name]; ok {
+			value = pretty(j)
+		}
+		p.Edits = append(p.Edits, view.EditField{Name: name, Value: value, Was: pretty(e.Output)})
+	}
+	if len(p.Edits) > 20 {
+		p.Edits = p.Edits[len(p.Edits)-20:]
+	}
+	return nil
+}
+
+func pretty(j kairos.RawJSON) string {
+	var v any
+	if json.Unmarshal(j, &v) != nil {
+		return string(j)
+	}
+	if decoded, err := planner.DecodeValue(j); err == nil { // exact numbers
+		v = decoded
+	}
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return string(j)
+	}
+	return string(b)
+}
+
+// act does what was previewed. If the run has moved on since, the same page
+// comes back with the new facts (409).
+func (r *request) act() error {
+	v, ok := verbOf(r.c.Param("action"))
+	if !ok {
+		return kairos.Errorf(kairos.CodeNotFound, "there is no act %s", r.c.Param("action"))
+	}
+	req, err := r.verbRequest(v)
+	if err != nil {
+		return err
+	}
+	if r.c.FormValue("do") == "preview" {
+		req.Rev, req.Digest = 0, ""
+		return r.preview(http.StatusOK, v, req, "")
+	}
+	if v.action == kairos.ActionFork || v.action == kairos.ActionRerun {
+		// The form may have been edited since its digest was made; what counts is
+		// the run's revision, and a fresh prediction of exactly this request.
+		req.Digest = ""
+	}
+	err = r.once(func() (string, error) {
+		run, err := r.s.Engine.Act(r.ctx, r.who.actor(), req)
+		if err != nil {
+			return "", err
+		}
+		if v.action == kairos.ActionDelete {
+			return "/runs", nil
+		}
+		return "/runs/" + run.ID, nil
+	})
+	switch kairos.CodeOf(err) {
+	case kairos.CodeStale, kairos.CodeConflict:
+		req.Rev, req.Digest = 0, ""
+		return r.preview(http.StatusConflict, v, req, sentence(err))
+	}
+	return err
+}
+
+// resolve settles an attempt that may or may not have happened.
+func (r *request) resolve() error {
+	number := func(key string) int {
+		n, err := strconv.Atoi(r.c.FormValue(key))
+		if err != nil {
+			return -1
+		}
+		return n
+	}
+	req := kairos.ResolveRequest{Run: r.c.Param("run"), Node: r.c.Param("node"), Visit: number("visit"), Item: number("item"), Attempt: number("attempt"),
+		Action: r.c.FormValue("action"), Reason: r.c.FormValue("reason")}
+	if n := number("rev"); n > 0 {
+		req.Rev = int64(n)
+	}
+	if req.Action == "happened" {
+		j, err := jsonOf(r.c.FormValue("output"))
+		if err != nil {
+			return kairos.Errorf(kairos.CodeInvalid, "the output is not JSON: %w", err)
+		}
+		req.Output = j
+	}
+	return r.once(func() (string, error) {
+		run, err := r.s.Engine.Resolve(r.ctx, r.who.actor(), req)
+		if err != nil {
+			return "", err
+		}
+		return "/runs/" + url.PathEscape(run.ID), nil
+	})
+}
