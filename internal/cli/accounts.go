@@ -54,7 +54,9 @@ func (d *daemon) userCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "user", Short: "Manage users", Args: cobra.NoArgs,
 		Long: "Adds, lists and changes the people who may log in. Works while the daemon runs.", Example: "  kairosd user list --data /var/lib/kairos",
-		RunE: func(*cobra.Command, []string) error { return usage("say: kairosd user add, list, passwd, role, disable or enable") },
+		RunE: func(*cobra.Command, []string) error {
+			return usage("say: kairosd user add, list, passwd, role, disable or enable")
+		},
 	}
 	var role string
 	add := &cobra.Command{

@@ -27,7 +27,9 @@ type local struct {
 func (l *local) Plans(ctx context.Context, f kairos.PlanFilter) (kairos.List[kairos.Plan], error) {
 	return l.store.Plans(ctx, f)
 }
-func (l *local) Plan(ctx context.Context, id string) (kairos.Plan, error) { return l.store.Plan(ctx, id) }
+func (l *local) Plan(ctx context.Context, id string) (kairos.Plan, error) {
+	return l.store.Plan(ctx, id)
+}
 func (l *local) Versions(ctx context.Context, id string) ([]kairos.Version, error) {
 	return l.store.Versions(ctx, id)
 }

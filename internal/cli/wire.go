@@ -118,4 +118,3 @@ func (s *secrets) Mask(text []byte) []byte {
 	}
 	return text
 }
-

@@ -47,15 +47,15 @@ type Time struct {
 
 // RunRow is a run in a list.
 type RunRow struct {
-	ID, Short, Href  string
-	Status           Status
-	Plan, PlanHref   string
-	Version          string
-	Headline         string
-	Took             string
-	Since            int64 // ms of its start while it runs, else 0
-	Started          Time
-	Strip            []Cell
+	ID, Short, Href string
+	Status          Status
+	Plan, PlanHref  string
+	Version         string
+	Headline        string
+	Took            string
+	Since           int64 // ms of its start while it runs, else 0
+	Started         Time
+	Strip           []Cell
 }
 
 // Cell is one step in the strip of a run's shape.
@@ -185,30 +185,30 @@ type Why struct {
 // RunPage is one run.
 type RunPage struct {
 	Shell
-	ID, Short  string
-	Status     Status
-	Plan       Link
-	Version    Link
-	Sub        string
-	Ended      Time
-	Actions    []Link
-	Why        *Why
-	Facts      []Fact
-	Views      []Link
-	View       string
-	Steps      []StepRow
-	Ticks      []Tick
-	Legend     []Status
-	Inspector  *Inspector
-	Approvals  []ApprovalView
-	Graph      *Graph
-	Events     []EventRow
-	Blocks     []Block
-	Log        []LogLine
-	Related    []RunRow
-	Refresh    string // address of this page's live part
-	Topic      string
-	Terminal   bool
+	ID, Short string
+	Status    Status
+	Plan      Link
+	Version   Link
+	Sub       string
+	Ended     Time
+	Actions   []Link
+	Why       *Why
+	Facts     []Fact
+	Views     []Link
+	View      string
+	Steps     []StepRow
+	Ticks     []Tick
+	Legend    []Status
+	Inspector *Inspector
+	Approvals []ApprovalView
+	Graph     *Graph
+	Events    []EventRow
+	Blocks    []Block
+	Log       []LogLine
+	Related   []RunRow
+	Refresh   string // address of this page's live part
+	Topic     string
+	Terminal  bool
 }
 
 // EventRow is one journal row or audit event.
@@ -247,9 +247,9 @@ type GraphNode struct {
 
 // GraphEdge is a line.
 type GraphEdge struct {
-	Path, Class, Marker   string
-	Label, LX, LY         string
-	BX, BY, BW            string
+	Path, Class, Marker string
+	Label, LX, LY       string
+	BX, BY, BW          string
 }
 
 // PreviewPage says what an act would do, before it is done.
