@@ -1,0 +1,371 @@
+package store_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/storetest"
+)
+
+// crashEnv makes the test binary a process that commits until it is killed.
+const crashEnv = "KAIROS_TEST_COMMIT_FOREVER"
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(crashEnv); path != "" {
+		if err := commitForEver(path); err != nil {
+			fmt.Println("error", err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// commitForEver commits to several runs at once and says after every commit
+// what is acknowledged.
+func commitForEver(path string) error {
+	s, err := store.Open(context.Background(), path, store.Options{})
+	if err != nil {
+		return err
+	}
+	runs, err := s.Unfinished(context.Background())
+	if err != nil {
+		return err
+	}
+	var mu sync.Mutex
+	errs := make(chan error)
+	for _, run := range runs {
+		go func() {
+			for fence := run.LastSeq; ; fence++ {
+				if err := s.Commit(context.Background(), kairos.Checkpoint{Run: run.ID, Fence: fence, Entries: []kairos.Entry{entry("a", `"x"`)},
+					Patch: &kairos.RunPatch{AddSteps: 1}}); err != nil {
+					errs <- err
+					return
+				}
+				mu.Lock()
+				fmt.Println("ack", run.ID, fence+1)
+				mu.Unlock()
+			}
+		}()
+	}
+	return <-errs
+}
+
+func TestKillLosesNothingAcknowledged(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	path := filepath.Join(t.TempDir(), "kairos.db")
+	s, err := store.Open(ctx, path, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := storetest.Plan(t, s, twoNodes)
+	for range 20 {
+		storetest.Run(t, s, v, "")
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	acked := map[string]int64{}
+	for round := range 5 {
+		child := exec.Command(os.Args[0])
+		child.Env = append(os.Environ(), crashEnv+"="+path)
+		out, err := child.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := child.Start(); err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewScanner(out)
+		for n := 0; lines.Scan(); n++ {
+			var run string
+			var seq int64
+			if _, err := fmt.Sscanf(lines.Text(), "ack %s %d", &run, &seq); err != nil {
+				t.Fatalf("child: %s", lines.Text())
+			}
+			acked[run] = max(acked[run], seq)
+			if n == 300+97*round {
+				if err := child.Process.Kill(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		var exit *exec.ExitError
+		if err := child.Wait(); !errors.As(err, &exit) || exit.Exited() {
+			t.Fatalf("the child was not killed: %v", err)
+		}
+	}
+	s = storetest.OpenAt(t, path)
+	if s.RolledBack() {
+		t.Error("a crash looks like a rollback")
+	}
+	runs, err := s.Unfinished(ctx)
+	if err != nil || len(runs) != 20 || len(acked) != 20 {
+		t.Fatalf("%d runs, %d acknowledged, %v", len(runs), len(acked), err)
+	}
+	for _, r := range runs {
+		journal, err := s.Journal(ctx, r.ID, 0)
+		if err != nil || int64(len(journal)) != r.LastSeq || r.Steps != r.LastSeq {
+			t.Errorf("run at %d with %d steps and %d rows, %v", r.LastSeq, r.Steps, len(journal), err)
+		}
+		if r.LastSeq < acked[r.ID] {
+			t.Errorf("run %s: %d acknowledged, %d found", r.ID, acked[r.ID], r.LastSeq)
+		}
+	}
+	if report, err := s.VerifyAudit(ctx); err != nil || len(report.Problems) > 0 {
+		t.Errorf("audit: %+v, %v", report, err)
+	}
+}
+
+func TestValuesOfEverySizeComeBack(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t)
+	ctx := context.Background()
+	run := storetest.Run(t, s, storetest.Plan(t, s, twoNodes), "")
+	sizes := []int{2, 3, 4095, 4096, 4097, 300 << 10, 1 << 20, store.MaxPayload}
+	if testing.Short() {
+		sizes = sizes[:7]
+	}
+	var want []string
+	for i, n := range sizes {
+		// Digits in no pattern, so that compression does not hide a limit.
+		b := make([]byte, n)
+		x := uint32(n)
+		for j := range b {
+			x = x*1664525 + 1013904223
+			b[j] = '0' + byte(x>>24)%10
+		}
+		b[0], b[n-1] = '"', '"'
+		want = append(want, string(b))
+		commit(t, s, run.ID, int64(i), nil, entry("a", string(b)))
+	}
+	journal, err := s.Journal(ctx, run.ID, 0)
+	if err != nil || len(journal) != len(want) {
+		t.Fatalf("%d rows, %v", len(journal), err)
+	}
+	for i := range want {
+		if string(journal[i].Output) != want[i] {
+			t.Errorf("a value of %d bytes comes back with %d", len(want[i]), len(journal[i].Output))
+		}
+	}
+	at := int64(len(want))
+	for name, bad := range map[string]struct {
+		value string
+		code  kairos.Code
+	}{"too large": {`"` + strings.Repeat("x", store.MaxPayload) + `"`, kairos.CodeTooLarge}, "not UTF-8": {"\"\xff\"", kairos.CodeInvalid}} {
+		err := s.Commit(ctx, kairos.Checkpoint{Run: run.ID, Fence: at, Entries: []kairos.Entry{entry("a", bad.value)}})
+		if kairos.CodeOf(err) != bad.code {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	commit(t, s, run.ID, at, nil, entry("a", `""`)) // the run goes on
+	e := entry("a", "")
+	e.Output = nil
+	commit(t, s, run.ID, at+1, nil, e)
+	if last, err := s.Journal(ctx, run.ID, at+1); err != nil || len(last) != 1 || last[0].Output != nil {
+		t.Errorf("an absent value: %+v, %v", last, err)
+	}
+}
+
+func TestRefusedCheckpointsTakeTheWaitingOnesAlong(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t)
+	v := storetest.Plan(t, s, twoNodes)
+	run, other := storetest.Run(t, s, v, ""), storetest.Run(t, s, v, "")
+	commit(t, s, run.ID, 0, &kairos.RunPatch{Status: kairos.RunRunning}, entry("a", "1"))
+	commit(t, s, run.ID, 1, &kairos.RunPatch{Status: kairos.RunCompleted}, entry("b", "1"))
+	// Hold the writer in the callback, so that all that follows is waiting.
+	hold, held := make(chan struct{}), make(chan struct{})
+	s.Enqueue(kairos.Checkpoint{Run: other.ID, Fence: 0, Entries: []kairos.Entry{entry("a", "1")}}, func(error) { close(held); <-hold })
+	<-held
+	results := make([]error, 3)
+	var wg sync.WaitGroup
+	wg.Add(3)
+	enqueue := func(i int, c kairos.Checkpoint) { s.Enqueue(c, func(err error) { results[i] = err; wg.Done() }) }
+	// The first moves a completed run; the second has the right fence all the same.
+	enqueue(0, kairos.Checkpoint{Run: run.ID, Fence: 2, Patch: &kairos.RunPatch{Status: kairos.RunRunning}})
+	enqueue(1, kairos.Checkpoint{Run: run.ID, Fence: 2, Entries: []kairos.Entry{entry("c", "1")}})
+	enqueue(2, kairos.Checkpoint{Run: other.ID, Fence: 1, Entries: []kairos.Entry{entry("b", "1")}})
+	close(hold)
+	wg.Wait()
+	if kairos.CodeOf(results[0]) != kairos.CodeConflict || kairos.CodeOf(results[1]) != kairos.CodeConflict || results[2] != nil {
+		t.Errorf("ruling 20: %v", results)
+	}
+	commit(t, s, run.ID, 2, nil, entry("c", "1")) // sent after the refusal was known
+}
+
+func TestALostFileStopsTheStore(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "kairos.db")
+	s, err := store.Open(context.Background(), path, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path, path+".moved"); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-s.Failed():
+	case <-time.After(20 * time.Second):
+		t.Fatal("nobody noticed")
+	}
+	err = s.Audit(context.Background(), kairos.AuditRecord{Action: "x"})
+	if kairos.CodeOf(err) != kairos.CodeUnavailable || !strings.Contains(err.Error(), "removed or replaced") {
+		t.Errorf("a write after that: %v", err)
+	}
+	_ = s.Close() // the outcome of closing a lost file is nobody's promise
+}
+
+func TestARestoredOldCopyIsNoticed(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	path := filepath.Join(t.TempDir(), "kairos.db")
+	step := func() string {
+		s, err := store.Open(ctx, path, store.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		}()
+		if s.RolledBack() {
+			return "rolled back " + s.Incarnation()
+		}
+		if err := s.Audit(ctx, kairos.AuditRecord{Action: "note"}); err != nil {
+			t.Fatal(err)
+		}
+		return s.Incarnation()
+	}
+	life := step()
+	old, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again := step(); again != life {
+		t.Errorf("a new incarnation without a reason: %s, %s", life, again)
+	}
+	if err := os.WriteFile(path, old, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := step(); !strings.HasPrefix(got, "rolled back ") || strings.HasSuffix(got, life) {
+		t.Errorf("got %s after %s", got, life)
+	}
+}
+
+func TestFilesArePrivate(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s := storetest.OpenAt(t, filepath.Join(dir, "kairos.db"))
+	for _, p := range append(s.Files(), dir) {
+		info, err := os.Stat(p)
+		if err != nil || info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s: %v, %v", p, info.Mode(), err)
+		}
+	}
+}
+
+func TestOtherDatabasesAreRefused(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "kairos.db")
+	if err := os.WriteFile(path, []byte(strings.Repeat("not a database ", 100)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Open(context.Background(), path, store.Options{}); kairos.CodeOf(err) != kairos.CodeCorrupt {
+		t.Errorf("a text file: %v", err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path+"-wal", []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Open(context.Background(), path, store.Options{}); kairos.CodeOf(err) != kairos.CodeCorrupt {
+		t.Errorf("a log without its database: %v", err)
+	}
+}
+
+func TestPagesStayPutWhileRunsArrive(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t)
+	ctx := context.Background()
+	v := storetest.Plan(t, s, twoNodes)
+	want := map[string]bool{}
+	for range 23 {
+		want[storetest.Run(t, s, v, "").ID] = true
+	}
+	page := kairos.Page{Limit: 5}
+	for n := 0; ; n++ {
+		list, err := s.Runs(ctx, kairos.RunFilter{PlanKey: "two", Page: page})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range list.Items {
+			if !want[r.ID] {
+				t.Errorf("run %s twice, or out of place", r.ID)
+			}
+			delete(want, r.ID)
+		}
+		if page.After = list.Next; page.After == "" {
+			break
+		}
+		storetest.Run(t, s, v, "")
+		if _, err := s.Runs(ctx, kairos.RunFilter{Page: page}); kairos.CodeOf(err) != kairos.CodeInvalid {
+			t.Errorf("a cursor of another filter: %v", err)
+		}
+	}
+	if len(want) > 0 {
+		t.Errorf("%d runs were never shown", len(want))
+	}
+}
+
+func TestCountersAgreeWithTheRuns(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t)
+	ctx := context.Background()
+	v := storetest.Plan(t, s, twoNodes)
+	now := time.Now()
+	for i, st := range []kairos.RunStatus{kairos.RunQueued, kairos.RunRunning, kairos.RunWaiting, kairos.RunFailed, kairos.RunCancelled, kairos.RunCompleted, kairos.RunFailed} {
+		run := storetest.Run(t, s, v, "")
+		if st != kairos.RunQueued {
+			patch := &kairos.RunPatch{Status: st}
+			if st == kairos.RunWaiting {
+				patch.WaitReason = kairos.WaitApproval
+			}
+			commit(t, s, run.ID, 0, patch, entry("a", "1"))
+		}
+		if i == 6 {
+			commit(t, s, run.ID, 1, &kairos.RunPatch{DeletedAt: &now})
+		}
+	}
+	c, err := s.RunCounts(ctx)
+	if err != nil || c.Total != 6 || c.NeedsAttention != 2 {
+		t.Errorf("counts %+v, %v", c, err)
+	}
+	for _, st := range kairos.RunStatuses {
+		n, err := s.RunsCount(ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{st}}, 100)
+		if err != nil || int64(n) != c.ByStatus[st] || n != 1 {
+			t.Errorf("%s: %d runs, counter %d, %v", st, n, c.ByStatus[st], err)
+		}
+	}
+	n, err := s.RunsCount(ctx, kairos.RunFilter{NeedsAttention: true}, 100)
+	if err != nil || n != 2 {
+		t.Errorf("%d need attention, %v", n, err)
+	}
+}
