@@ -1,0 +1,280 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// alter runs SQL past the store, as somebody with a shell would.
+func alter(t *testing.T, path, text string) error {
+	t.Helper()
+	pool, err := openPlain(path, "&_pragma=foreign_keys(1)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	_, err = pool.Exec(text)
+	return err
+}
+
+func row(node, output string) kairos.Entry {
+	return kairos.Entry{Kind: kairos.EntryResult, Node: node, Visit: 1, Item: -1, Attempt: 1, Status: kairos.NodeCompleted, Final: true,
+		Output: kairos.RawJSON(output), At: time.Now()}
+}
+
+func TestTheDatabaseGuardsItsRules(t *testing.T) {
+	t.Parallel()
+	s := openStore(t)
+	ctx := context.Background()
+	v := putVersion(t, s, "p", strings.Repeat("a", 64))
+	r, _, err := s.CreateRun(ctx, kairos.NewRun{Hash: v.Hash, Actor: "t", Origin: "api"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Commit(ctx, kairos.Checkpoint{Run: r.ID, Entries: []kairos.Entry{row("a", "1")}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{
+		"UPDATE step_results SET output = '2'",
+		"DELETE FROM step_results",
+		"UPDATE audit_events SET actor = 'nobody'",
+		"DELETE FROM audit_events",
+		"UPDATE plan_versions SET source = x'00'",
+		"DELETE FROM plan_versions",
+		"UPDATE runs SET status = 'sleeping'",
+		"UPDATE runs SET status = 'completed'",
+		"UPDATE runs SET ended_at = 5",
+		"UPDATE runs SET status = 'waiting'",
+		"UPDATE runs SET plan_id = 99",
+		"UPDATE run_details SET labels = 'no json'",
+		"UPDATE runs SET steps = 'many'",
+		"INSERT INTO payload_refs (run_id, hash) VALUES (1, x'00')",
+	} {
+		if err := alter(t, s.path, text); err == nil {
+			t.Errorf("the database accepts: %s", text)
+		}
+	}
+	if report, err := s.VerifyAudit(ctx); err != nil || len(report.Problems) > 0 {
+		t.Errorf("audit: %+v, %v", report, err)
+	}
+}
+
+func TestDamageIsNamed(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for name, c := range map[string]struct{ damage, journal, audit string }{
+		"a row":     {"DROP TRIGGER step_results_are_immutable; UPDATE step_results SET output = '2' WHERE seq = 2", "row 2 of run", ""},
+		"a gap":     {"DROP TRIGGER step_results_are_kept; DELETE FROM step_results WHERE seq = 2", "row 2 of run", "does not fit"},
+		"an event":  {"DROP TRIGGER audit_events_are_immutable; UPDATE audit_events SET actor = 'x' WHERE seq = 2", "", "chain breaks"},
+		"a missing": {"DROP TRIGGER audit_events_are_kept; DELETE FROM audit_events WHERE seq = 2", "", "missing"},
+		"the tail":  {"DROP TRIGGER audit_events_are_kept; DELETE FROM audit_events WHERE seq = (SELECT max(seq) FROM audit_events)", "", "anchor"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "kairos.db")
+			s, err := Open(ctx, path, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			v := putVersion(t, s, "p", strings.Repeat("a", 64))
+			r, _, err := s.CreateRun(ctx, kairos.NewRun{Hash: v.Hash, Actor: "t", Origin: "api"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range 3 {
+				if err := s.Commit(ctx, kairos.Checkpoint{Run: r.ID, Fence: int64(i), Entries: []kairos.Entry{row("a", "1")}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if err := alter(t, path, c.damage); err != nil {
+				t.Fatal(err)
+			}
+			s, err = Open(ctx, path, Options{ReadOnly: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			_, err = s.Journal(ctx, r.ID, 0)
+			if c.journal == "" && err != nil || c.journal != "" && (kairos.CodeOf(err) != kairos.CodeCorrupt || !strings.Contains(err.Error(), c.journal)) {
+				t.Errorf("journal: %v", err)
+			}
+			report, err := s.VerifyAudit(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(report.Problems, "; "); (c.audit == "") != (got == "") || !strings.Contains(got, c.audit) {
+				t.Errorf("audit: %q, want %q", got, c.audit)
+			}
+		})
+	}
+}
+
+func TestAFullDiskRefusesAndRecovers(t *testing.T) {
+	t.Parallel()
+	s := openStore(t)
+	ctx := context.Background()
+	v := putVersion(t, s, "p", strings.Repeat("a", 64))
+	r, _, err := s.CreateRun(ctx, kairos.NewRun{Hash: v.Hash, Actor: "t", Origin: "api"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	limit := func(pages int) {
+		t.Helper()
+		err := s.writer.perform(func(w *writer) ([]auditRow, error) {
+			var n int
+			return nil, w.conn.QueryRowContext(w.ctx, fmt.Sprintf("PRAGMA max_page_count = %d", pages)).Scan(&n)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	limit(1) // SQLite takes the present size
+	fence := int64(0)
+	for ; fence < 500; fence++ {
+		if err = s.Commit(ctx, kairos.Checkpoint{Run: r.ID, Fence: fence, Entries: []kairos.Entry{row("a", `"`+strings.Repeat("x", 2000)+`"`)}}); err != nil {
+			break
+		}
+	}
+	if kairos.CodeOf(err) != kairos.CodeNoSpace {
+		t.Fatalf("a full disk: %v", err)
+	}
+	if rows, err := s.Journal(ctx, r.ID, 0); err != nil || int64(len(rows)) != fence {
+		t.Errorf("%d rows of %d acknowledged, %v", len(rows), fence, err)
+	}
+	limit(1 << 30)
+	if err := s.Commit(ctx, kairos.Checkpoint{Run: r.ID, Fence: fence, Entries: []kairos.Entry{row("a", "1")}}); err != nil {
+		t.Errorf("with space again: %v", err)
+	}
+	if report, err := s.VerifyAudit(ctx); err != nil || len(report.Problems) > 0 {
+		t.Errorf("audit: %+v, %v", report, err)
+	}
+}
+
+func TestMigrationsGoUpDownUp(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	path := filepath.Join(t.TempDir(), "kairos.db")
+	s, err := Open(ctx, path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	pool, err := openPlain(path, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	p, err := provider(pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := schema(t, pool)
+	if _, err := p.DownTo(ctx, 0); err != nil {
+		t.Fatal(err)
+	}
+	if left := schema(t, pool); strings.Contains(left, "runs") {
+		t.Errorf("left behind: %s", left)
+	}
+	if _, err := p.Up(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if again := schema(t, pool); again != first {
+		t.Errorf("the schema differs after down and up:\n%s\n%s", first, again)
+	}
+}
+
+func schema(t *testing.T, pool *sql.DB) (all string) {
+	t.Helper()
+	rows, err := pool.Query("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite%' ORDER BY name")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			t.Fatal(err)
+		}
+		all += text + "\n"
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func TestANewerSchemaIsRefused(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	path := filepath.Join(t.TempDir(), "kairos.db")
+	s, err := Open(ctx, path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := alter(t, path, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, 1)"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(ctx, path, Options{}); kairos.CodeOf(err) != kairos.CodeInvalid || !strings.Contains(err.Error(), "99999") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAnotherEpochStopsTheWriter(t *testing.T) {
+	t.Parallel()
+	s := openStore(t)
+	if err := alter(t, s.path, "UPDATE settings SET value = '77' WHERE key = 'epoch'"); err != nil {
+		t.Fatal(err)
+	}
+	err := s.Audit(context.Background(), kairos.AuditRecord{Action: "x"})
+	if kairos.CodeOf(err) != kairos.CodeUnavailable {
+		t.Errorf("got %v", err)
+	}
+	<-s.Failed()
+}
+
+func TestEveryConnectionHasItsPragmas(t *testing.T) {
+	t.Parallel()
+	s := openStore(t)
+	ctx := context.Background()
+	want := map[string]string{"foreign_keys": "1", "synchronous": "2", "journal_mode": "wal", "trusted_schema": "0", "busy_timeout": "5000"}
+	check := func(c *sql.Conn, name, value string) {
+		t.Helper()
+		var got string
+		if err := c.QueryRowContext(ctx, "PRAGMA "+name).Scan(&got); err != nil || got != value {
+			t.Errorf("%s = %s, want %s (%v)", name, got, value, err)
+		}
+	}
+	for name, value := range want {
+		check(s.writer.conn, name, value)
+	}
+	check(s.writer.conn, "wal_autocheckpoint", "0")
+	for range 4 {
+		c, err := s.read.Conn(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close() // all are held until the end, so that they are different ones
+		for name, value := range want {
+			check(c, name, value)
+		}
+		check(c, "query_only", "1")
+		if _, err := c.ExecContext(ctx, "DELETE FROM settings"); err == nil {
+			t.Error("a reader wrote")
+		}
+	}
+}
