@@ -17,7 +17,6 @@ const pathLimit = 64
 // that a checkpoint need not read before it writes.
 type runState struct {
 	dbsqlc.RunStateRow
-	steps int64
 }
 
 // prepared is a checkpoint with everything done that can be done outside the

@@ -25,6 +25,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
+//go:generate env CGO_ENABLED=0 go -C ../.. tool -modfile=tools/go.mod sqlc generate
+
 // applicationID marks a file as ours ("krs1" in ASCII).
 const applicationID = 0x6b727331
 
