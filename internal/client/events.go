@@ -110,6 +110,9 @@ func (c *Client) Wait(ctx context.Context, run string) (kairos.Run, error) {
 	if err != nil {
 		return r, err
 	}
+	// What happened before the stream was open is not told: at first the run is
+	// asked for soon, then ever more rarely.
+	quiet := pollLeast
 	for pause := pollLeast; ; {
 		// Events say that something has happened; many of them are one question.
 		// Without any the run is asked for now and then: nothing is lost by a break.
@@ -118,7 +121,8 @@ func (c *Client) Wait(ctx context.Context, run string) (kairos.Run, error) {
 			if !ok && ctx.Err() == nil {
 				events = nil // the daemon refuses to stream: ask
 			}
-		case <-time.After(pollMost):
+		case <-time.After(quiet):
+			quiet = min(2*quiet, pollMost)
 		case <-ctx.Done():
 			return r, context.Cause(ctx)
 		}

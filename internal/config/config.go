@@ -135,6 +135,9 @@ func Load(path string) (Config, error) {
 	if err != nil {
 		return c, kairos.Errorf(kairos.CodeInvalid, "cannot read the configuration: %w", err)
 	}
+	if blank(src) {
+		return c, nil
+	}
 	if err := yaml.Load(src, &c, yaml.WithKnownFields()); err != nil {
 		return c, kairos.Errorf(kairos.CodeInvalid, "configuration %s: %s", path, explain(err))
 	}
@@ -143,6 +146,16 @@ func Load(path string) (Config, error) {
 	}
 	c.resolve(filepath.Dir(path))
 	return c, nil
+}
+
+// blank reports a file without any setting: empty, or comments only.
+func blank(src []byte) bool {
+	for line := range strings.Lines(string(src)) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			return false
+		}
+	}
+	return true
 }
 
 var notFound = regexp.MustCompile(`field (\S+) not found in type (\S+)`)
