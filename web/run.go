@@ -132,8 +132,13 @@ func (r *request) run() error {
 	if err != nil {
 		return err
 	}
-	if r.htmx() && r.c.Request().Header.Get("HX-Target") == "run" {
-		return r.render(http.StatusOK, view.RunBody(p))
+	if r.htmx() {
+		switch r.c.Request().Header.Get("HX-Target") {
+		case "head":
+			return r.render(http.StatusOK, view.RunHead(p))
+		case "view":
+			return r.render(http.StatusOK, view.RunView(p))
+		}
 	}
 	return r.render(http.StatusOK, view.Run(p))
 }
@@ -305,7 +310,9 @@ func (b *runPage) why() (*view.Why, error) {
 		if w.Headline == "" {
 			w.Headline = run.Error.Node + " failed"
 		}
-		w.Message = visible(run.Error.Message)
+		if w.Message = visible(run.Error.Message); strings.Contains(w.Headline, w.Message) {
+			w.Message = "" // the headline says it all
+		}
 		if !b.who.Role.Includes(kairos.RoleOperator) {
 			return w, nil
 		}
@@ -346,6 +353,9 @@ func consequence(p kairos.Preview) string {
 	}
 	s := fmt.Sprintf("%s runs %s again and %s that never started. The %s keep their saved results and are not repeated.",
 		strings.ToUpper(string(p.Action[:1]))+string(p.Action[1:]), plural(len(p.Again), "step", "steps"), plural(len(p.New), "step", "steps"), plural(len(p.Keep), "finished step", "finished steps"))
+	if len(p.Keep) == 0 {
+		s, _, _ = strings.Cut(s, " The 0 finished")
+	}
 	if len(p.Keep) == 1 {
 		s = strings.Replace(s, "step keep their saved results and are", "step keeps its saved result and is", 1)
 	}
