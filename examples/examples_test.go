@@ -1,0 +1,79 @@
+package examples_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/kairosd/kairosd/examples"
+	"github.com/kairosd/kairosd/internal/cli"
+)
+
+// kairos runs a command in process on a database of its own.
+func kairos(t *testing.T, dir string, args ...string) (string, string, int) {
+	t.Helper()
+	var out, errOut bytes.Buffer
+	env := map[string]string{"KAIROS_DB": filepath.Join(dir, "kairos.db"), "HOME": dir}
+	code := cli.Kairos(context.Background(), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errOut, Env: func(k string) string { return env[k] }}, args)
+	return out.String(), errOut.String(), code
+}
+
+// Every example is valid against what an installation offers, without warnings
+// that its author should have mended.
+func TestEveryExampleIsValid(t *testing.T) {
+	t.Parallel()
+	files, err := examples.Plans()
+	if err != nil || len(files) < 6 {
+		t.Fatalf("%d examples, %v", len(files), err)
+	}
+	for _, f := range files {
+		if _, stderr, code := kairos(t, t.TempDir(), "validate", f.Name); code != 0 || strings.Contains(stderr, "error") {
+			t.Errorf("%s: exit %d\n%s", f.Name, code, stderr)
+		}
+	}
+}
+
+func TestExamplesDoWhatTheySay(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if asked.Add(1) < 2 {
+			http.Error(w, "not yet", http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprint(w, "ok")
+	}))
+	defer server.Close()
+	dir := t.TempDir()
+	config := filepath.Join(dir, "kairos.yaml")
+	if err := os.WriteFile(config, []byte("tools: {http: {allow_private: [\"127.0.0.0/8\"]}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		file, input string
+		code        int
+		says        string
+	}{
+		{"hello.yaml", `"ana"`, 0, "hello ana"}, {"sales-report.yaml", `{}`, 0, "EMEA"}, {"world-clocks.yaml", `{}`, 0, "Tokyo"},
+		{"order-triage.yaml", `{"amount": 10}`, 0, "accepted"}, {"order-triage.yaml", `{"amount": 5000}`, 3, ""},
+		{"batch.yaml", `{"items": [3, 4]}`, 0, "16"}, {"poll.yaml", `{"url": "` + server.URL + `"}`, 0, "it answers"},
+	} {
+		out, stderr, code := kairos(t, dir, "run", "--plan", c.file, "--input", c.input, "--config", config, "--json")
+		var r struct{ Outputs map[string]json.RawMessage }
+		if err := json.Unmarshal([]byte(out), &r); err != nil {
+			t.Errorf("%s: %v\n%s%s", c.file, err, out, stderr)
+			continue
+		}
+		if code != c.code || !strings.Contains(out, c.says) {
+			t.Errorf("%s %s: exit %d, want %d\n%s%s", c.file, c.input, code, c.code, out, stderr)
+		}
+	}
+}
