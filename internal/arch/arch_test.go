@@ -1,0 +1,107 @@
+// Package arch holds the rules of who may import whom.
+package arch
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/kairosd/kairosd/"
+
+// rule forbids a package, and all below it, to import others.
+type rule struct {
+	of     string
+	forbid []string
+	reason string
+}
+
+var rules = []rule{
+	{"planner", []string{"agent", "internal", "web", "db", "examples"}, "planner stands alone: the plan language is importable by itself"},
+	{"agent", []string{"internal", "web", "db", "examples"}, "agent stands alone on the planner"},
+	{"internal/kairos", []string{"internal/store", "internal/engine", "internal/auth", "internal/tool", "internal/handler", "internal/cli", "web", "agent"}, "the domain is a leaf"},
+	{"internal/store", []string{"internal/engine", "internal/auth", "internal/tool", "internal/handler", "internal/cli", "web", "agent"}, "adapters never meet"},
+	{"internal/engine", []string{"internal/store", "internal/auth", "internal/tool", "internal/handler", "internal/cli", "web", "agent"}, "the engine knows nothing of SQL, HTTP or tools"},
+	{"internal/tool", []string{"internal/store", "internal/engine", "internal/handler", "internal/cli", "web"}, "tools are called, they call nothing"},
+	{"internal/auth", []string{"internal/store", "internal/engine", "internal/cli", "web"}, "adapters never meet"},
+	{"internal/diagram", []string{"internal", "web", "agent"}, "a picture needs a program only"},
+	{"web", []string{"internal/store", "internal/engine", "internal/auth", "internal/tool", "internal/handler", "internal/cli"}, "pages know ports, never what is behind them"},
+	{"web/view", []string{"internal", "planner", "agent", "db"}, "templates take view models, never domain types"},
+	{"web/static", []string{"internal", "planner", "agent", "db"}, "files are files"},
+}
+
+// listed is what go list says of a package.
+type listed struct {
+	ImportPath string
+	Imports    []string
+}
+
+func packages(t *testing.T) []listed {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Imports", module+"...")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var all []listed
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p listed
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+}
+
+func within(path, folder string) bool {
+	return path == module+folder || strings.HasPrefix(path, module+folder+"/")
+}
+
+func TestImportsFollowTheHouse(t *testing.T) {
+	t.Parallel()
+	all := packages(t)
+	if len(all) < 15 {
+		t.Fatalf("go list found %d packages", len(all))
+	}
+	for _, r := range rules {
+		found := false
+		for _, p := range all {
+			if !within(p.ImportPath, r.of) || strings.HasSuffix(p.ImportPath, "test") {
+				continue
+			}
+			found = true
+			for _, imported := range p.Imports {
+				for _, f := range r.forbid {
+					if within(imported, f) && !within(imported, r.of) {
+						t.Errorf("%s imports %s: %s", p.ImportPath, imported, r.reason)
+					}
+				}
+			}
+		}
+		if !found {
+			t.Errorf("no package %s: the rule guards nothing", r.of)
+		}
+	}
+}
+
+// Only internal/cli may know the store and the engine together, and only the
+// store its generated queries (the compiler guards the latter).
+func TestOnePlaceWires(t *testing.T) {
+	t.Parallel()
+	for _, p := range packages(t) {
+		both := 0
+		for _, imported := range p.Imports {
+			if imported == module+"internal/store" || imported == module+"internal/engine" {
+				both++
+			}
+		}
+		if both == 2 && p.ImportPath != module+"internal/cli" && !strings.HasSuffix(p.ImportPath, "test") {
+			t.Errorf("%s wires store and engine; only internal/cli may", p.ImportPath)
+		}
+	}
+}
