@@ -7,7 +7,7 @@ LISTEN ?= 127.0.0.1:8080
 VERSION ?= $(shell git describe --tags --always 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X github.com/kairosd/kairosd/internal/cli.Version=$(VERSION)
 # Packages whose goroutines meet: they are tested with the race detector.
-RACE := ./planner ./internal/store ./internal/engine ./internal/auth ./internal/client ./web/...
+RACE := ./planner ./internal/store ./internal/auth ./internal/client ./web/...
 
 .PHONY: help build run test check race generate verify fmt fuzz bench clean
 
@@ -32,6 +32,7 @@ check: ## everything that must hold before a change lands, but for `make test`
 
 race: ## run the tests of concurrent packages with the race detector
 	$(GO) test -race -short $(RACE)
+	$(GO) test -race -short ./internal/engine -rapid.checks=20
 
 generate: ## regenerate queries and templates
 	$(TOOL) sqlc generate
