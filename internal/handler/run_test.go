@@ -63,8 +63,8 @@ func TestRunAnswersAQuestionFromAFile(t *testing.T) {
 	t.Parallel()
 	run := execute(t, tool.Config{Files: tool.FilesConfig{Roots: []string{"../tool/testdata"}}}, `
 nodes:
-  sales: {type: csv, input: {file: ventas.csv, filter: {quarter: "${input.quarter}"}, group_by: [region], aggregate: {total: sum(net_sales)}, sort: [-total]}}
-  costs: {type: csv, input: {file: gastos.csv, aggregate: {total: sum(amount)}}}
+  sales: {type: csv, input: {file: sales.csv, filter: {quarter: "${input.quarter}"}, group_by: [region], aggregate: {total: sum(net_sales)}, sort: [-total]}}
+  costs: {type: csv, input: {file: costs.csv, aggregate: {total: sum(amount)}}}
   regions: {type: json, needs: [sales], input: {value: "${output.sales.rows}", path: "$[*].total"}}
   result:
     type: calculator

@@ -11,9 +11,9 @@ func TestCSVComputesRealTotals(t *testing.T) {
 	t.Parallel()
 	set := builtin(t, tool.Config{Files: tool.FilesConfig{Roots: []string{"testdata"}}}, nil)
 	for args, want := range map[string]string{
-		`"file": "ventas.csv", "filter": {"quarter": "Q4"}, "group_by": ["region"], "aggregate": {"total": "sum(net_sales)", "sales": "count"}, "sort": ["-total"]`:                 `{"columns":["region","sales","total"],"count":3,"rows":[{"region":"NA","sales":4,"total":569000},{"region":"EMEA","sales":4,"total":493000},{"region":"APAC","sales":4,"total":400000}]}`,
-		`"file": "ventas.csv", "filter": {"quarter": "Q4"}, "aggregate": {"total": "sum(net_sales)"}`:                                                                               `{"columns":["total"],"count":1,"rows":[{"total":1462000}]}`,
-		`"file": "gastos.csv", "filter": [{"column": "amount", "op": ">=", "value": 8000}, {"column": "category", "value": "Software"}], "columns": ["date", "amount"], "limit": 1`: `{"columns":["date","amount"],"count":2,"rows":[{"amount":8000,"date":"2024-10-05"}]}`,
+		`"file": "sales.csv", "filter": {"quarter": "Q4"}, "group_by": ["region"], "aggregate": {"total": "sum(net_sales)", "sales": "count"}, "sort": ["-total"]`:                 `{"columns":["region","sales","total"],"count":3,"rows":[{"region":"NA","sales":4,"total":569000},{"region":"EMEA","sales":4,"total":493000},{"region":"APAC","sales":4,"total":400000}]}`,
+		`"file": "sales.csv", "filter": {"quarter": "Q4"}, "aggregate": {"total": "sum(net_sales)"}`:                                                                               `{"columns":["total"],"count":1,"rows":[{"total":1462000}]}`,
+		`"file": "costs.csv", "filter": [{"column": "amount", "op": ">=", "value": 8000}, {"column": "category", "value": "Software"}], "columns": ["date", "amount"], "limit": 1`: `{"columns":["date","amount"],"count":2,"rows":[{"amount":8000,"date":"2024-10-05"}]}`,
 	} {
 		got, f := call(t, set, "csv", "{"+args+"}")
 		if f != nil || got != want {
@@ -52,7 +52,7 @@ func TestCSV(t *testing.T) {
 		`{}`: "exactly one of", `{"text": "a", "file": "b"}`: "exactly one of", `{"text": ""}`: "empty", `{"text": "a,a\n1,2"}`: "two columns", `{"text": "a\n1,2"}`: "line 2 has 2 cells", `{"text": "a\n\"1"}`: "line 2",
 		`{"text": "a\nx", "aggregate": {"s": "sum(a)"}}`: "line 2", `{"text": "a\n1", "aggregate": {"s": "median(a)"}}`: "is not one", `{"text": "a\n1", "aggregate": {"s": "sum"}}`: "is not one", `{"text": "a\n1", "group_by": ["b"]}`: "no column",
 		`{"text": "a\n1", "sort": ["b"]}`: "no column", `{"text": "a\n1", "columns": ["b"]}`: "no column", `{"text": "a\n1", "delimiter": "ab"}`: "not a delimiter", `{"text": "a\n1", "limit": -1}`: "limit", `{"text": "a\n1", "filter": [{"op": "="}]}`: "filter",
-		`{"text": "a\n1", "filter": {"b": 1}}`: "no column", `{"file": "ventas.csv"}`: "no directory may be used", `{"text": "a\n1", "group_by": ["a", "a"]}`: "twice", `{"text": "a\n1", "filter": [{"column": "a", "op": "<", "value": [1]}]}`: "one value",
+		`{"text": "a\n1", "filter": {"b": 1}}`: "no column", `{"file": "sales.csv"}`: "no directory may be used", `{"text": "a\n1", "group_by": ["a", "a"]}`: "twice", `{"text": "a\n1", "filter": [{"column": "a", "op": "<", "value": [1]}]}`: "one value",
 	} {
 		refuses(t, set, "csv", args, want)
 	}
