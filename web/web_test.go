@@ -1,0 +1,274 @@
+package web_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/webtest"
+)
+
+func TestEveryPageIsSafeHTML(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	seed := site.Seed(t)
+	b := site.Browser(t).Login()
+	for _, path := range seed.Paths() {
+		p := b.Get(path)
+		if p.Code != http.StatusOK {
+			t.Errorf("%s: %d\n%s", path, p.Code, p.Body)
+			continue
+		}
+		for header, want := range map[string]string{"Content-Security-Policy": "script-src 'self'", "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", "Content-Type": "text/html; charset=utf-8"} {
+			if !strings.Contains(p.Header.Get(header), want) {
+				t.Errorf("%s: %s is %q", path, header, p.Header.Get(header))
+			}
+		}
+		crawl(t, path, p.Body)
+	}
+}
+
+// crawl looks for markup that came from data (T12, A26): scripts other than our
+// own, handlers, styles, and one heading per page.
+func crawl(t *testing.T, path, body string) {
+	t.Helper()
+	doc, err := html.Parse(strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	headings := 0
+	var visit func(n *html.Node)
+	visit = func(n *html.Node) {
+		if n.Type == html.ElementNode {
+			if n.Data == "h1" {
+				headings++
+			}
+			for _, a := range n.Attr {
+				switch {
+				case strings.HasPrefix(a.Key, "on"), a.Key == "style", a.Key == "srcdoc", strings.HasPrefix(strings.ToLower(a.Val), "javascript:"):
+					t.Errorf("%s: <%s %s=%q>", path, n.Data, a.Key, a.Val)
+				case n.Data == "script" && a.Key == "src" && !strings.HasPrefix(a.Val, "/static/"):
+					t.Errorf("%s: script from %s", path, a.Val)
+				}
+			}
+			if n.Data == "img" || n.Data == "script" && n.FirstChild != nil {
+				t.Errorf("%s: a <%s> that no page has", path, n.Data)
+			}
+		}
+		for c := n.FirstChild; c != nil; c = c.NextSibling {
+			visit(c)
+		}
+	}
+	visit(doc)
+	if headings != 1 {
+		t.Errorf("%s: %d first-level headings, want 1", path, headings)
+	}
+}
+
+func TestTheRunPageOpensOnTheAnswer(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	seed := site.Seed(t)
+	b := site.Browser(t).Login()
+	p := b.Get("/runs/" + seed.Failed.ID)
+	for _, want := range []string{"post failed", "Resume runs 1 step again", "1 finished step keeps its saved result", "Resume from post", `id="ih"`, "blocked"} {
+		if !strings.Contains(p.Body, want) {
+			t.Errorf("the page of the failed run does not say %q", want)
+		}
+	}
+	if p := b.Get("/runs/" + seed.Waiting.ID); !strings.Contains(p.Body, "Refund 240?") || !strings.Contains(p.Body, `value="approve"`) {
+		t.Error("the page of the waiting run has no decision")
+	}
+	// Any unambiguous tail of an id finds the run.
+	if p := b.Get("/runs/" + seed.Failed.ID[20:]); p.Code != http.StatusSeeOther || !strings.HasSuffix(p.Location, seed.Failed.ID) {
+		t.Errorf("by tail: %d %s", p.Code, p.Location)
+	}
+}
+
+func TestActsArePreviewedAndDoneOnce(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	seed := site.Seed(t)
+	b := site.Browser(t).Login()
+	path := "/runs/" + seed.Failed.ID + "/rerun"
+	form := b.Get(path).Hidden()
+	form.Set("do", "act")
+	first := b.Post(path, form)
+	second := b.Post(path, form)
+	if first.Code != http.StatusSeeOther || first.Location != second.Location || first.Location == "/runs/"+seed.Failed.ID {
+		t.Errorf("a form posted twice: %d %s, %d %s", first.Code, first.Location, second.Code, second.Location)
+	}
+	// A preview that is out of date is refused with the new facts.
+	path = "/runs/" + seed.Failed.ID + "/resume"
+	form = b.Get(path).Hidden()
+	form.Set("do", "act")
+	stale := url.Values{}
+	for k, v := range form {
+		stale[k] = v
+	}
+	stale.Set("idem", "another")
+	stale.Set("rev", "1")
+	if p := b.Post(path, stale); p.Code != http.StatusConflict || !strings.Contains(p.Body, "how things stand now") {
+		t.Errorf("a stale act: %d", p.Code)
+	}
+	if p := b.Post(path, form); p.Code != http.StatusSeeOther {
+		t.Errorf("resume: %d\n%s", p.Code, p.Body)
+	}
+}
+
+func TestTwoOperatorsResumeOneRunOnce(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	seed := site.Seed(t)
+	b := site.Browser(t).Login()
+	path := "/runs/" + seed.Failed.ID + "/resume"
+	var forms []url.Values
+	for range 2 {
+		f := b.Get(path).Hidden()
+		f.Set("do", "act")
+		forms = append(forms, f)
+	}
+	codes := make([]int, 2)
+	var wg sync.WaitGroup
+	for i := range forms {
+		wg.Go(func() { codes[i] = b.Post(path, forms[i]).Code })
+	}
+	wg.Wait()
+	if codes[0]+codes[1] != http.StatusSeeOther+http.StatusConflict {
+		t.Errorf("got %v, want one 303 and one 409", codes)
+	}
+}
+
+func TestApprovalsAreDecidedByForm(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	seed := site.Seed(t)
+	b := site.Browser(t).Login()
+	list, err := site.Store.Approvals(t.Context(), kairos.ApprovalFilter{Run: seed.Waiting.ID})
+	if err != nil || len(list.Items) != 1 {
+		t.Fatalf("%v %v", list, err)
+	}
+	path := "/approvals/" + list.Items[0].ID
+	form := b.Get(path).Hidden()
+	form.Set("answer", "reject")
+	if p := b.Post(path, form); p.Code != http.StatusUnprocessableEntity || !strings.Contains(p.Body, "Say why") {
+		t.Errorf("a rejection without reason: %d", p.Code)
+	}
+	form.Set("answer", "approve")
+	form.Set("f.note", "sorry")
+	if p := b.Post(path, form); p.Code != http.StatusSeeOther {
+		t.Fatalf("approve: %d\n%s", p.Code, p.Body)
+	}
+	r, err := site.Engine.Wait(t.Context(), seed.Waiting.ID)
+	if err != nil || r.Status != kairos.RunCompleted {
+		t.Errorf("%s %v", r.Status, err)
+	}
+}
+
+func TestPlansAreCheckedBeforeTheyAreStored(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	form := b.Get("/plans/new").Hidden()
+	form.Set("source", "id: x\r\nnodes:\r\n  a: {tpye: set}\r\n  b: {type: nop}\r\n")
+	form.Set("do", "save")
+	p := b.Post("/plans/new", form)
+	if p.Code != http.StatusUnprocessableEntity || !strings.Contains(p.Body, "line 3") || !strings.Contains(p.Body, "did you mean noop?") || !strings.Contains(p.Body, "tpye") {
+		t.Errorf("%d\n%s", p.Code, p.Body)
+	}
+	form.Set("source", "id: x\r\nnodes:\r\n  a: {type: set, input: 1}\r\n")
+	if p := b.Post("/plans/new", form); p.Location != "/plans/x/v/1" {
+		t.Errorf("%d %s\n%s", p.Code, p.Location, p.Body)
+	}
+	start := b.Get("/plans/x/start").Hidden()
+	start.Set("input", "hello")
+	if p := b.Post("/plans/x/start", start); p.Code != http.StatusSeeOther || !strings.HasPrefix(p.Location, "/runs/") {
+		t.Errorf("start: %d %s", p.Code, p.Location)
+	}
+}
+
+func TestStrangersStayOutside(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t)
+	for _, path := range []string{"/", "/runs", "/plans", "/audit", "/live?t=runs"} {
+		if p := b.Get(path); p.Code != http.StatusSeeOther || p.Location != "/setup" {
+			t.Errorf("%s before setup: %d %s", path, p.Code, p.Location)
+		}
+	}
+	if p := b.Post("/setup", url.Values{"csrf": {"anonymous"}, "token": {"guess"}, "name": {"eve"}, "password": {webtest.Password}}); p.Code != http.StatusUnprocessableEntity {
+		t.Errorf("a guessed setup token: %d", p.Code)
+	}
+	b.Login()
+	other := site.Browser(t)
+	if p := other.Get("/runs"); p.Code != http.StatusSeeOther || p.Location != "/login?next=%2Fruns" {
+		t.Errorf("not logged in: %d %s", p.Code, p.Location)
+	}
+	if p := other.Post("/login", url.Values{"csrf": {"anonymous"}, "name": {"marta"}, "password": {"wrong wrong wrong"}}); p.Code != http.StatusUnprocessableEntity {
+		t.Errorf("a wrong password: %d", p.Code)
+	}
+	if p := other.Post("/login", url.Values{"csrf": {"anonymous"}, "name": {"marta"}, "password": {webtest.Password}, "next": {"//evil.example/"}}); p.Location != "/" {
+		t.Errorf("open redirect to %s", p.Location)
+	}
+	// A form without the page's token, and requests that another site sends.
+	if p := b.Post("/plans/new", url.Values{"source": {"id: x"}}); p.Code != http.StatusForbidden {
+		t.Errorf("no form token: %d", p.Code)
+	}
+	for name, change := range map[string]func(*http.Request){
+		"cross-site":     func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") },
+		"foreign origin": func(r *http.Request) { r.Header.Set("Origin", "https://evil.example") },
+		"null origin":    func(r *http.Request) { r.Header.Set("Origin", "null") },
+		"neither header": func(*http.Request) {},
+	} {
+		req, err := http.NewRequest(http.MethodPost, site.URL+"/logout", strings.NewReader("csrf=x"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		change(req)
+		if p := b.Do(req); p.Code != http.StatusForbidden {
+			t.Errorf("%s: %d", name, p.Code)
+		}
+	}
+	req, err := http.NewRequest(http.MethodGet, site.URL+"/runs", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Host = "evil.example"
+	if p := b.Do(req); p.Code != http.StatusMisdirectedRequest {
+		t.Errorf("foreign host name: %d", p.Code)
+	}
+	for path, want := range map[string]int{"/nope": 404, "/runs/zzzz": 404, "/runs?q=status:odd": 400, "/runs?after=zz": 422, "/static/x/../../etc/passwd": 404, "/plans/none": 404} {
+		if p := b.Get(path); p.Code != want {
+			t.Errorf("%s: %d, want %d", path, p.Code, want)
+		}
+	}
+}
+
+func TestAViewerSeesButDoesNotAct(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	seed := site.Seed(t)
+	site.Browser(t).Login()
+	if _, err := site.Auth.CreateUser(t.Context(), site.Admin, "vera", webtest.Password, kairos.RoleViewer); err != nil {
+		t.Fatal(err)
+	}
+	b := site.Browser(t)
+	if p := b.Post("/login", url.Values{"csrf": {"anonymous"}, "name": {"vera"}, "password": {webtest.Password}}); p.Code != http.StatusSeeOther {
+		t.Fatalf("login: %d", p.Code)
+	}
+	p := b.Get("/runs/" + seed.Failed.ID)
+	if p.Code != http.StatusOK || strings.Contains(p.Body, "/resume") {
+		t.Errorf("%d, or an act is offered", p.Code)
+	}
+	for _, path := range []string{"/runs/" + seed.Failed.ID + "/resume", "/plans/new"} {
+		if p := b.Get(path); p.Code != http.StatusForbidden {
+			t.Errorf("%s: %d", path, p.Code)
+		}
+	}
+}

@@ -1,0 +1,176 @@
+// Package webtest builds a whole installation for tests of pages: a real store,
+// engine and auth service behind the dashboard, with plans and runs in every
+// state that a page shows.
+package webtest
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/auth"
+	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/handler"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/storetest"
+	"github.com/kairosd/kairosd/internal/tool"
+	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/web"
+	"github.com/kairosd/kairosd/web/api"
+)
+
+// Password is every test user's.
+const Password = "correct horse battery"
+
+// Site is a running installation.
+type Site struct {
+	URL    string
+	Store  *store.Store
+	Engine *engine.Engine
+	Auth   *auth.Service
+	// Setup is the one-time secret of an installation without users.
+	Setup string
+	Admin kairos.Actor
+}
+
+// New starts an installation; it ends with the test.
+func New(tb testing.TB) *Site {
+	tb.Helper()
+	s := &Site{Store: storetest.Open(tb), Admin: kairos.Actor{Name: "marta", Role: kairos.RoleAdmin, Surface: "ui"}}
+	tools, err := tool.Builtin(tool.Config{}, nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if s.Engine, err = engine.New(engine.Config{Store: s.Store, Registry: handler.New(tools), Options: engine.Options{StopGrace: time.Second}}); err != nil {
+		tb.Fatal(err)
+	}
+	s.Store.OnCommit(s.Engine.HandleCommit)
+	if err := s.Engine.Open(context.Background()); err != nil {
+		tb.Fatal(err)
+	}
+	if s.Auth, err = auth.New(auth.Config{Store: s.Store, Audit: s.Store}); err != nil {
+		tb.Fatal(err)
+	}
+	if s.Setup, err = s.Auth.BeginSetup(context.Background()); err != nil {
+		tb.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(nil)
+	public, err := api.New(api.Config{Reader: s.Store, Engine: s.Engine, Principals: s.Auth, Accounts: s.Auth, Idempotency: s.Store, SessionCookies: web.SessionCookies()})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	site, err := web.New(web.Config{Reader: s.Store, Engine: s.Engine, Auth: s.Auth, API: public, Hosts: []string{server.Listener.Addr().String()}, Version: "test"})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	server.Config.Handler = site
+	server.Start()
+	s.URL = server.URL
+	tb.Cleanup(func() {
+		site.Close()
+		public.Close()
+		server.Close()
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := s.Engine.Stop(ctx); err != nil {
+			tb.Errorf("stop engine: %v", err)
+		}
+	})
+	return s
+}
+
+// Plan stores a plan.
+func (s *Site) Plan(tb testing.TB, src string) kairos.Version {
+	tb.Helper()
+	_, v, _, problems, err := s.Engine.SavePlan(context.Background(), s.Admin, []byte(src), planner.FormatYAML, "upload", "")
+	if err != nil {
+		tb.Fatalf("store plan: %v %v", err, problems)
+	}
+	return v
+}
+
+// Run starts a plan and waits until the run stands still.
+func (s *Site) Run(tb testing.TB, plan, input string) kairos.Run {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	r, err := s.Engine.Start(ctx, s.Admin, kairos.StartRequest{Plan: plan, Input: kairos.RawJSON(input), Labels: map[string]string{"env": "test"}})
+	if err != nil {
+		tb.Fatalf("start %s: %v", plan, err)
+	}
+	if r, err = s.Engine.Wait(ctx, r.ID); err != nil {
+		tb.Fatalf("wait for %s: %v", plan, err)
+	}
+	return r
+}
+
+// Seeded are the runs that Seed makes.
+type Seeded struct{ Completed, Failed, Waiting, Hostile kairos.Run }
+
+// Hostile is a text that must never become markup.
+const Hostile = `<script>alert(1)</script><img src=x onerror=alert(2)> "&' </textarea> ` + "\u202e"
+
+// Seed makes plans and runs in the states that pages show.
+func (s *Site) Seed(tb testing.TB) Seeded {
+	tb.Helper()
+	s.Plan(tb, `
+id: report
+name: Report
+nodes:
+  list: {type: set, input: {items: [1, 2, 3]}}
+  square: {type: calculator, needs: [list], foreach: "${output.list.items}", input: {expression: "x*x", values: {x: "${item}"}}}
+  end: {type: set, needs: [square], input: {squares: "${output.square}"}}
+`)
+	s.Plan(tb, `
+id: ledger
+name: Ledger
+input: {type: object, properties: {amount: {type: number}, currency: {type: string, enum: [EUR, USD]}}}
+nodes:
+  check: {type: decision}
+  post: {type: http, effect: read, retry: {max_attempts: 2, backoff: [10ms]}, input: {url: "http://127.0.0.1:9/x"}}
+  done: {type: log, input: "done"}
+edges:
+  - {from: check, to: post, condition: "expr: input.amount > 10"}
+  - {from: check, to: done, condition: default}
+  - {from: post, to: done}
+`)
+	s.Plan(tb, `
+id: refund
+nodes:
+  ask: {type: approval, input: {message: "Refund 240?", form: {type: object, properties: {note: {type: string}}}}}
+  pay: {type: log, input: "paid"}
+edges: [{from: ask, to: pay}]
+`)
+	s.Plan(tb, "id: echo\nnodes:\n  say: {type: set, input: \"${input}\"}\n  fail: {type: json, input: {value: 1, path: \"${input}\"}}\nedges: [{from: say, to: fail}]\n")
+	hostile, err := planner.EncodeValue(Hostile)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return Seeded{Completed: s.Run(tb, "report", `null`), Failed: s.Run(tb, "ledger", `{"amount": 50, "currency": "EUR"}`), Waiting: s.Run(tb, "refund", `null`),
+		Hostile: s.Run(tb, "echo", string(hostile))}
+}
+
+// Browser is a client that keeps cookies and sends what browsers send.
+type Browser struct {
+	tb   testing.TB
+	site *Site
+	http http.Client
+}
+
+// Paths are the pages to look at, with the runs of a seed.
+func (d Seeded) Paths() []string {
+	out := []string{"/", "/runs", "/runs?q=status:failed", "/plans", "/plans/new", "/plans/ledger", "/plans/ledger/start", "/plans/ledger/edit", "/approvals", "/audit", "/help"}
+	for _, r := range []kairos.Run{d.Completed, d.Failed, d.Waiting, d.Hostile} {
+		for _, v := range []string{"", "?view=graph", "?view=events", "?view=log", "?view=io"} {
+			out = append(out, "/runs/"+r.ID+v)
+		}
+	}
+	for _, a := range []string{"resume", "fork", "fork?at=1", "rerun", "delete"} {
+		out = append(out, fmt.Sprintf("/runs/%s/%s", d.Failed.ID, a))
+	}
+	return append(out, "/runs/"+d.Waiting.ID+"/cancel")
+}
