@@ -1,0 +1,215 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/kairosd/kairosd/planner"
+)
+
+// Agent answers inputs: by walking a plan, if it has one, else by the loop of
+// model calls and tool calls. An Agent is immutable and safe for concurrent use.
+type Agent struct {
+	name          string
+	provider      Provider
+	system        string
+	model         string
+	maxIterations int
+	tools         map[string]Tool
+	order         []string
+	memory        Memory
+
+	graph    *planner.Graph
+	handlers map[string]planner.Handler
+	byID     map[string]planner.Handler
+	hook     func(context.Context, planner.AuditEvent)
+	store    planner.AuditStore
+}
+
+// DefaultMaxIterations bounds the model calls of one answer.
+const DefaultMaxIterations = 10
+
+// Option configures an Agent; it returns an error for what contradicts another
+// option.
+type Option func(*Agent) error
+
+// New makes an agent. The provider is the model behind it; it may be nil for an
+// agent whose plan calls no model.
+func New(name string, provider Provider, options ...Option) (*Agent, error) {
+	if name == "" {
+		return nil, errors.New("agent: a name is required")
+	}
+	a := &Agent{name: name, provider: provider, maxIterations: DefaultMaxIterations, tools: map[string]Tool{}}
+	for _, o := range options {
+		if err := o(a); err != nil {
+			return nil, fmt.Errorf("agent %s: %w", name, err)
+		}
+	}
+	if a.graph == nil && (a.handlers != nil || a.byID != nil || a.hook != nil || a.store != nil) {
+		return nil, fmt.Errorf("agent %s: planner options need WithPlanner", name)
+	}
+	return a, nil
+}
+
+// Name is the agent's name.
+func (a *Agent) Name() string { return a.name }
+
+// WithPlanner makes the agent walk a graph instead of looping [000].
+func WithPlanner(g *planner.Graph) Option {
+	return func(a *Agent) error {
+		if g == nil {
+			return errors.New("WithPlanner: no graph")
+		}
+		if a.graph != nil {
+			return errors.New("WithPlanner is given twice")
+		}
+		a.graph = g
+		return nil
+	}
+}
+
+// WithTools gives the agent tools. A tool cannot take the name of a built-in
+// node type, and no two tools have one name.
+func WithTools(tools ...Tool) Option {
+	return func(a *Agent) error {
+		for _, t := range tools {
+			name := t.Spec().Name
+			switch {
+			case name == "":
+				return errors.New("WithTools: a tool has no name")
+			case planner.BuiltinType(name):
+				return fmt.Errorf("WithTools: %q is a built-in node type", name)
+			case a.tools[name] != nil:
+				return fmt.Errorf("WithTools: two tools are named %q", name)
+			}
+			a.tools[name] = t
+			a.order = append(a.order, name)
+		}
+		return nil
+	}
+}
+
+// WithMemory gives the agent a memory: what it retrieves becomes
+// Outputs["memory"] of a plan, or part of the model's context.
+func WithMemory(m Memory) Option {
+	return func(a *Agent) error {
+		a.memory = m
+		return nil
+	}
+}
+
+// WithSystemPrompt sets the role that the model is told.
+func WithSystemPrompt(text string) Option {
+	return func(a *Agent) error {
+		a.system = text
+		return nil
+	}
+}
+
+// WithModel names the provider's model.
+func WithModel(model string) Option {
+	return func(a *Agent) error {
+		a.model = model
+		return nil
+	}
+}
+
+// WithMaxIterations bounds the model calls of one answer; at least 1.
+func WithMaxIterations(n int) Option {
+	return func(a *Agent) error {
+		if n < 1 {
+			return fmt.Errorf("WithMaxIterations: %d is less than 1", n)
+		}
+		a.maxIterations = n
+		return nil
+	}
+}
+
+// WithPlannerHandlers sets handlers by node type; they win over the agent's own.
+func WithPlannerHandlers(handlers map[string]planner.Handler) Option {
+	return func(a *Agent) error {
+		a.handlers = handlers
+		return nil
+	}
+}
+
+// WithPlannerIDHandlers sets handlers by node id; they win over those by type.
+func WithPlannerIDHandlers(handlers map[string]planner.Handler) Option {
+	return func(a *Agent) error {
+		a.byID = handlers
+		return nil
+	}
+}
+
+// WithPlannerAuditHook is called as nodes of the plan start, complete and fail.
+func WithPlannerAuditHook(hook func(context.Context, planner.AuditEvent)) Option {
+	return func(a *Agent) error {
+		a.hook = hook
+		return nil
+	}
+}
+
+// WithPlannerAuditStore records the same events.
+func WithPlannerAuditStore(s planner.AuditStore) Option {
+	return func(a *Agent) error {
+		a.store = s
+		return nil
+	}
+}
+
+// Run answers an input. With a plan, the answer is the text form of the plan's
+// output; without one, the model's final answer.
+func (a *Agent) Run(ctx context.Context, input string) (string, error) {
+	remembered, err := a.recall(ctx, input)
+	if err != nil {
+		return "", err
+	}
+	if a.graph == nil {
+		out, err := a.loop(ctx, input, remembered)
+		if err != nil {
+			return "", err
+		}
+		return out, a.remember(ctx, input, out)
+	}
+	state := planner.NewState()
+	state.Outputs["input"] = input
+	if remembered != "" {
+		state.Outputs["memory"] = remembered
+	}
+	exec := planner.NewExecutor(a.nodeHandlers())
+	exec.AuditHook, exec.AuditStore = a.hook, a.store
+	for id, h := range a.byID {
+		exec.HandlersByID[id] = h
+	}
+	state, err = exec.Execute(ctx, a.graph, state)
+	if err != nil {
+		return "", fmt.Errorf("agent %s: %w", a.name, err)
+	}
+	out := ""
+	if state.Last != nil {
+		out = planner.Text(state.Last)
+	}
+	return out, a.remember(ctx, input, out)
+}
+
+func (a *Agent) recall(ctx context.Context, input string) (string, error) {
+	if a.memory == nil {
+		return "", nil
+	}
+	text, err := a.memory.Retrieve(ctx, input)
+	if err != nil {
+		return "", fmt.Errorf("agent %s: retrieve memory: %w", a.name, err)
+	}
+	return text, nil
+}
+
+func (a *Agent) remember(ctx context.Context, input, output string) error {
+	if a.memory == nil {
+		return nil
+	}
+	if err := a.memory.Store(ctx, input, output); err != nil {
+		return fmt.Errorf("agent %s: store memory: %w", a.name, err)
+	}
+	return nil
+}

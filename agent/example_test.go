@@ -1,0 +1,107 @@
+package agent_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// echo is a provider that answers with the last message, or first asks for a
+// tool when it is offered one.
+type echo struct{}
+
+func (echo) Complete(_ context.Context, r agent.Request) (agent.Response, error) {
+	last := r.Messages[len(r.Messages)-1]
+	if len(r.Tools) > 0 && last.Role == agent.RoleUser {
+		return agent.Response{Calls: []agent.Call{{ID: "1", Tool: "upper", Arguments: fmt.Sprintf(`{"text": %q}`, last.Text)}, {ID: "2", Tool: "none", Arguments: "{}"}}}, nil
+	}
+	var heard []string
+	for _, m := range r.Messages {
+		if m.Role == last.Role {
+			heard = append(heard, m.Text)
+		}
+	}
+	return agent.Response{Text: "heard " + strings.Join(heard, " and ")}, nil
+}
+
+// upper is a tool.
+type upper struct{}
+
+func (upper) Spec() agent.ToolSpec {
+	return agent.ToolSpec{Name: "upper", Effect: planner.EffectPure, Schema: map[string]any{"type": "object", "required": []any{"text"},
+		"properties": map[string]any{"text": map[string]any{"type": "string"}}}}
+}
+
+func (upper) Call(_ context.Context, c agent.ToolCall) (any, error) {
+	return strings.ToUpper(c.Args.(map[string]any)["text"].(string)), nil
+}
+
+const plan = `
+id: hello-graph
+start: step-1
+nodes:
+  step-1: {type: log, input: "hola ${input}"}
+  step-2: {type: upper, input: {text: "${last}"}}
+  step-3: {type: llm}
+edges:
+  - {from: step-1, to: step-2}
+  - {from: step-2, to: step-3}
+`
+
+// An agent that walks a plan, as in the explicit planner's documentation.
+func ExampleWithPlanner() {
+	provider := echo{}
+	planBytes := []byte(plan)
+
+	graph, _ := planner.ParseYAML(planBytes)
+	ag, _ := agent.New("my-agent", provider, agent.WithPlanner(graph), agent.WithTools(upper{}))
+	out, err := ag.Run(context.Background(), "input inicial")
+	fmt.Println(out, err)
+	// Output: heard HOLA INPUT INICIAL <nil>
+}
+
+// An agent without a plan loops: model, tools, model, until it answers. A call
+// of a tool that does not exist is an answer to the model, not a failure.
+func ExampleAgent_Run() {
+	ag, err := agent.New("looper", echo{}, agent.WithTools(upper{}))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	out, err := ag.Run(context.Background(), "hi")
+	fmt.Println(out, err)
+	// Output: heard HI and Error: Tool "none" not found <nil>
+}
+
+// Handlers by node id win over handlers by type; the audit hook hears of all.
+func ExampleWithPlannerIDHandlers() {
+	graph, _ := planner.ParseYAML([]byte(plan))
+	ag, err := agent.New("my-agent", echo{}, agent.WithPlanner(graph), agent.WithTools(upper{}),
+		agent.WithPlannerHandlers(map[string]planner.Handler{
+			"log": func(_ context.Context, n planner.Node, _ *planner.State) (any, error) { return n.Input, nil },
+		}),
+		agent.WithPlannerIDHandlers(map[string]planner.Handler{
+			"step-3": func(_ context.Context, _ planner.Node, s *planner.State) (any, error) {
+				return fmt.Sprint(s.Last, "!"), nil
+			},
+		}),
+		agent.WithPlannerAuditHook(func(_ context.Context, e planner.AuditEvent) {
+			if e.Status == planner.AuditCompleted {
+				fmt.Println(e.NodeID)
+			}
+		}))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	out, err := ag.Run(context.Background(), "ana")
+	fmt.Println(out, err)
+	// Output:
+	// step-1
+	// step-2
+	// step-3
+	// HOLA ANA! <nil>
+}

@@ -1,0 +1,60 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"maps"
+
+	"github.com/kairosd/kairosd/planner"
+)
+
+// nodeHandlers are the default node types of [000] over this agent: tool and
+// every tool's own name, agent (the loop), llm (one call without tools), log.
+func (a *Agent) nodeHandlers() map[string]planner.Handler {
+	h := map[string]planner.Handler{
+		planner.TypeTool: func(ctx context.Context, n planner.Node, _ *planner.State) (any, error) {
+			name := n.Tool
+			if name == "" {
+				name = n.Metadata["tool"]
+			}
+			return a.invoke(ctx, name, arguments(n.Input))
+		},
+		planner.TypeAgent: func(ctx context.Context, n planner.Node, s *planner.State) (any, error) {
+			return a.loop(ctx, planner.Text(n.Input), memoryText(s))
+		},
+		planner.TypeLLM: func(ctx context.Context, n planner.Node, s *planner.State) (any, error) {
+			if a.provider == nil {
+				return nil, fmt.Errorf("node %s: %w", n.ID, errNoProvider)
+			}
+			r, err := a.provider.Complete(ctx, Request{Model: a.model, Messages: a.opening(planner.Text(n.Input), memoryText(s))})
+			return r.Text, err
+		},
+		planner.TypeLog: func(_ context.Context, n planner.Node, _ *planner.State) (any, error) { return n.Input, nil },
+	}
+	for _, name := range a.order {
+		h[name] = func(ctx context.Context, n planner.Node, _ *planner.State) (any, error) {
+			return a.invoke(ctx, name, arguments(n.Input))
+		}
+	}
+	maps.Copy(h, a.handlers)
+	return h
+}
+
+// arguments parses a string that is a JSON object (SPEC 5).
+func arguments(input any) any {
+	if text, ok := input.(string); ok {
+		if v, err := planner.DecodeValue([]byte(text)); err == nil {
+			if m, ok := v.(map[string]any); ok {
+				return m
+			}
+		}
+	}
+	return input
+}
+
+func memoryText(s *planner.State) string {
+	if m, ok := s.Outputs["memory"]; ok && m != nil {
+		return planner.Text(m)
+	}
+	return ""
+}
