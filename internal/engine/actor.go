@@ -59,19 +59,21 @@ type actor struct {
 	queue   []workKey
 	running map[workKey]*attempt
 
-	next      kairos.Checkpoint // being put together
-	hasFinal  bool
-	dueDirty  bool
-	fence     int64
-	sent      int64
-	answered  int64
-	inflight  []kairos.Checkpoint
-	deferred  []deferred
-	pathMark  int
-	pathLen   int
-	broken    bool // rejected; checkpoints are handed over again later
-	conflicts int
-	backoff   time.Duration
+	next     kairos.Checkpoint // being put together
+	hasFinal bool
+	// dispatching is set while a node is being started or run inline.
+	dispatching bool
+	dueDirty    bool
+	fence       int64
+	sent        int64
+	answered    int64
+	inflight    []kairos.Checkpoint
+	deferred    []deferred
+	pathMark    int
+	pathLen     int
+	broken      bool // rejected; checkpoints are handed over again later
+	conflicts   int
+	backoff     time.Duration
 
 	slot         bool
 	waitingSlot  bool

@@ -154,7 +154,10 @@ func (e *Engine) Decide(ctx context.Context, actor kairos.Actor, req kairos.Deci
 		return p, kairos.Errorf(kairos.CodeStale, "the question has changed since you looked").Suggest("read it again, then decide")
 	}
 	if req.Approve && len(p.Form) > 0 {
-		if err := validateRaw(p.Form, req.Values, "values"); err != nil {
+		if len(req.Values) == 0 {
+			req.Values = kairos.RawJSON("{}") // a form of which nothing was filled in
+		}
+		if err := validateRaw(p.Form, req.Values, "answer"); err != nil {
 			return p, err
 		}
 	}

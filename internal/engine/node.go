@@ -12,6 +12,10 @@ import (
 // dispatch starts one piece of work; false: it must wait for a node slot. The
 // work is the head of the queue.
 func (a *actor) dispatch(k workKey) bool {
+	// A checkpoint written on the way says that the run works (ruling 14), though
+	// this node has left the queue already.
+	a.dispatching = true
+	defer func() { a.dispatching = false }()
 	node := &a.prog.Nodes[k.Node]
 	if k.item == noItem && node.Foreach != nil {
 		a.fanOut(a.s.fans[k.VisitKey])

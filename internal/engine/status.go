@@ -119,7 +119,7 @@ func (a *actor) where() (kairos.RunStatus, kairos.WaitReason, []kairos.Wait) {
 		}
 		return kairos.RunFailed, "", nil
 	}
-	if len(a.running) > 0 {
+	if len(a.running) > 0 || a.dispatching {
 		return kairos.RunRunning, "", nil
 	}
 	if !a.blocked() && a.peek() != nil {
