@@ -330,6 +330,9 @@ func (b *runPage) why() (*view.Why, error) {
 			w.Headline = "Waits: " + string(run.WaitReason)
 		}
 		for _, wait := range b.d.Waits {
+			if len(b.d.Waits) == 1 && wait.Due.IsZero() && visible(wait.Message) == w.Headline {
+				break // the headline says it all
+			}
 			text := strings.TrimSpace(fmt.Sprintf("%s at %s %s", wait.Reason, wait.Node, visible(wait.Message)))
 			if wait.Node == "" {
 				text = strings.TrimSpace(string(wait.Reason) + " " + visible(wait.Message))

@@ -75,7 +75,7 @@ func outline(s Shape, x, y, w, h float64) (closed, detail string) {
 }
 
 // charWidth is a generous width of a letter of a label.
-const charWidth = 6.3
+const charWidth = 7.2
 
 func labelSize(label string) (w, h float64) {
 	return float64(len([]rune(label)))*charWidth + 8, 16

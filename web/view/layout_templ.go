@@ -251,7 +251,7 @@ func topbar(s Shell) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "</nav><div class=\"right\"><form action=\"/find\" method=\"get\" role=\"search\"><input class=\"search\" type=\"search\" name=\"q\" aria-label=\"Jump to run or plan\" placeholder=\"Jump to…   /\"></form>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "</nav><div class=\"right\"><form action=\"/find\" method=\"get\" role=\"search\" aria-label=\"Jump\"><input class=\"search\" type=\"search\" name=\"q\" aria-label=\"Jump to run or plan\" placeholder=\"Jump to…   /\"></form>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
