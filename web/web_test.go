@@ -170,6 +170,38 @@ func TestApprovalsAreDecidedByForm(t *testing.T) {
 	}
 }
 
+// A call whose outcome nobody knows is settled by a person on the run's page;
+// until then nothing repeats it (SPEC 4.1, ruling 8).
+func TestAnAttemptInDoubtIsResolvedByForm(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	run := site.Seed(t).InDoubt
+	if run.Status != kairos.RunWaiting || run.WaitReason != kairos.WaitInDoubt {
+		t.Fatalf("the run is %s %s", run.Status, run.WaitReason)
+	}
+	b := site.Browser(t).Login()
+	p := b.Get("/runs/" + run.ID)
+	action := "/runs/" + run.ID + "/nodes/pay/resolve"
+	if !strings.Contains(p.Body, `action="`+action+`"`) || !strings.Contains(p.Body, "In doubt") {
+		t.Fatalf("no form for what is in doubt:\n%s", p.Body)
+	}
+	form := p.Hidden()
+	form.Set("action", "happened")
+	form.Set("reason", "the bank has it")
+	form.Set("output", `{"receipt": 7`)
+	if p := b.Post(action, form); p.Code != http.StatusUnprocessableEntity && p.Code != http.StatusBadRequest {
+		t.Errorf("an output that is not JSON: %d\n%s", p.Code, p.Body)
+	}
+	form.Set("output", `{"receipt": 7}`)
+	if p := b.Post(action, form); p.Code != http.StatusSeeOther {
+		t.Fatalf("resolve: %d\n%s", p.Code, p.Body)
+	}
+	r, err := site.Engine.Wait(t.Context(), run.ID)
+	if err != nil || r.Status != kairos.RunCompleted || string(r.Output) != `{"booked":{"receipt":7}}` {
+		t.Errorf("%s %s %v", r.Status, r.Output, err)
+	}
+}
+
 func TestPlansAreCheckedBeforeTheyAreStored(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

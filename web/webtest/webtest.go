@@ -41,7 +41,7 @@ type Site struct {
 func New(tb testing.TB) *Site {
 	tb.Helper()
 	s := &Site{Store: storetest.Open(tb), Admin: kairos.Actor{Name: "marta", Role: kairos.RoleAdmin, Surface: "ui"}}
-	tools, err := tool.Builtin(tool.Config{}, nil)
+	tools, err := tool.Builtin(tool.Config{HTTP: tool.HTTPConfig{AllowPrivate: []string{"127.0.0.1"}}}, nil)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func (s *Site) Run(tb testing.TB, plan, input string) kairos.Run {
 }
 
 // Seeded are the runs that Seed makes.
-type Seeded struct{ Completed, Failed, Waiting, Hostile kairos.Run }
+type Seeded struct{ Completed, Failed, Waiting, InDoubt, Hostile kairos.Run }
 
 // Hostile is a text that must never become markup.
 const Hostile = `<script>alert(1)</script><img src=x onerror=alert(2)> "&' </textarea> ` + "\u202e"
@@ -146,11 +146,22 @@ nodes:
 edges: [{from: ask, to: pay}]
 `)
 	s.Plan(tb, "id: echo\nnodes:\n  say: {type: set, input: \"${input}\"}\n  fail: {type: json, input: {value: 1, path: \"${input}\"}}\nedges: [{from: say, to: fail}]\n")
+	// A payment whose answer is lost: whether it happened, only a person can tell.
+	bank := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	tb.Cleanup(bank.Close)
+	s.Plan(tb, fmt.Sprintf(`
+id: payment
+nodes:
+  pay: {type: http, effect: unsafe, input: {method: POST, url: "%s/payments", body: {amount: 240}}}
+  book: {type: set, input: {booked: "${last}"}}
+edges: [{from: pay, to: book}]
+`, bank.URL))
 	hostile, err := planner.EncodeValue(Hostile)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return Seeded{Completed: s.Run(tb, "report", `null`), Failed: s.Run(tb, "ledger", `{"amount": 50, "currency": "EUR"}`), Waiting: s.Run(tb, "refund", `null`),
+		InDoubt: s.Run(tb, "payment", `null`),
 		Hostile: s.Run(tb, "echo", string(hostile))}
 }
 
@@ -164,7 +175,7 @@ type Browser struct {
 // Paths are the pages to look at, with the runs of a seed.
 func (d Seeded) Paths() []string {
 	out := []string{"/", "/runs", "/runs?q=status:failed", "/plans", "/plans/new", "/plans/ledger", "/plans/ledger/start", "/plans/ledger/edit", "/approvals", "/audit", "/help"}
-	for _, r := range []kairos.Run{d.Completed, d.Failed, d.Waiting, d.Hostile} {
+	for _, r := range []kairos.Run{d.Completed, d.Failed, d.Waiting, d.InDoubt, d.Hostile} {
 		for _, v := range []string{"", "?view=graph", "?view=events", "?view=log", "?view=io"} {
 			out = append(out, "/runs/"+r.ID+v)
 		}
