@@ -327,15 +327,15 @@ func (b *runPage) why() (*view.Why, error) {
 			w.Class = "now"
 		}
 		if w.Headline == "" {
-			w.Headline = "Waits: " + string(run.WaitReason)
+			w.Headline = "Waits: " + reasonWord(run.WaitReason)
 		}
 		for _, wait := range b.d.Waits {
 			if len(b.d.Waits) == 1 && wait.Due.IsZero() && visible(wait.Message) == w.Headline {
 				break // the headline says it all
 			}
-			text := strings.TrimSpace(fmt.Sprintf("%s at %s %s", wait.Reason, wait.Node, visible(wait.Message)))
+			text := strings.TrimSpace(fmt.Sprintf("%s at %s %s", reasonWord(wait.Reason), wait.Node, visible(wait.Message)))
 			if wait.Node == "" {
-				text = strings.TrimSpace(string(wait.Reason) + " " + visible(wait.Message))
+				text = strings.TrimSpace(reasonWord(wait.Reason) + " " + visible(wait.Message))
 			}
 			if !wait.Due.IsZero() {
 				text += ", until " + b.s.time(wait.Due).Text
@@ -347,6 +347,9 @@ func (b *runPage) why() (*view.Why, error) {
 	}
 	return w, nil
 }
+
+// reasonWord is a wait reason as people read it.
+func reasonWord(r kairos.WaitReason) string { return strings.ReplaceAll(string(r), "_", " ") }
 
 // consequence is the sentence that says what resuming will do, before it is
 // done.
@@ -665,7 +668,11 @@ func (b *runPage) inspector() view.Inspector {
 		}
 	}
 	if st.status == kairos.NodeInDoubt && a != nil && b.who.Role.Includes(kairos.RoleOperator) {
-		i.Doubt = &view.DoubtForm{Action: fmt.Sprintf("/runs/%s/nodes/%s/resolve", b.d.Run.ID, url.PathEscape(st.node)), CSRF: b.who.csrf, Idem: newID(),
+		what := fmt.Sprintf("The daemon stopped inside attempt %d of %s.", a.number, st.node)
+		if a.entry.Failure != nil {
+			what = fmt.Sprintf("Attempt %d of %s was sent, and its answer was lost.", a.number, st.node)
+		}
+		i.Doubt = &view.DoubtForm{What: what, Action: fmt.Sprintf("/runs/%s/nodes/%s/resolve", b.d.Run.ID, url.PathEscape(st.node)), CSRF: b.who.csrf, Idem: newID(),
 			Rev: strconv.FormatInt(b.d.Run.LastSeq, 10), Node: st.node, Visit: strconv.Itoa(st.visit), Item: strconv.Itoa(st.item), Attempt: strconv.Itoa(a.number), Key: a.entry.IdempotencyKey}
 	}
 	tabs := []string{}

@@ -142,6 +142,8 @@ type Inspector struct {
 
 // DoubtForm settles an attempt that may or may not have happened.
 type DoubtForm struct {
+	// What says how it came to be unknown.
+	What                       string
 	Action                     string
 	CSRF, Idem, Rev            string
 	Node, Visit, Item, Attempt string
