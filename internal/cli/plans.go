@@ -70,8 +70,7 @@ func (c *app) plansAdd() *cobra.Command {
 					}
 					p, v, created, problems, err := b.SavePlan(cmd.Context(), c.actor(), src, format, "cli", reason)
 					if err != nil {
-						c.problems(file, problems)
-						return err
+						return c.invalid(file, problems, err)
 					}
 					c.warnings(file, problems)
 					if c.json {

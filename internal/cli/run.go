@@ -134,8 +134,7 @@ func (c *app) run(ctx context.Context, file string, src []byte, format planner.F
 	defer c.close(b)
 	_, v, _, problems, err := b.SavePlan(ctx, c.actor(), src, format, "cli", "")
 	if err != nil {
-		c.problems(file, problems)
-		return err
+		return c.invalid(file, problems, err)
 	}
 	c.warnings(file, problems)
 	req.Hash, req.Plan = v.Hash, v.PlanID
@@ -222,6 +221,11 @@ func (c *app) progress(e kairos.Event) {
 		return ""
 	}
 	node := text("node")
+	if item, ok := data["item"].(float64); ok {
+		node += fmt.Sprintf("[%d]", int(item))
+	} else if item, ok := data["item"].(int); ok {
+		node += fmt.Sprintf("[%d]", item)
+	}
 	message := ""
 	if e, ok := data["error"].(map[string]any); ok {
 		message, _ = e["message"].(string)

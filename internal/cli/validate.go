@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -90,6 +91,16 @@ func (c *app) validate(file string, catalog *planner.Catalog) (validated, error)
 		c.problems(file, problems)
 	}
 	return v, nil
+}
+
+// invalid prints what is wrong with a plan that was refused, and returns the
+// error without saying all of it a second time.
+func (c *app) invalid(file string, problems planner.Problems, err error) error {
+	if problems.Err() == nil {
+		return err
+	}
+	c.problems(file, problems)
+	return &kairos.Error{Code: kairos.CodeInvalid, Message: file + " is not a valid plan", Cause: err}
 }
 
 // problems prints every problem as file:line:column, which editors understand.
