@@ -54,3 +54,7 @@ VALUES (@public_id, @run_id, @seq, @from_agent, @to_agent, @node, @reason, @cont
 -- name: HandoffList :many
 SELECT handoffs.* FROM handoffs JOIN runs ON runs.id = handoffs.run_id
 WHERE runs.public_id = @run ORDER BY handoffs.id LIMIT 1000;
+
+-- Payloads in the order in which they were stored, without their values.
+-- name: PayloadScan :many
+SELECT id, hash FROM payloads WHERE id > @after ORDER BY id LIMIT @max;

@@ -126,3 +126,12 @@ ON CONFLICT (status, wait_reason) DO UPDATE SET n = n + excluded.n;
 
 -- name: RunCountList :many
 SELECT status, wait_reason, n FROM run_counts;
+
+-- Unfinished runs, for a hold. Quarantined ones are parked already.
+-- name: RunHoldable :many
+SELECT id, public_id, status, wait_reason, attention, last_seq, deleted_at FROM runs
+WHERE status IN ('queued', 'running', 'waiting') AND wait_reason <> 'quarantined' AND wait_reason <> 'held'
+ORDER BY priority DESC, id;
+
+-- name: RunHold :exec
+UPDATE runs SET status = 'waiting', wait_reason = 'held', attention = @attention WHERE id = @id;

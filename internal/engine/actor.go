@@ -249,7 +249,7 @@ func (a *actor) idle() bool {
 
 // blocked reports whether nothing may start.
 func (a *actor) blocked() bool {
-	return a.s.paused || a.s.held || a.s.quarantined || a.budget != "" || a.stopping || a.ended || a.early()
+	return a.s.paused || a.s.held || a.s.quarantined || a.e.opts.Safe || a.budget != "" || a.stopping || a.ended || a.early()
 }
 
 // early reports whether the run may not start yet.

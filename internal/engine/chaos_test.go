@@ -134,4 +134,13 @@ func onlyOnce(rt *rapid.T, s *store.Store, run string) {
 		}
 		done[k] = true
 	}
+	checks, err := s.Doctor(context.Background())
+	if err != nil {
+		rt.Fatal(err)
+	}
+	for _, c := range checks {
+		if len(c.Problems) > 0 && c.Name != "space" {
+			rt.Fatalf("doctor: %s: %v", c.Name, c.Problems)
+		}
+	}
 }

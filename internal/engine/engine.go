@@ -39,6 +39,9 @@ type Options struct {
 	// QuarantineAfter is the number of unclean deaths within one node after
 	// which its run is parked; default 3 (SPEC 4.1).
 	QuarantineAfter int
+	// Safe accepts runs and acts on them, and executes nothing: for an
+	// installation whose runs kill the daemon.
+	Safe bool
 }
 
 // Defaults that are not worth an option.
@@ -74,6 +77,7 @@ type Engine struct {
 	actors   map[string]*actor
 	watchers map[string][]chan struct{}
 	doomed   sync.Map // ids of children that are cancelled before they exist
+	hold     hold
 	opened   bool
 	stopping bool
 	stopped  chan struct{}
@@ -123,7 +127,7 @@ func (e *Engine) Open(ctx context.Context) error {
 	e.opened = true
 	e.mu.Unlock()
 	e.wg.Go(e.timers.loop)
-	if e.opts.OwnRunsOnly {
+	if e.opts.OwnRunsOnly || e.opts.Safe {
 		return nil
 	}
 	unfinished, err := e.store.Unfinished(ctx)
@@ -140,10 +144,12 @@ func (e *Engine) Open(ctx context.Context) error {
 	var sweep []kairos.Run
 	for i := range unfinished {
 		r := &unfinished[i]
-		if r.Concurrency != nil && r.Status != kairos.RunQueued {
+		held := r.Status == kairos.RunWaiting && r.WaitReason == kairos.WaitHeld
+		if r.Concurrency != nil && r.Status != kairos.RunQueued && !(held && r.StartedAt.IsZero()) {
 			e.sched.hold(r.Concurrency.Key, r.ID)
 		}
 		switch {
+		case held: // whatever it waited for before, it waits for a person now
 		case r.Status == kairos.RunQueued && r.StartAt.After(now):
 			e.timers.set(r.ID, r.StartAt)
 		case r.Status == kairos.RunQueued, r.Status == kairos.RunRunning:
@@ -255,7 +261,9 @@ func (e *Engine) isStopping() bool {
 }
 
 // now is the time as the journal keeps it: microseconds, UTC.
-func (e *Engine) now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
+func (e *Engine) now() time.Time { return nowMicros() }
+
+func nowMicros() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 
 // post hands a message to a run's actor, bringing the run back if it only
 // waits. It reports false when the engine does not execute (any more).

@@ -37,6 +37,7 @@ func fold(prog *planner.Program, f facts, journal []kairos.Entry) (*state, error
 			return nil, err
 		}
 	}
+	s.held = f.held // the journal knows of releases, not of the restore that came after
 	return s, nil
 }
 

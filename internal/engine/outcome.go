@@ -257,7 +257,11 @@ func (a *actor) late(m lateMsg) {
 
 // recover settles what was in flight when the daemon died (SPEC 4.1).
 func (a *actor) recover() {
-	if a.run.Status != kairos.RunRunning || a.ended {
+	if a.ended {
+		return
+	}
+	if a.run.Status != kairos.RunRunning {
+		a.settleFlying("the database was taken back to a moment at which it ran", "restore")
 		return
 	}
 	a.runningSince = a.e.now()
@@ -265,13 +269,9 @@ func (a *actor) recover() {
 		return
 	}
 	var nodes []openNode
-	var flying []*work
 	for _, w := range a.s.sorted() {
 		if w.parked() {
 			continue
-		}
-		if w.phase == phaseRunning {
-			flying = append(flying, w)
 		}
 		nodes = append(nodes, openNode{a.prog.Nodes[w.Node].ID, w.Visit, w.item})
 	}
@@ -279,29 +279,7 @@ func (a *actor) recover() {
 	a.run.Crashes = crashes
 	a.verbRow(payload{Verb: "crash", Nodes: nodes}, kairos.System.Name, "kairosd ended without putting the run down")
 	patchOf(&a.next).Crashes = &crashes
-	for _, w := range flying {
-		node := &a.prog.Nodes[w.Node]
-		j := judgement{effect: w.effect, substep: w.substep > 0, interrupted: true, cancelled: a.s.cancelled, most: 1}
-		if h, ok := a.e.registry.Handler(node); ok {
-			if s, ok := h.(Stepped); ok {
-				j.stepped = s.Stepped()
-			}
-		}
-		f := interrupted("kairosd died while it ran")
-		fill := func(e *kairos.Entry) { e.Attempt, e.Effect, e.StartedAt = w.attempt, string(w.effect), w.begun }
-		switch j.verdict() {
-		case fateDoubt:
-			a.goesOn(w, kairos.NodeInDoubt, f, "crash", fill)
-			if a.s.cancelled {
-				a.final(w, kairos.NodeCancelled, nil, nil, fill)
-			}
-		case fateCancelled:
-			a.final(w, kairos.NodeCancelled, nil, f, fill)
-		default:
-			a.goesOn(w, kairos.NodePending, f, "crash", fill)
-			a.queue = append(a.queue, w.workKey)
-		}
-	}
+	a.settleFlying("kairosd died while it ran", "crash")
 	for _, w := range a.s.sorted() {
 		if w.crashes >= a.e.opts.QuarantineAfter && !a.s.quarantined {
 			a.verbRow(payload{Verb: "quarantine"}, kairos.System.Name,
@@ -310,5 +288,36 @@ func (a *actor) recover() {
 	}
 	if a.s.cancelled {
 		a.cancelOpen()
+	}
+}
+
+// settleFlying settles, by their effect class, attempts that nobody runs any
+// more (SPEC 4.1).
+func (a *actor) settleFlying(why, reason string) {
+	for _, w := range a.s.sorted() {
+		if w.phase != phaseRunning {
+			continue
+		}
+		node := &a.prog.Nodes[w.Node]
+		j := judgement{effect: w.effect, substep: w.substep > 0, interrupted: true, cancelled: a.s.cancelled, most: 1}
+		if h, ok := a.e.registry.Handler(node); ok {
+			if s, ok := h.(Stepped); ok {
+				j.stepped = s.Stepped()
+			}
+		}
+		f := interrupted(why)
+		fill := func(e *kairos.Entry) { e.Attempt, e.Effect, e.StartedAt = w.attempt, string(w.effect), w.begun }
+		switch j.verdict() {
+		case fateDoubt:
+			a.goesOn(w, kairos.NodeInDoubt, f, reason, fill)
+			if a.s.cancelled {
+				a.final(w, kairos.NodeCancelled, nil, nil, fill)
+			}
+		case fateCancelled:
+			a.final(w, kairos.NodeCancelled, nil, f, fill)
+		default:
+			a.goesOn(w, kairos.NodePending, f, reason, fill)
+			a.queue = append(a.queue, w.workKey)
+		}
 	}
 }

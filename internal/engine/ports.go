@@ -58,6 +58,11 @@ type Store interface {
 	// InstanceKey is the secret that idempotency keys are derived with; it
 	// stays the same over restores (ruling 25).
 	InstanceKey() []byte
+	// Hold is why nothing is executed, nil when there is no such reason; a hold
+	// begins only while the store is opened. EndHold ends it for new runs and
+	// reports whether there was one; held runs stay held (G15).
+	Hold(ctx context.Context) (*kairos.Hold, error)
+	EndHold(ctx context.Context, actor kairos.Actor, reason string) (bool, error)
 }
 
 // Stepped is implemented by handlers that do everything with an effect through

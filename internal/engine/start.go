@@ -85,6 +85,15 @@ func (e *Engine) create(ctx context.Context, p *program, n kairos.NewRun, actor 
 	}
 	n.PlanID, n.Hash = p.version.PlanID, p.Hash
 	n.Status = kairos.RunQueued
+	if n.Parent == nil {
+		held, err := e.held(ctx)
+		if err != nil {
+			return kairos.Run{}, err
+		}
+		if held {
+			n.Status = kairos.RunWaiting
+		}
+	}
 	n.Limits = limitsOf(n.Limits, p.Limits)
 	if !n.StartAt.IsZero() {
 		n.StartAt = n.StartAt.UTC().Truncate(timeUnit)
@@ -124,8 +133,8 @@ func (e *Engine) enqueue(run *kairos.Run) {
 	e.mu.Lock()
 	open := e.opened && !e.stopping
 	e.mu.Unlock()
-	if !open {
-		return // it is durable and starts with the next Open
+	if !open || e.opts.Safe || run.Status == kairos.RunWaiting {
+		return // it is durable and starts with the next Open, or with its release
 	}
 	if run.StartAt.After(e.now()) {
 		e.timers.set(run.ID, run.StartAt)

@@ -2,170 +2,109 @@ package store
 
 import (
 	"context"
-	"fmt"
+	"errors"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 )
 
-// Check is what one examination found.
-type Check struct {
-	Name     string   `json:"name"`
-	Examined int64    `json:"examined"`
-	Problems []string `json:"problems"`
-}
-
-// maxFindings bounds how many problems one check lists.
-const maxFindings = 100
-
-// Doctor examines the database without changing it: SQLite's integrity and
-// foreign keys, every journal row's checksum and payloads, gaps in journals,
-// and the audit chain.
-func (s *Store) Doctor(ctx context.Context) ([]Check, error) {
-	var out []Check
-	for _, pragma := range []struct{ name, query string }{{"database pages", "PRAGMA integrity_check(100)"}, {"foreign keys", "PRAGMA foreign_key_check"}} {
-		c := Check{Name: pragma.name, Problems: []string{}}
-		rows, err := s.read.QueryContext(ctx, pragma.query)
-		if err != nil {
-			return out, translate(err, pragma.name)
+// Doctor examines the database and what it stands on without changing anything:
+// SQLite's pages and foreign keys, every journal row and value, the counters, the
+// audit chain and its anchor, permissions, free space and the write-ahead log.
+// Every finding comes with what to do.
+func (s *Store) Doctor(ctx context.Context) ([]kairos.Check, error) {
+	out, err := s.verify(ctx)
+	if err != nil {
+		return out, err
+	}
+	for _, check := range []func(context.Context, *kairos.Check) error{s.checkAnchor, s.checkHold, s.checkFiles, s.checkSpace} {
+		c := kairos.Check{Problems: []string{}}
+		if err := check(ctx, &c); err != nil {
+			return out, err
 		}
-		columns, err := rows.Columns()
-		if err != nil {
-			return out, translate(err, pragma.name)
-		}
-		for rows.Next() {
-			values := make([]any, len(columns))
-			for i := range values {
-				values[i] = new(any)
-			}
-			if err := rows.Scan(values...); err != nil {
-				return out, translate(err, pragma.name)
-			}
-			c.Examined++
-			text := ""
-			for _, v := range values {
-				text += fmt.Sprint(*v.(*any)) + " "
-			}
-			if text != "ok " {
-				c.Problems = append(c.Problems, text)
-			}
-		}
-		if err := rows.Err(); err != nil {
-			return out, translate(err, pragma.name)
+		if len(c.Problems) == 0 {
+			c.Advice = ""
 		}
 		out = append(out, c)
 	}
-	journal, err := s.checkJournals(ctx)
-	out = append(out, journal)
-	if err != nil {
-		return out, err
-	}
-	audit, err := s.VerifyAudit(ctx)
-	if err != nil {
-		return out, err
-	}
-	c := Check{Name: "audit chain", Examined: audit.Events, Problems: audit.Problems}
-	if c.Problems == nil {
-		c.Problems = []string{}
-	}
-	return append(out, c), nil
+	return out, nil
 }
 
-// checkJournals reads every journal row of every run.
-func (s *Store) checkJournals(ctx context.Context) (Check, error) {
-	c := Check{Name: "journal rows", Problems: []string{}}
-	after := int64(0)
-	for {
-		rows, err := s.read.QueryContext(ctx, "SELECT id, public_id, last_seq FROM runs WHERE id > ? AND purged_at = 0 ORDER BY id LIMIT 200", after)
+func (s *Store) checkAnchor(ctx context.Context, c *kairos.Check) error {
+	c.Name, c.Advice = "audit anchor", "the database is older than what was recorded: kairosd holds all runs at its next start. Restore the newest backup, or release the runs after looking at them"
+	at, err := readAnchor(s.path + ".anchor")
+	if err != nil {
+		return err
+	}
+	if at.seq == 0 {
+		last, err := s.q.AuditLast(ctx)
 		if err != nil {
-			return c, translate(err, "read runs")
+			return translate(err, c.Name)
 		}
-		type item struct {
-			run  string
-			last int64
+		if last > 0 {
+			c.Advice = "without it a database that is taken back to an earlier state is not noticed; it is written again at the next start"
+			find(c, "there is no anchor beside the database")
 		}
-		var batch []item
-		for rows.Next() {
-			var it item
-			if err := rows.Scan(&after, &it.run, &it.last); err != nil {
-				return c, translate(err, "read runs")
-			}
-			batch = append(batch, it)
-		}
-		if err := rows.Err(); err != nil {
-			return c, translate(err, "read runs")
-		}
-		if len(batch) == 0 {
-			return c, nil
-		}
-		for _, it := range batch {
-			journal, err := s.Journal(ctx, it.run, 0)
-			c.Examined += int64(len(journal))
-			switch {
-			case err != nil && kairos.CodeOf(err) == kairos.CodeCorrupt:
-				c.Problems = append(c.Problems, err.Error())
-			case err != nil:
-				return c, err
-			case int64(len(journal)) < it.last:
-				c.Problems = append(c.Problems, fmt.Sprintf("run %s: journal ends at %d, the run is at %d", it.run, len(journal), it.last))
-			}
-			if len(c.Problems) >= maxFindings {
-				return c, nil
-			}
-		}
+		return nil
 	}
-}
-
-// Backup writes a consistent copy to a new file and checks it. The file appears
-// under its name only when it is complete, verified and on disk.
-func (s *Store) Backup(ctx context.Context, path string) error {
-	temp := path + ".partial"
-	if err := os.Remove(temp); err != nil && !os.IsNotExist(err) {
-		return kairos.Errorf(kairos.CodeUnavailable, "backup: %w", err)
-	}
-	err := s.backup(ctx, temp)
-	if err == nil {
-		err = os.Rename(temp, path)
-	}
-	if err != nil {
-		return fmt.Errorf("backup: %w", joinRemove(err, temp))
-	}
-	return syncDir(filepath.Dir(path))
-}
-
-func joinRemove(err error, path string) error {
-	if removeErr := os.Remove(path); removeErr != nil && !os.IsNotExist(removeErr) {
-		return fmt.Errorf("%w (and %s)", err, removeErr)
+	c.Examined = 1
+	behind, err := s.behind(ctx, s.q, at)
+	if err == nil && behind {
+		find(c, "the anchor has seen event %d, which the database does not have, or has otherwise", at.seq)
 	}
 	return err
 }
 
-func (s *Store) backup(ctx context.Context, path string) error {
-	// VACUUM INTO works on a connection of its own: the readers' are query-only.
-	source, err := openPlain(s.path, "")
+func (s *Store) checkHold(ctx context.Context, c *kairos.Check) error {
+	c.Name, c.Advice = "hold", "look at the held runs, then release them one by one or with: kairos release --all"
+	h, err := s.Hold(ctx)
+	if err == nil && h != nil {
+		find(c, "nothing is executed since %s (%s); %d runs were unfinished", h.Since.Format("2006-01-02 15:04:05Z"), h.Reason, h.Held)
+	}
+	return err
+}
+
+// checkFiles looks for files that others can read.
+func (s *Store) checkFiles(_ context.Context, c *kairos.Check) error {
+	c.Name, c.Advice = "permissions", "chmod 600 the files and 700 the directory, and make them belong to the user that runs kairosd"
+	for _, p := range append(s.Files(), filepath.Dir(s.path)) {
+		info, err := os.Stat(p)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		} else if err != nil {
+			find(c, "%s: %s", p, err)
+			continue
+		}
+		c.Examined++
+		if info.Mode().Perm()&0o007 != 0 && info.Mode()&fs.ModeSticky == 0 || !info.IsDir() && info.Mode().Perm()&0o077 != 0 {
+			find(c, "%s can be used by others (%s)", p, info.Mode().Perm())
+		}
+		if st, ok := info.Sys().(*syscall.Stat_t); ok && os.Geteuid() != 0 && int(st.Uid) != os.Geteuid() {
+			find(c, "%s belongs to user %d", p, st.Uid)
+		}
+	}
+	return nil
+}
+
+// lowSpace is the share of a disk below which checkpoints are in danger.
+const lowSpace = 0.05
+
+func (s *Store) checkSpace(ctx context.Context, c *kairos.Check) error {
+	c.Name, c.Advice = "space", "free space on the disk of the data directory, shorten retention (kairosd retention --dry-run), or move the data to a larger disk"
+	u, err := s.Usage(ctx)
 	if err != nil {
 		return err
 	}
-	defer source.Close()
-	if _, err := source.ExecContext(ctx, "VACUUM INTO ?", path); err != nil {
-		return translate(err, "copy the database")
+	c.Examined = u.Database + u.WAL
+	if u.Free < u.Database/5 || float64(u.Free) < lowSpace*float64(u.Disk) {
+		find(c, "%d MiB are free beside a database of %d MiB", u.Free>>20, u.Database>>20)
 	}
-	if err := os.Chmod(path, 0o600); err != nil {
-		return err
-	}
-	copied, err := openPlain(path, "&mode=ro")
-	if err != nil {
-		return err
-	}
-	defer copied.Close()
-	var result string
-	if err := copied.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&result); err != nil {
-		return translate(err, "check the copy")
-	}
-	if result != "ok" {
-		return kairos.Errorf(kairos.CodeCorrupt, "the copy fails its check: %s", result)
+	if u.WAL > 4*walAlarm*4096 {
+		find(c, "the write-ahead log has grown to %d MiB: a reader holds an old snapshot", u.WAL>>20)
 	}
 	return nil
 }
@@ -179,9 +118,5 @@ func syncDir(dir string) error {
 	if err != nil {
 		return err
 	}
-	err = d.Sync()
-	if closeErr := d.Close(); err == nil {
-		err = closeErr
-	}
-	return err
+	return errors.Join(d.Sync(), d.Close())
 }

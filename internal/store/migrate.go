@@ -99,16 +99,22 @@ func (s *Store) Migrations(ctx context.Context) ([]MigrationStatus, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read migrations: %w", err)
 	}
-	var version int64
-	err = s.read.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM goose_db_version").Scan(&version)
+	version, err := s.schema(ctx)
 	if err != nil {
-		return nil, translate(err, "read the schema version")
+		return nil, err
 	}
 	var out []MigrationStatus
 	for _, m := range p.ListSources() {
 		out = append(out, MigrationStatus{Version: m.Version, Name: m.Path, Applied: m.Version <= version})
 	}
 	return out, nil
+}
+
+// schema is the schema version that the database has.
+func (s *Store) schema(ctx context.Context) (int64, error) {
+	var version int64
+	err := s.read.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM goose_db_version").Scan(&version)
+	return version, translate(err, "read the schema version")
 }
 
 // SQLiteVersion is the version of the SQLite library in this binary.

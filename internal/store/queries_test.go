@@ -212,6 +212,19 @@ func TestEveryQueryRuns(t *testing.T) {
 	}
 	_, err = s.q.AuditLastMac(ctx) // at opening
 	must("last mac", err)
+	_, _, err = s.CreateRun(ctx, kairos.NewRun{Hash: v.Hash, Actor: "t", Origin: "api"})
+	must("create", err)
+	must("hold", s.hold(kairos.Hold{Reason: kairos.HoldRolledBack, Last: 1}))
+	if ended, err := s.EndHold(ctx, kairos.System, ""); err != nil || !ended {
+		t.Errorf("end a hold: %v, %v", ended, err)
+	}
+	checks, err := s.Doctor(ctx)
+	must("doctor", err)
+	for _, c := range checks {
+		if len(c.Problems) > 0 && c.Name != "space" {
+			t.Errorf("doctor: %s: %v", c.Name, c.Problems)
+		}
+	}
 	everyUserQuery(t, s, must)
 
 	files, err := filepath.Glob("../../db/queries/*.sql")

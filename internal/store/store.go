@@ -42,6 +42,12 @@ type Options struct {
 	Migrate *bool
 	// Now tells the time; nil means time.Now.
 	Now func() time.Time
+	// AuditKey is the key of the audit chain, for a copy that has none beside it;
+	// nil means the one beside the database.
+	AuditKey []byte
+	// Restored names the backup that this database was made from: its runs are
+	// then held (G15).
+	Restored string
 }
 
 // Store is an open database. It is safe for concurrent use.
@@ -145,9 +151,9 @@ func (s *Store) open(ctx context.Context, o Options) error {
 		return translate(err, "prepare queries")
 	}
 	if o.ReadOnly {
-		return s.loadSecrets(ctx)
+		return s.loadSecrets(ctx, o.AuditKey)
 	}
-	if err := s.startWriter(ctx); err != nil {
+	if err := s.startWriter(ctx, o); err != nil {
 		return err
 	}
 	return nil
@@ -161,7 +167,7 @@ func (s *Store) dsn(reader bool) string {
 	if reader {
 		q += "&mode=ro&_query_only=1"
 	} else {
-		q += "&mode=rw&_pragma=wal_autocheckpoint(0)&_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=journal_size_limit(67108864)"
+		q += "&mode=rw&_pragma=wal_autocheckpoint(0)&_txlock=immediate&_pragma=auto_vacuum(2)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=journal_size_limit(67108864)"
 	}
 	return fileURL(s.path) + "?" + q
 }
@@ -181,6 +187,9 @@ func (s *Store) prepareFiles() error {
 		return err
 	}
 	s.lock = lock
+	if err := finishRestore(s.path, os.Rename); err != nil {
+		return err
+	}
 	for _, f := range s.Files() {
 		if err := keepPrivate(f, 0o600); err != nil {
 			return err
@@ -205,7 +214,7 @@ func (s *Store) prepareFiles() error {
 	return err
 }
 
-func (s *Store) startWriter(ctx context.Context) error {
+func (s *Store) startWriter(ctx context.Context, o Options) error {
 	conn, err := s.write.Conn(ctx)
 	if err != nil {
 		return translate(err, "open the writer's connection")
@@ -233,23 +242,20 @@ func (s *Store) startWriter(ctx context.Context) error {
 	if s.rolledBack, err = s.behind(ctx, q, s.anchor.head()); err != nil {
 		return errors.Join(err, conn.Close())
 	}
-	if s.rolledBack {
-		// A new life: keys and event ids of the lost one must not come again.
-		s.secrets.incarnation = kairos.NewID()
-		if err := q.SettingPut(ctx, "incarnation", s.secrets.incarnation); err != nil {
-			return errors.Join(translate(err, "begin a new incarnation"), conn.Close())
-		}
-	}
 	s.writer, err = newWriter(s, conn, prepared, last, mac.Mac)
 	if err != nil {
 		return errors.Join(err, conn.Close())
 	}
 	go s.writer.run()
-	if s.rolledBack {
-		h := s.anchor.head()
-		s.log.Error("the database was taken back", "events", last, "anchor", h.seq)
-		if err := s.Audit(ctx, kairos.AuditRecord{Action: "store.rolled_back", Actor: "system", Surface: "engine",
-			Reason: fmt.Sprintf("the anchor has seen event %d, the database ends at %d", h.seq, last)}); err != nil {
+	if s.rolledBack || o.Restored != "" {
+		h := kairos.Hold{Reason: kairos.HoldRolledBack, Since: s.now().UTC().Truncate(time.Microsecond), Backup: o.Restored, Last: last}
+		if o.Restored != "" {
+			h.Reason = kairos.HoldRestored
+		}
+		if at := s.anchor.head(); at.seq > last {
+			h.Lost = at.seq
+		}
+		if err := s.hold(h); err != nil {
 			return err
 		}
 	}
@@ -325,10 +331,13 @@ func (s *Store) begin(ctx context.Context, conn *sql.Conn, q *dbsqlc.Queries) er
 	return nil
 }
 
-func (s *Store) loadSecrets(ctx context.Context) error {
+func (s *Store) loadSecrets(ctx context.Context, auditKey []byte) error {
 	var err error
 	if s.secrets.incarnation, err = s.q.SettingGet(ctx, "incarnation"); err != nil {
 		return translate(err, "read the incarnation")
+	}
+	if s.secrets.auditKey = auditKey; auditKey != nil {
+		return nil
 	}
 	if key, err := os.ReadFile(s.path + ".key"); err == nil {
 		s.secrets.auditKey, _ = hex.DecodeString(string(key[:min(64, len(key))]))

@@ -90,6 +90,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.payloadRefInsertStmt, err = db.PrepareContext(ctx, payloadRefInsert); err != nil {
 		return nil, fmt.Errorf("error preparing query PayloadRefInsert: %w", err)
 	}
+	if q.payloadScanStmt, err = db.PrepareContext(ctx, payloadScan); err != nil {
+		return nil, fmt.Errorf("error preparing query PayloadScan: %w", err)
+	}
 	if q.planAdvanceStmt, err = db.PrepareContext(ctx, planAdvance); err != nil {
 		return nil, fmt.Errorf("error preparing query PlanAdvance: %w", err)
 	}
@@ -177,6 +180,12 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.runForksStmt, err = db.PrepareContext(ctx, runForks); err != nil {
 		return nil, fmt.Errorf("error preparing query RunForks: %w", err)
 	}
+	if q.runHoldStmt, err = db.PrepareContext(ctx, runHold); err != nil {
+		return nil, fmt.Errorf("error preparing query RunHold: %w", err)
+	}
+	if q.runHoldableStmt, err = db.PrepareContext(ctx, runHoldable); err != nil {
+		return nil, fmt.Errorf("error preparing query RunHoldable: %w", err)
+	}
 	if q.runInsertStmt, err = db.PrepareContext(ctx, runInsert); err != nil {
 		return nil, fmt.Errorf("error preparing query RunInsert: %w", err)
 	}
@@ -236,6 +245,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.sessionTouchStmt, err = db.PrepareContext(ctx, sessionTouch); err != nil {
 		return nil, fmt.Errorf("error preparing query SessionTouch: %w", err)
+	}
+	if q.settingDeleteStmt, err = db.PrepareContext(ctx, settingDelete); err != nil {
+		return nil, fmt.Errorf("error preparing query SettingDelete: %w", err)
 	}
 	if q.settingGetStmt, err = db.PrepareContext(ctx, settingGet); err != nil {
 		return nil, fmt.Errorf("error preparing query SettingGet: %w", err)
@@ -415,6 +427,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing payloadRefInsertStmt: %w", cerr)
 		}
 	}
+	if q.payloadScanStmt != nil {
+		if cerr := q.payloadScanStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing payloadScanStmt: %w", cerr)
+		}
+	}
 	if q.planAdvanceStmt != nil {
 		if cerr := q.planAdvanceStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing planAdvanceStmt: %w", cerr)
@@ -560,6 +577,16 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing runForksStmt: %w", cerr)
 		}
 	}
+	if q.runHoldStmt != nil {
+		if cerr := q.runHoldStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing runHoldStmt: %w", cerr)
+		}
+	}
+	if q.runHoldableStmt != nil {
+		if cerr := q.runHoldableStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing runHoldableStmt: %w", cerr)
+		}
+	}
 	if q.runInsertStmt != nil {
 		if cerr := q.runInsertStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing runInsertStmt: %w", cerr)
@@ -658,6 +685,11 @@ func (q *Queries) Close() error {
 	if q.sessionTouchStmt != nil {
 		if cerr := q.sessionTouchStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing sessionTouchStmt: %w", cerr)
+		}
+	}
+	if q.settingDeleteStmt != nil {
+		if cerr := q.settingDeleteStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing settingDeleteStmt: %w", cerr)
 		}
 	}
 	if q.settingGetStmt != nil {
@@ -826,6 +858,7 @@ type Queries struct {
 	payloadOrphansStmt         *sql.Stmt
 	payloadRefDeleteStmt       *sql.Stmt
 	payloadRefInsertStmt       *sql.Stmt
+	payloadScanStmt            *sql.Stmt
 	planAdvanceStmt            *sql.Stmt
 	planArchiveStmt            *sql.Stmt
 	planByKeyStmt              *sql.Stmt
@@ -855,6 +888,8 @@ type Queries struct {
 	runDetailPurgeStmt         *sql.Stmt
 	runEndedBeforeStmt         *sql.Stmt
 	runForksStmt               *sql.Stmt
+	runHoldStmt                *sql.Stmt
+	runHoldableStmt            *sql.Stmt
 	runInsertStmt              *sql.Stmt
 	runLabelInsertStmt         *sql.Stmt
 	runLastStmt                *sql.Stmt
@@ -875,6 +910,7 @@ type Queries struct {
 	sessionInsertStmt          *sql.Stmt
 	sessionListStmt            *sql.Stmt
 	sessionTouchStmt           *sql.Stmt
+	settingDeleteStmt          *sql.Stmt
 	settingGetStmt             *sql.Stmt
 	settingPutStmt             *sql.Stmt
 	stepAuditSeqStmt           *sql.Stmt
@@ -924,6 +960,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		payloadOrphansStmt:         q.payloadOrphansStmt,
 		payloadRefDeleteStmt:       q.payloadRefDeleteStmt,
 		payloadRefInsertStmt:       q.payloadRefInsertStmt,
+		payloadScanStmt:            q.payloadScanStmt,
 		planAdvanceStmt:            q.planAdvanceStmt,
 		planArchiveStmt:            q.planArchiveStmt,
 		planByKeyStmt:              q.planByKeyStmt,
@@ -953,6 +990,8 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		runDetailPurgeStmt:         q.runDetailPurgeStmt,
 		runEndedBeforeStmt:         q.runEndedBeforeStmt,
 		runForksStmt:               q.runForksStmt,
+		runHoldStmt:                q.runHoldStmt,
+		runHoldableStmt:            q.runHoldableStmt,
 		runInsertStmt:              q.runInsertStmt,
 		runLabelInsertStmt:         q.runLabelInsertStmt,
 		runLastStmt:                q.runLastStmt,
@@ -973,6 +1012,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		sessionInsertStmt:          q.sessionInsertStmt,
 		sessionListStmt:            q.sessionListStmt,
 		sessionTouchStmt:           q.sessionTouchStmt,
+		settingDeleteStmt:          q.settingDeleteStmt,
 		settingGetStmt:             q.settingGetStmt,
 		settingPutStmt:             q.settingPutStmt,
 		stepAuditSeqStmt:           q.stepAuditSeqStmt,

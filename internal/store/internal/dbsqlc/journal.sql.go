@@ -221,6 +221,39 @@ func (q *Queries) PayloadRefInsert(ctx context.Context, runID int64, hash []byte
 	return err
 }
 
+const payloadScan = `-- name: PayloadScan :many
+SELECT id, hash FROM payloads WHERE id > ?1 ORDER BY id LIMIT ?2
+`
+
+type PayloadScanRow struct {
+	ID   int64
+	Hash []byte
+}
+
+// Payloads in the order in which they were stored, without their values.
+func (q *Queries) PayloadScan(ctx context.Context, after int64, max int64) ([]PayloadScanRow, error) {
+	rows, err := q.query(ctx, q.payloadScanStmt, payloadScan, after, max)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []PayloadScanRow{}
+	for rows.Next() {
+		var i PayloadScanRow
+		if err := rows.Scan(&i.ID, &i.Hash); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const stepAuditSeq = `-- name: StepAuditSeq :one
 SELECT audit_seq FROM step_results WHERE run_id = ?1 AND seq = ?2
 `

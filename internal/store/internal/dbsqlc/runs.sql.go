@@ -441,6 +441,63 @@ func (q *Queries) RunForks(ctx context.Context, run string) ([]string, error) {
 	return items, nil
 }
 
+const runHold = `-- name: RunHold :exec
+UPDATE runs SET status = 'waiting', wait_reason = 'held', attention = ?1 WHERE id = ?2
+`
+
+func (q *Queries) RunHold(ctx context.Context, attention int64, iD int64) error {
+	_, err := q.exec(ctx, q.runHoldStmt, runHold, attention, iD)
+	return err
+}
+
+const runHoldable = `-- name: RunHoldable :many
+SELECT id, public_id, status, wait_reason, attention, last_seq, deleted_at FROM runs
+WHERE status IN ('queued', 'running', 'waiting') AND wait_reason <> 'quarantined' AND wait_reason <> 'held'
+ORDER BY priority DESC, id
+`
+
+type RunHoldableRow struct {
+	ID         int64
+	PublicID   string
+	Status     string
+	WaitReason string
+	Attention  int64
+	LastSeq    int64
+	DeletedAt  int64
+}
+
+// Unfinished runs, for a hold. Quarantined ones are parked already.
+func (q *Queries) RunHoldable(ctx context.Context) ([]RunHoldableRow, error) {
+	rows, err := q.query(ctx, q.runHoldableStmt, runHoldable)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []RunHoldableRow{}
+	for rows.Next() {
+		var i RunHoldableRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.PublicID,
+			&i.Status,
+			&i.WaitReason,
+			&i.Attention,
+			&i.LastSeq,
+			&i.DeletedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const runInsert = `-- name: RunInsert :one
 INSERT INTO runs (public_id, tail, plan_id, version_id, status, wait_reason, attention, last_seq, steps, path, actor, origin, priority, run_key,
                   conc_key, parent_run, forked_from, fork_seq, rerun_of, start_at, created_at)

@@ -9,6 +9,18 @@ import (
 	"context"
 )
 
+const settingDelete = `-- name: SettingDelete :execrows
+DELETE FROM settings WHERE key = ?1
+`
+
+func (q *Queries) SettingDelete(ctx context.Context, key string) (int64, error) {
+	result, err := q.exec(ctx, q.settingDeleteStmt, settingDelete, key)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const settingGet = `-- name: SettingGet :one
 SELECT value FROM settings WHERE key = ?1
 `

@@ -1,0 +1,153 @@
+package engine_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/engine/enginetest"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/storetest"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// takenBack leaves a database that was copied while runs were in the middle of
+// a node and put back after they had gone on: the anchor is ahead of it.
+func takenBack(t *testing.T, reg *enginetest.Registry, plans ...string) (path string, ids []string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "kairos.db")
+	s, err := store.Open(t.Context(), path, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := enginetest.OpenOn(t, s, reg, engine.Options{})
+	for _, p := range plans {
+		ids = append(ids, e.Run(p, "1").ID)
+	}
+	for range len(plans) {
+		<-inside
+	}
+	copied := filepath.Join(t.TempDir(), "copy.db")
+	if err := s.CopyTo(t.Context(), copied); err != nil {
+		t.Fatal(err)
+	}
+	for range len(plans) {
+		goOn <- struct{}{}
+	}
+	for _, id := range ids {
+		e.Until(id, kairos.RunCompleted, "")
+	}
+	e.Close()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(copied)
+	if err == nil {
+		err = os.WriteFile(path, b, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path, ids
+}
+
+var inside, goOn = make(chan struct{}), make(chan struct{})
+
+// G15: after a rollback nothing is dispatched until an operator releases it, and
+// what was in flight is settled by its class.
+func TestNothingRunsInADatabaseThatWasTakenBack(t *testing.T) { // not parallel: it shares inside and goOn
+	gate := true
+	wait := func(ctx context.Context, c *engine.Call) (engine.Result, error) {
+		if gate {
+			inside <- struct{}{}
+			<-goOn
+		}
+		return echo(ctx, c)
+	}
+	reg := enginetest.NewRegistry().Handle("read", planner.EffectRead, echo).Handle("safe", planner.EffectIdempotent, wait).
+		Handle("unsafe", planner.EffectUnsafe, wait)
+	plan := func(typ string) string {
+		return `{id: "held-` + typ + `", nodes: {before: {type: read}, doing: {type: ` + typ + `}, after: {type: set, input: done}},
+edges: [{from: before, to: doing}, {from: doing, to: after}]}`
+	}
+	path, ids := takenBack(t, reg, plan("safe"), plan("unsafe"))
+	gate = false
+	calls := len(reg.Calls())
+
+	s := storetest.OpenAt(t, path)
+	h, err := s.Hold(t.Context())
+	if err != nil || h == nil || h.Reason != kairos.HoldRolledBack || h.Held != 2 || h.Lost <= h.Last {
+		t.Fatalf("hold: %+v, %v", h, err)
+	}
+	e := enginetest.OpenOn(t, s, reg, engine.Options{})
+	for _, id := range ids {
+		e.Until(id, kairos.RunWaiting, kairos.WaitHeld)
+	}
+	fresh := e.Run(plan("safe"), "1")
+	if fresh.Status != kairos.RunWaiting || fresh.WaitReason != kairos.WaitHeld {
+		t.Errorf("a run started during a hold is %s %s", fresh.Status, fresh.WaitReason)
+	}
+	// One by one.
+	if _, err := e.Do(fresh.ID, kairos.ActionRelease); err != nil {
+		t.Fatal(err)
+	}
+	e.Until(fresh.ID, kairos.RunCompleted, "")
+	if got := len(reg.Calls()) - calls; got != 2 {
+		t.Errorf("%d calls after the release of one run of two nodes", got)
+	}
+	viewer := kairos.Actor{Name: "eva", Role: kairos.RoleViewer}
+	if _, err := e.ReleaseHeld(t.Context(), viewer, ""); kairos.CodeOf(err) != kairos.CodeForbidden {
+		t.Errorf("a viewer releases: %v", err)
+	}
+	// All at once.
+	if n, err := e.ReleaseHeld(t.Context(), enginetest.Operator, "looked at it"); err != nil || n != 2 {
+		t.Fatalf("released %d, %v", n, err)
+	}
+	r := e.Until(ids[0], kairos.RunCompleted, "")
+	if r.Crashes != 0 || string(r.Output) != `"done"` {
+		t.Errorf("the idempotent run: %s with %d crashes\n%s", r.Output, r.Crashes, e.Journal(ids[0]))
+	}
+	e.Until(ids[1], kairos.RunWaiting, kairos.WaitInDoubt)
+	if h, err := s.Hold(t.Context()); err != nil || h != nil {
+		t.Errorf("the hold goes on: %+v, %v", h, err)
+	}
+	if _, err := e.ReleaseHeld(t.Context(), enginetest.Operator, ""); kairos.CodeOf(err) != kairos.CodeConflict {
+		t.Errorf("releasing nothing: %v", err)
+	}
+	e.Until(e.Run(plan("safe"), "1").ID, kairos.RunCompleted, "")
+	if report, err := s.VerifyAudit(t.Context()); err != nil || len(report.Problems) > 0 {
+		t.Errorf("audit: %+v, %v", report, err)
+	}
+	counts, err := s.RunCounts(t.Context())
+	if err != nil || counts.ByStatus[kairos.RunWaiting] != 1 || counts.ByStatus[kairos.RunCompleted] != 3 || counts.Total != 4 {
+		t.Errorf("counts: %+v, %v", counts, err)
+	}
+}
+
+// Safe mode: runs are kept, acts on them work, nothing is executed.
+func TestSafeModeExecutesNothing(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t)
+	reg := enginetest.NewRegistry().Handle("call", planner.EffectIdempotent, echo)
+	e := enginetest.OpenOn(t, s, reg, engine.Options{Safe: true})
+	v := e.Save(`{nodes: {a: {type: call}}}`)
+	kept, unwanted := e.Begin(v, "1"), e.Begin(v, "1")
+	if kept.Status != kairos.RunQueued {
+		t.Fatalf("a new run is %s", kept.Status)
+	}
+	if _, err := e.Do(unwanted.ID, kairos.ActionCancel); err != nil {
+		t.Fatal(err)
+	}
+	e.Until(unwanted.ID, kairos.RunCancelled, "")
+	e.Close()
+	if n := len(reg.Calls()); n != 0 {
+		t.Errorf("%d calls in safe mode", n)
+	}
+	e = enginetest.OpenOn(t, s, reg, engine.Options{})
+	if r := e.Until(kept.ID, kairos.RunCompleted, ""); r.Crashes != 0 {
+		t.Errorf("safe mode counts as a crash: %d", r.Crashes)
+	}
+}

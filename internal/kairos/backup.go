@@ -1,0 +1,35 @@
+package kairos
+
+import "time"
+
+// Backup is the manifest of a backup. It is written last: a backup exists when
+// its manifest does, and then it has been opened and verified.
+type Backup struct {
+	Format  int       `json:"format"` // of the manifest: 1
+	Created time.Time `json:"created"`
+	// Instance is a fingerprint of the installation, the same in all its backups;
+	// Incarnation names the life of the database that was copied.
+	Instance    string `json:"instance"`
+	Incarnation string `json:"incarnation"`
+	Schema      int64  `json:"schema"`
+	Kairosd     string `json:"kairosd"`
+	// AuditSeq and AuditMac are the head of the audit chain.
+	AuditSeq int64            `json:"auditSeq"`
+	AuditMac string           `json:"auditMac"`
+	Rows     map[string]int64 `json:"rows"` // by table
+	Bytes    int64            `json:"bytes"`
+	SHA256   string           `json:"sha256"`
+	Verified []Check          `json:"verified"`
+
+	// Path is the database file; it is not part of the manifest.
+	Path string `json:"-"`
+}
+
+// Check is what one examination found.
+type Check struct {
+	Name     string   `json:"name"`
+	Examined int64    `json:"examined"`
+	Problems []string `json:"problems"`
+	// Advice says what to do about the problems.
+	Advice string `json:"advice,omitempty"`
+}

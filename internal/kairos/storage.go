@@ -1,0 +1,10 @@
+package kairos
+
+// Storage is how much room the database takes, in bytes.
+type Storage struct {
+	Database int64 `json:"database"` // the file, free pages included
+	Unused   int64 `json:"unused"`   // free pages in it, which new rows take first
+	WAL      int64 `json:"wal"`
+	Free     int64 `json:"free"` // on its disk
+	Disk     int64 `json:"disk"` // size of its disk
+}

@@ -1,0 +1,244 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// ManifestSuffix is appended to a backup's name for its manifest.
+const ManifestSuffix = ".json"
+
+// manifestFormat is the form of manifests that this binary writes and reads.
+const manifestFormat = 1
+
+// Backup writes a consistent copy of the database to a new file while it is in
+// use, opens it, verifies everything in it, and writes its manifest last: only
+// then the backup exists (RELIABILITY 5). It reads one snapshot beside the
+// writer, so it finishes under any load (ruling 24). build names the binary.
+// Too little space is CodeNoSpace; a copy that fails a check is CodeCorrupt and
+// is removed.
+func (s *Store) Backup(ctx context.Context, path, build string) (kairos.Backup, error) {
+	b, err := s.backup(ctx, path, build)
+	if err != nil {
+		return kairos.Backup{}, fmt.Errorf("backup: %w", err)
+	}
+	return b, nil
+}
+
+func (s *Store) backup(ctx context.Context, path, build string) (kairos.Backup, error) {
+	if err := s.roomFor(filepath.Dir(path)); err != nil {
+		return kairos.Backup{}, err
+	}
+	temp := path + ".partial"
+	for _, p := range []string{temp, path + ManifestSuffix} { // without its manifest an older file of that name is no backup
+		if err := os.Remove(p); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return kairos.Backup{}, kairos.Errorf(kairos.CodeUnavailable, "cannot replace %s: %w", p, err)
+		}
+	}
+	b, err := func() (kairos.Backup, error) {
+		if err := s.CopyTo(ctx, temp); err != nil {
+			return kairos.Backup{}, err
+		}
+		b, err := examine(ctx, temp, s.secrets.auditKey)
+		if err != nil {
+			return b, err
+		}
+		for _, c := range b.Verified {
+			if len(c.Problems) > 0 {
+				return b, kairos.Errorf(kairos.CodeCorrupt, "the copy fails its check of %s: %s", c.Name, c.Problems[0]).
+					Suggest("run kairosd doctor: the database itself is damaged, or the disk of the backup")
+			}
+		}
+		b.Created, b.Kairosd, b.Path = s.now().UTC(), build, path
+		if err := os.Rename(temp, path); err != nil {
+			return b, err
+		}
+		if err := syncDir(filepath.Dir(path)); err != nil {
+			return b, err
+		}
+		return b, writeManifest(b)
+	}()
+	if err != nil {
+		return b, joinRemove(err, temp)
+	}
+	return b, nil
+}
+
+// CopyTo writes a consistent copy to a new private file and syncs it. The copy
+// is not examined; see Backup.
+func (s *Store) CopyTo(ctx context.Context, path string) error {
+	// The file is there before SQLite writes to it, so that nobody else can ever read it.
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return kairos.Errorf(kairos.CodeUnavailable, "create the copy: %w", err)
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	// VACUUM INTO works on a connection of its own: the readers' are query-only.
+	source, err := openPlain(s.path, "")
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	if _, err := source.ExecContext(ctx, "VACUUM INTO ?", path); err != nil {
+		return translate(err, "copy the database")
+	}
+	return syncFile(path)
+}
+
+// roomFor refuses to begin what would fill a disk.
+func (s *Store) roomFor(dir string) error {
+	info, err := os.Stat(s.path)
+	if err != nil {
+		return kairos.Errorf(kairos.CodeUnavailable, "look at the database: %w", err)
+	}
+	var fsinfo syscall.Statfs_t
+	if err := syscall.Statfs(dir, &fsinfo); err != nil {
+		return kairos.Errorf(kairos.CodeUnavailable, "look at %s: %w", dir, err)
+	}
+	need, free := uint64(info.Size())*12/10, fsinfo.Bavail*uint64(fsinfo.Bsize)
+	if free < need {
+		return kairos.Errorf(kairos.CodeNoSpace, "%s has %d MiB free; the copy may need %d", dir, free>>20, need>>20).
+			Suggest("free space there, or write the backup to another disk")
+	}
+	return nil
+}
+
+// examine opens a copy for reading and verifies all of it.
+func examine(ctx context.Context, path string, key []byte) (b kairos.Backup, err error) {
+	c, err := Open(ctx, path, Options{ReadOnly: true, AuditKey: key})
+	if err != nil {
+		return b, err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	if b, err = c.describe(ctx); err != nil {
+		return b, err
+	}
+	b.Verified, err = c.verify(ctx)
+	return b, err
+}
+
+// describe fills a manifest with what the database says of itself.
+func (s *Store) describe(ctx context.Context) (kairos.Backup, error) {
+	b := kairos.Backup{Format: manifestFormat, Incarnation: s.secrets.incarnation, Rows: map[string]int64{}, Path: s.path}
+	key, err := s.q.SettingGet(ctx, "instance_key")
+	if err != nil {
+		return b, translate(err, "read the instance key")
+	}
+	sum := sha256.Sum256([]byte("fingerprint:" + key))
+	b.Instance = hex.EncodeToString(sum[:8])
+	if b.AuditSeq, err = s.q.AuditLast(ctx); err != nil {
+		return b, translate(err, "read the audit log")
+	}
+	mac, err := s.q.AuditMac(ctx, b.AuditSeq)
+	if err == nil {
+		b.AuditMac = hex.EncodeToString(mac)
+	} else if b.AuditSeq != 0 {
+		return b, translate(err, "read the audit chain")
+	}
+	if b.Schema, err = s.schema(ctx); err != nil {
+		return b, err
+	}
+	for _, table := range []string{"plans", "plan_versions", "runs", "step_results", "payloads", "audit_events", "users", "tokens"} {
+		var n int64
+		if err := s.read.QueryRowContext(ctx, "SELECT count(*) FROM "+table).Scan(&n); err != nil {
+			return b, translate(err, "count "+table)
+		}
+		b.Rows[table] = n
+	}
+	b.SHA256, b.Bytes, err = fileSum(s.path)
+	return b, err
+}
+
+// fileSum is the hash of a whole file. Only for copies that no other process
+// uses: closing a file drops SQLite's locks on it in this process.
+func fileSum(path string) (string, int64, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", 0, kairos.Errorf(kairos.CodeUnavailable, "read %s: %w", path, err)
+	}
+	defer f.Close()
+	h := sha256.New()
+	n, err := io.Copy(h, f)
+	if err != nil {
+		return "", 0, kairos.Errorf(kairos.CodeUnavailable, "read %s: %w", path, err)
+	}
+	return hex.EncodeToString(h.Sum(nil)), n, nil
+}
+
+func writeManifest(b kairos.Backup) error {
+	text, err := json.MarshalIndent(b, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode the manifest: %w", err)
+	}
+	return writeWhole(b.Path+ManifestSuffix, append(text, '\n'))
+}
+
+// writeWhole writes a private file that is there completely or not at all.
+func writeWhole(path string, text []byte) error {
+	temp := path + ".partial"
+	f, err := os.OpenFile(temp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return kairos.Errorf(kairos.CodeUnavailable, "write %s: %w", path, err)
+	}
+	_, err = f.Write(text)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(temp, path)
+	}
+	if err != nil {
+		return joinRemove(kairos.Errorf(kairos.CodeUnavailable, "write %s: %w", path, err), temp)
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// ReadManifest reads the manifest of the backup at path; CodeNotFound when
+// there is none, which means that there is no backup.
+func ReadManifest(path string) (kairos.Backup, error) {
+	var b kairos.Backup
+	text, err := os.ReadFile(path + ManifestSuffix)
+	if errors.Is(err, fs.ErrNotExist) {
+		return b, kairos.Errorf(kairos.CodeNotFound, "%s has no manifest (%s): it is no complete backup", path, filepath.Base(path)+ManifestSuffix).
+			Suggest("take a backup whose manifest is there, or bring the manifest along")
+	} else if err != nil {
+		return b, kairos.Errorf(kairos.CodeUnavailable, "read the manifest: %w", err)
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&b); err != nil {
+		return b, kairos.Errorf(kairos.CodeInvalid, "the manifest of %s cannot be read: %w", path, err)
+	}
+	if b.Format != manifestFormat {
+		return b, kairos.Errorf(kairos.CodeInvalid, "the manifest of %s has format %d; this kairosd knows %d", path, b.Format, manifestFormat)
+	}
+	b.Path = path
+	return b, nil
+}
+
+func joinRemove(err error, path string) error {
+	if removeErr := os.Remove(path); removeErr != nil && !errors.Is(removeErr, fs.ErrNotExist) {
+		return fmt.Errorf("%w (and %s)", err, removeErr)
+	}
+	return err
+}
+
+func syncFile(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}

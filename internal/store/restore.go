@@ -1,0 +1,353 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pressly/goose/v3"
+
+	"github.com/kairosd/kairosd/db"
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// RestoreOptions of Restore.
+type RestoreOptions struct {
+	Options
+	// Replace allows a database that is there to be put aside; without it, one is
+	// CodeConflict.
+	Replace bool
+	// KeyFile holds the audit key of the backup; empty means the key beside the
+	// database.
+	KeyFile string
+}
+
+// Restored says what a restore did.
+type Restored struct {
+	Backup kairos.Backup `json:"backup"`
+	Hold   kairos.Hold   `json:"hold"`
+	// Aside is the directory that now holds the files that were there before;
+	// empty if there were none.
+	Aside string `json:"aside"`
+}
+
+const (
+	// restoringDir is where a restored database is built.
+	restoringDir = "restoring"
+	// restoredDir is that directory once it is complete. Its rename is the moment
+	// of the restore: from here on every opener finishes it.
+	restoredDir = "restored"
+	// asideFile in it names the directory for the old files.
+	asideFile = "aside"
+)
+
+// renamer is os.Rename, or what a test puts in its place.
+type renamer func(from, to string) error
+
+// Restore puts a backup in the place of the database at path. Everything is
+// verified before anything is moved; nothing is deleted; killed at any point,
+// either the old or the new database is in place. All unfinished runs of the
+// restored database are held (G15). It needs the lock: a running daemon is
+// CodeLocked.
+//
+// The database is swapped inside its directory, not with it: a data directory
+// is often a mount point or made by the service manager, and cannot be renamed.
+func Restore(ctx context.Context, backup, path string, o RestoreOptions) (Restored, error) {
+	r, err := restore(ctx, backup, path, o, os.Rename)
+	if err != nil {
+		return r, fmt.Errorf("restore: %w", err)
+	}
+	return r, nil
+}
+
+func restore(ctx context.Context, backup, path string, o RestoreOptions, rename renamer) (r Restored, err error) {
+	if err := driverSetup(); err != nil {
+		return r, err
+	}
+	if r.Backup, err = ReadManifest(backup); err != nil {
+		return r, err
+	}
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return r, kairos.Errorf(kairos.CodeUnavailable, "cannot create the data directory: %w", err)
+	}
+	lock, err := takeLock(path + ".lock")
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	if err := finishRestore(path, os.Rename); err != nil { // an earlier one
+		return r, err
+	}
+	for _, p := range []string{path, path + "-wal"} {
+		if _, err := os.Stat(p); err == nil && !o.Replace {
+			return r, kairos.Errorf(kairos.CodeConflict, "%s is there already", p).
+				Suggest("say --force to put it aside; it is kept in a directory beside it")
+		}
+	}
+	key, err := auditKeyFor(path, o.KeyFile)
+	if err != nil {
+		return r, err
+	}
+	if err := VerifyBackup(ctx, r.Backup, key); err != nil {
+		return r, err
+	}
+	work := filepath.Join(dir, restoringDir)
+	if err := os.RemoveAll(work); err != nil { // of a restore that was cut short
+		return r, kairos.Errorf(kairos.CodeUnavailable, "remove %s: %w", work, err)
+	}
+	if err := os.Mkdir(work, 0o700); err != nil {
+		return r, kairos.Errorf(kairos.CodeUnavailable, "create %s: %w", work, err)
+	}
+	if r.Hold, err = build(ctx, r.Backup, path, work, key, o.Options); err != nil {
+		return r, errors.Join(err, os.RemoveAll(work))
+	}
+	aside := "replaced-" + time.Now().UTC().Format("20060102T150405.000Z")
+	if err := writeWhole(filepath.Join(work, asideFile), []byte(aside)); err != nil {
+		return r, errors.Join(err, os.RemoveAll(work))
+	}
+	ready := filepath.Join(dir, restoredDir)
+	if err := os.RemoveAll(ready); err != nil { // what an earlier restore left after it was finished
+		return r, errors.Join(err, os.RemoveAll(work))
+	}
+	if err := os.Rename(work, ready); err != nil {
+		return r, errors.Join(err, os.RemoveAll(work))
+	}
+	if err := syncDir(dir); err != nil {
+		return r, err
+	}
+	if err := finishRestore(path, rename); err != nil {
+		return r, err
+	}
+	if _, err := os.Stat(filepath.Join(dir, aside)); err == nil {
+		r.Aside = filepath.Join(dir, aside)
+	}
+	return r, nil
+}
+
+// auditKeyFor finds the key that a backup's audit chain was written with.
+func auditKeyFor(path, file string) ([]byte, error) {
+	if file == "" {
+		file = path + ".key"
+	}
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+		return nil, kairos.Errorf(kairos.CodeInvalid, "there is no audit key in %s; without it the backup cannot be verified", file).
+			Suggest("give the key file of the installation that made the backup (kairos.db.key) with --key")
+	}
+	return loadKey(file)
+}
+
+// VerifyBackup examines a backup completely: that it is the file its manifest
+// speaks of, that it is a database of ours without anything added, and that
+// every row in it is what was written (O08).
+func VerifyBackup(ctx context.Context, b kairos.Backup, key []byte) error {
+	sum, size, err := fileSum(b.Path)
+	if err != nil {
+		return err
+	}
+	if sum != b.SHA256 || size != b.Bytes {
+		return kairos.Errorf(kairos.CodeCorrupt, "%s is not the file that its manifest speaks of", b.Path).Suggest("take another backup; this one was changed or cut short")
+	}
+	if known := SchemaVersion(); b.Schema > known {
+		return kairos.Errorf(kairos.CodeInvalid, "the backup has schema %d; this kairosd knows up to %d", b.Schema, known).Suggest("restore it with the kairosd that made it")
+	}
+	for _, suffix := range []string{"-wal", "-journal"} {
+		if _, err := os.Stat(b.Path + suffix); err == nil {
+			return kairos.Errorf(kairos.CodeInvalid, "%s%s lies beside the backup and would be taken for a part of it", b.Path, suffix).Suggest("move it away")
+		}
+	}
+	found, err := examine(ctx, b.Path, key)
+	if err != nil {
+		return err
+	}
+	for _, c := range found.Verified {
+		if len(c.Problems) > 0 {
+			return kairos.Errorf(kairos.CodeCorrupt, "the backup fails its check of %s: %s", c.Name, c.Problems[0]).Suggest("take another backup")
+		}
+	}
+	if found.Incarnation != b.Incarnation || found.AuditSeq != b.AuditSeq || found.AuditMac != b.AuditMac || found.Instance != b.Instance {
+		return kairos.Errorf(kairos.CodeCorrupt, "the backup and its manifest speak of different databases")
+	}
+	return nothingAdded(ctx, b.Path, b.Schema)
+}
+
+// nothingAdded compares the tables, indexes and triggers of a database with
+// those that its migrations make: a trigger that somebody added would run here.
+func nothingAdded(ctx context.Context, path string, schema int64) error {
+	dir, err := os.MkdirTemp("", "kairos-schema-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir) // a temporary directory; nothing depends on it
+	fresh, err := openPlain(filepath.Join(dir, "fresh.db"), "")
+	if err != nil {
+		return err
+	}
+	defer fresh.Close()
+	p, err := goose.NewProvider(goose.DialectSQLite3, fresh, db.Migrations(), goose.WithVerbose(false))
+	if err != nil {
+		return fmt.Errorf("read migrations: %w", err)
+	}
+	if _, err := p.UpTo(ctx, schema); err != nil {
+		return translate(err, "make the schema")
+	}
+	copied, err := openPlain(path, "&mode=ro&_query_only=1")
+	if err != nil {
+		return err
+	}
+	defer copied.Close()
+	want, err := objects(ctx, fresh)
+	if err != nil {
+		return err
+	}
+	got, err := objects(ctx, copied)
+	if err != nil {
+		return err
+	}
+	for _, o := range got {
+		if !slices.Contains(want, o) {
+			name, _, _ := strings.Cut(o, "\n")
+			return kairos.Errorf(kairos.CodeInvalid, "the backup has a %s that kairosd did not make", name).Suggest("do not use it; somebody changed it")
+		}
+	}
+	if len(got) != len(want) {
+		return kairos.Errorf(kairos.CodeCorrupt, "the backup lacks a part of its schema")
+	}
+	return nil
+}
+
+func objects(ctx context.Context, pool *sql.DB) ([]string, error) {
+	rows, err := pool.QueryContext(ctx, "SELECT type || ' ' || name || char(10) || coalesce(sql, '') FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'")
+	if err != nil {
+		return nil, translate(err, "read the schema")
+	}
+	defer rows.Close()
+	var out []string
+	for rows.Next() {
+		var o string
+		if err := rows.Scan(&o); err != nil {
+			return nil, translate(err, "read the schema")
+		}
+		out = append(out, o)
+	}
+	return out, translate(rows.Err(), "read the schema")
+}
+
+// build makes the restored database in a directory of its own, held and closed:
+// no write-ahead log of any other database can be taken for its own.
+func build(ctx context.Context, b kairos.Backup, path, work string, key []byte, o Options) (h kairos.Hold, err error) {
+	target := filepath.Join(work, filepath.Base(path))
+	if err := copyFile(b.Path, target); err != nil {
+		return h, err
+	}
+	if err := writeWhole(target+".key", []byte(fmt.Sprintf("%x\n", key))); err != nil {
+		return h, err
+	}
+	// The anchor says how far the database had come that is replaced.
+	if err := copyFile(path+".anchor", target+".anchor"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return h, err
+	}
+	o.ReadOnly, o.Restored = false, filepath.Base(b.Path)
+	s, err := Open(ctx, target, o)
+	if err != nil {
+		return h, err
+	}
+	held, err := s.Hold(ctx)
+	if err := errors.Join(err, s.Close()); err != nil {
+		return h, err
+	}
+	for _, suffix := range []string{"-wal", "-shm"} {
+		if _, err := os.Stat(target + suffix); err == nil {
+			return h, kairos.Errorf(kairos.CodeInternal, "the restored database did not close")
+		}
+	}
+	if err := os.Remove(target + ".lock"); err != nil {
+		return h, err
+	}
+	if err := syncFile(target); err != nil {
+		return h, err
+	}
+	return *held, syncDir(work)
+}
+
+func copyFile(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	if err := errors.Join(err, out.Sync(), out.Close()); err != nil {
+		return kairos.Errorf(kairos.CodeUnavailable, "copy %s: %w", from, err)
+	}
+	return nil
+}
+
+// finishRestore completes a restore whose new database is ready: what is in the
+// way goes aside, what is new takes its place. It does the rest of what an
+// earlier call could not finish, and nothing when there is no restore. The
+// caller holds the lock.
+func finishRestore(path string, rename renamer) error {
+	dir, name := filepath.Dir(path), filepath.Base(path)
+	ready := filepath.Join(dir, restoredDir)
+	text, err := os.ReadFile(filepath.Join(ready, asideFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return kairos.Errorf(kairos.CodeUnavailable, "finish a restore: %w", err)
+	}
+	aside := filepath.Join(dir, filepath.Base(string(text)))
+	if err := moveAll(ready, aside, dir, name, rename); err != nil {
+		return kairos.Errorf(kairos.CodeUnavailable, "finish a restore: %w", err).Suggest("%s holds the restored database, %s the old one", ready, aside)
+	}
+	return nil
+}
+
+func moveAll(ready, aside, dir, name string, rename renamer) error {
+	there := func(p string) bool { _, err := os.Stat(p); return err == nil }
+	if there(filepath.Join(ready, name)) { // the old database is in its place, or aside
+		for _, suffix := range []string{"-shm", "-wal", "", ".anchor", ".key"} {
+			old := filepath.Join(dir, name+suffix)
+			if !there(old) || suffix != "-shm" && suffix != "-wal" && !there(filepath.Join(ready, name+suffix)) {
+				continue // nothing there, or it is the new one already
+			}
+			if err := os.MkdirAll(aside, 0o700); err != nil {
+				return err
+			}
+			if err := rename(old, filepath.Join(aside, name+suffix)); err != nil {
+				return err
+			}
+		}
+		if there(aside) {
+			if err := errors.Join(syncDir(aside), syncDir(dir)); err != nil {
+				return err
+			}
+		}
+		for _, suffix := range []string{".key", ".anchor", ""} { // the database last: its absence says that all are moved
+			if from := filepath.Join(ready, name+suffix); there(from) {
+				if err := rename(from, filepath.Join(dir, name+suffix)); err != nil {
+					return err
+				}
+			}
+		}
+		if err := syncDir(dir); err != nil {
+			return err
+		}
+	}
+	if err := os.RemoveAll(ready); err != nil {
+		return err
+	}
+	return syncDir(dir)
+}

@@ -1,0 +1,253 @@
+package store_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/storetest"
+)
+
+// installation is a store with some past, and a backup of it.
+func installation(t *testing.T) (path, backup string, run kairos.Run) {
+	t.Helper()
+	ctx := context.Background()
+	path = filepath.Join(t.TempDir(), "kairos.db")
+	s, err := store.Open(ctx, path, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := storetest.Plan(t, s, twoNodes)
+	run = storetest.Run(t, s, v, `"`+strings.Repeat("in", 5000)+`"`)
+	commit(t, s, run.ID, 0, &kairos.RunPatch{Status: kairos.RunRunning}, entry("a", `"before the backup"`))
+	backup = filepath.Join(t.TempDir(), "kairos.backup")
+	b, err := s.Backup(ctx, backup, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.Rows["runs"] != 1 || b.Rows["step_results"] != 1 || len(b.SHA256) != 64 || len(b.Verified) < 5 || b.AuditSeq == 0 {
+		t.Errorf("manifest: %+v", b)
+	}
+	commit(t, s, run.ID, 1, nil, entry("b", `"after the backup"`))
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path, backup, run
+}
+
+func TestARestoredDatabaseIsHeldAndTheOldOneKept(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	path, backup, run := installation(t)
+	if _, err := store.Restore(ctx, backup, path, store.RestoreOptions{}); kairos.CodeOf(err) != kairos.CodeConflict {
+		t.Fatalf("a restore over a database: %v", err)
+	}
+	r, err := store.Restore(ctx, backup, path, store.RestoreOptions{Replace: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Hold.Reason != kairos.HoldRestored || r.Hold.Held != 1 || r.Hold.Lost != r.Hold.Last+1 || r.Hold.Backup != "kairos.backup" {
+		t.Errorf("hold: %+v", r.Hold)
+	}
+	s := storetest.OpenAt(t, path)
+	got, err := s.Run(ctx, run.ID)
+	if err != nil || got.LastSeq != 1 || got.Status != kairos.RunWaiting || got.WaitReason != kairos.WaitHeld {
+		t.Errorf("the run: %+v, %v", got, err)
+	}
+	if s.RolledBack() {
+		t.Error("a restore is taken for a rollback at the next start")
+	}
+	if h, err := s.Hold(ctx); err != nil || h == nil {
+		t.Errorf("hold after opening: %+v, %v", h, err)
+	}
+	checks, err := s.Doctor(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range checks {
+		if len(c.Problems) > 0 && c.Name != "hold" && c.Name != "space" {
+			t.Errorf("%s: %v", c.Name, c.Problems)
+		}
+	}
+	old, err := store.Open(ctx, filepath.Join(r.Aside, "kairos.db"), store.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if journal, err := old.Journal(ctx, run.ID, 0); err != nil || len(journal) != 2 {
+		t.Errorf("the database that was put aside: %d rows, %v", len(journal), err)
+	}
+	if err := old.Close(); err != nil {
+		t.Error(err)
+	}
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.Name() == "restoring" || e.Name() == "restored" {
+			t.Errorf("%s is left", e.Name())
+		}
+	}
+}
+
+func TestARestoreIntoAnEmptyDirectoryNeedsTheKey(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	from, backup, _ := installation(t)
+	path := filepath.Join(t.TempDir(), "new", "kairos.db")
+	if _, err := store.Restore(ctx, backup, path, store.RestoreOptions{}); kairos.CodeOf(err) != kairos.CodeInvalid || !strings.Contains(err.Error(), "audit key") {
+		t.Fatalf("without a key: %v", err)
+	}
+	r, err := store.Restore(ctx, backup, path, store.RestoreOptions{KeyFile: from + ".key"})
+	if err != nil || r.Aside != "" {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	s := storetest.OpenAt(t, path)
+	if report, err := s.VerifyAudit(ctx); err != nil || len(report.Problems) > 0 {
+		t.Errorf("audit: %+v, %v", report, err)
+	}
+}
+
+// O08: nothing is moved for a file that is no whole, unchanged backup of ours.
+func TestARestoreRefusesWhatIsNoBackup(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	path, backup, _ := installation(t)
+	whole, err := os.ReadFile(backup)
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest, err := os.ReadFile(backup + store.ManifestSuffix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A backup that was changed together with its manifest.
+	forged := filepath.Join(t.TempDir(), "forged")
+	if err := os.WriteFile(forged, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		data, manifest []byte
+		beside         string
+		code           kairos.Code
+	}{
+		"no manifest":      {whole, nil, "", kairos.CodeNotFound},
+		"a torn manifest":  {whole, manifest[:40], "", kairos.CodeInvalid},
+		"cut short":        {whole[:len(whole)-4096], manifest, "", kairos.CodeCorrupt},
+		"one bit":          {append([]byte{^whole[0]}, whole[1:]...), manifest, "", kairos.CodeCorrupt},
+		"a log beside it":  {whole, manifest, "-wal", kairos.CodeInvalid},
+		"a newer schema":   {whole, bytes.Replace(manifest, []byte(`"schema": `), []byte(`"schema": 99`), 1), "", kairos.CodeInvalid},
+		"another manifest": {whole, bytes.Replace(manifest, []byte(`"auditSeq": `), []byte(`"auditSeq": 9`), 1), "", kairos.CodeCorrupt},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := filepath.Join(t.TempDir(), "backup")
+			for suffix, text := range map[string][]byte{"": c.data, store.ManifestSuffix: c.manifest} {
+				if text == nil {
+					continue
+				}
+				if err := os.WriteFile(p+suffix, text, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if c.beside != "" {
+				if err := os.WriteFile(p+c.beside, []byte("x"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			target := filepath.Join(t.TempDir(), "kairos.db")
+			_, err := store.Restore(ctx, p, target, store.RestoreOptions{KeyFile: path + ".key"})
+			if kairos.CodeOf(err) != c.code {
+				t.Errorf("got %v, want %s", err, c.code)
+			}
+			if _, err := os.Stat(target); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("a database appeared: %v", err)
+			}
+		})
+	}
+}
+
+func TestARestoreRefusesARunningDaemon(t *testing.T) {
+	t.Parallel()
+	path, backup, _ := installation(t)
+	s := storetest.OpenAt(t, path)
+	if _, err := store.Restore(context.Background(), backup, path, store.RestoreOptions{Replace: true}); kairos.CodeOf(err) != kairos.CodeLocked {
+		t.Errorf("O09: %v", err)
+	}
+	if h, err := s.Hold(context.Background()); err != nil || h != nil {
+		t.Errorf("hold: %+v, %v", h, err)
+	}
+}
+
+// A restore that dies after its decisive rename is finished by whoever opens the
+// database next, from every point at which it can die.
+func TestARestoreIsFinishedByTheNextStart(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for step := range 7 {
+		t.Run(fmt.Sprint(step), func(t *testing.T) {
+			t.Parallel()
+			path, backup, run := installation(t)
+			if err := store.RestoreUntil(ctx, backup, path, step); err == nil && step < 6 {
+				t.Fatalf("the restore did not stop at step %d", step)
+			}
+			s := storetest.OpenAt(t, path)
+			got, err := s.Run(ctx, run.ID)
+			if err != nil || got.LastSeq != 1 || got.WaitReason != kairos.WaitHeld {
+				t.Errorf("the run: %+v, %v", got, err)
+			}
+			if report, err := s.VerifyAudit(ctx); err != nil || len(report.Problems) > 0 {
+				t.Errorf("audit: %+v, %v", report, err)
+			}
+			aside, err := filepath.Glob(filepath.Join(filepath.Dir(path), "replaced-*", "kairos.db"))
+			if err != nil || len(aside) != 1 {
+				t.Errorf("the old database: %v, %v", aside, err)
+			}
+		})
+	}
+}
+
+// Ruling 24: a backup finishes while everything is busy, and holds exactly what
+// was committed at one moment.
+func TestABackupUnderLoadFinishesAndVerifies(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t)
+	ctx := context.Background()
+	v := storetest.Plan(t, s, twoNodes)
+	var stop atomic.Bool
+	var busy sync.WaitGroup
+	for range 16 {
+		run := storetest.Run(t, s, v, "")
+		busy.Go(func() {
+			for seq := int64(0); !stop.Load(); seq++ {
+				e := entry("a", fmt.Sprint(seq))
+				e.Visit = int(seq) + 1
+				if err := s.Commit(ctx, kairos.Checkpoint{Run: run.ID, Fence: seq, Entries: []kairos.Entry{e},
+					Patch: &kairos.RunPatch{AddSteps: 1}}); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	path := filepath.Join(t.TempDir(), "b")
+	for range 3 {
+		if _, err := s.Backup(ctx, path, "test"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stop.Store(true)
+	busy.Wait()
+	if b, err := store.ReadManifest(path); err != nil || b.Rows["runs"] != 16 {
+		t.Errorf("%+v, %v", b, err)
+	}
+}

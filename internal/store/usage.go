@@ -1,0 +1,40 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// Usage says how much room the database takes and has.
+func (s *Store) Usage(ctx context.Context) (kairos.Storage, error) {
+	var u kairos.Storage
+	for _, f := range []struct {
+		path string
+		into *int64
+	}{{s.path, &u.Database}, {s.path + "-wal", &u.WAL}} {
+		info, err := os.Stat(f.path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		} else if err != nil {
+			return u, kairos.Errorf(kairos.CodeUnavailable, "look at %s: %w", f.path, err)
+		}
+		*f.into = info.Size()
+	}
+	var pages, size int64
+	if err := s.read.QueryRowContext(ctx, "SELECT freelist_count, page_size FROM pragma_freelist_count, pragma_page_size").Scan(&pages, &size); err != nil {
+		return u, translate(err, "count free pages")
+	}
+	u.Unused = pages * size
+	var disk syscall.Statfs_t
+	if err := syscall.Statfs(filepath.Dir(s.path), &disk); err != nil {
+		return u, kairos.Errorf(kairos.CodeUnavailable, "look at the disk: %w", err)
+	}
+	u.Free, u.Disk = int64(disk.Bavail)*int64(disk.Bsize), int64(disk.Blocks)*int64(disk.Bsize)
+	return u, nil
+}

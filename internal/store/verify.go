@@ -1,0 +1,273 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// maxFindings bounds how many problems one check lists.
+const maxFindings = 100
+
+// find adds a problem and reports whether the check is full.
+func find(c *kairos.Check, format string, args ...any) bool {
+	if len(c.Problems) < maxFindings {
+		c.Problems = append(c.Problems, fmt.Sprintf(format, args...))
+	}
+	return len(c.Problems) >= maxFindings
+}
+
+// verify examines everything that is in the database file, without changing it.
+func (s *Store) verify(ctx context.Context) ([]kairos.Check, error) {
+	var out []kairos.Check
+	for _, check := range []func(context.Context, *kairos.Check) error{s.checkPages, s.checkForeignKeys, s.checkJournals, s.checkPayloads,
+		s.checkCounters, s.checkAudit} {
+		c := kairos.Check{Problems: []string{}}
+		err := check(ctx, &c)
+		if len(c.Problems) == 0 {
+			c.Advice = ""
+		}
+		out = append(out, c)
+		if err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+const adviceDamage = "the file is damaged: stop kairosd, keep all its files, and restore the newest backup (kairosd restore)"
+
+func (s *Store) checkPages(ctx context.Context, c *kairos.Check) error {
+	c.Name, c.Advice = "database pages", adviceDamage
+	rows, err := s.read.QueryContext(ctx, "PRAGMA integrity_check(100)")
+	if err != nil {
+		return translate(err, c.Name)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			return translate(err, c.Name)
+		}
+		if text != "ok" {
+			find(c, "%s", text)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return translate(err, c.Name)
+	}
+	return translate(s.read.QueryRowContext(ctx, "PRAGMA page_count").Scan(&c.Examined), c.Name)
+}
+
+func (s *Store) checkForeignKeys(ctx context.Context, c *kairos.Check) error {
+	c.Name, c.Advice = "foreign keys", adviceDamage
+	rows, err := s.read.QueryContext(ctx, "PRAGMA foreign_key_check")
+	if err != nil {
+		return translate(err, c.Name)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var table, parent string
+		var row sql.NullInt64
+		var key int64
+		if err := rows.Scan(&table, &row, &parent, &key); err != nil {
+			return translate(err, c.Name)
+		}
+		find(c, "row %d of %s names a row of %s that is not there", row.Int64, table, parent)
+	}
+	return translate(rows.Err(), c.Name)
+}
+
+const stepColumns = `s.run_id, s.seq, s.kind, s.node, s.visit, s.item, s.attempt, s.substep, s.status, s.final, s.effect, s.idem_key, s.input, s.output,
+s.decision, s.failure, s.input_tokens, s.output_tokens, s.cost, s.agent, s.due_at, s.ref, s.actor, s.reason, s.log, s.started_at, s.at, s.audit_seq, s.hash`
+
+// verifyWindow is how many runs one snapshot of the journals covers: a longer
+// one would keep the write-ahead log from being emptied.
+const verifyWindow = 200
+
+// checkJournals reads every journal row: its checksum, the numbering, that the
+// values it names are known to its run, and that no visit has two outcomes
+// (ruling 18).
+func (s *Store) checkJournals(ctx context.Context, c *kairos.Check) error {
+	c.Name, c.Advice = "journal rows", "restore the newest backup, or fork the runs named from before the damaged row"
+	last, err := s.q.RunLast(ctx)
+	if err != nil {
+		return translate(err, c.Name)
+	}
+	for low := int64(0); low < last; low += verifyWindow {
+		if full, err := s.checkJournalsOf(ctx, c, low, low+verifyWindow); err != nil || full {
+			return err
+		}
+	}
+	return nil
+}
+
+type outcomeKey struct {
+	node        string
+	visit, item int64
+}
+
+func (s *Store) checkJournalsOf(ctx context.Context, c *kairos.Check, low, high int64) (full bool, err error) {
+	rows, err := s.read.QueryContext(ctx, `SELECT r.public_id, r.last_seq, `+stepColumns+` FROM runs AS r LEFT JOIN step_results AS s ON s.run_id = r.id
+WHERE r.id > ? AND r.id <= ? AND r.purged_at = 0 ORDER BY r.id, s.seq`, low, high)
+	if err != nil {
+		return false, translate(err, c.Name)
+	}
+	defer rows.Close()
+	run, at, end, outcomes := "", int64(0), int64(0), map[outcomeKey]int64{}
+	close := func() {
+		if at != end {
+			full = find(c, "run %s: the journal ends at row %d, the run is at %d", run, at, end) || full
+		}
+	}
+	for rows.Next() && !full {
+		var id string
+		var lastSeq int64
+		var p nullStep
+		if err := rows.Scan(append([]any{&id, &lastSeq}, p.into()...)...); err != nil {
+			return full, translate(err, c.Name)
+		}
+		if id != run {
+			close()
+			run, at, end = id, 0, lastSeq
+			clear(outcomes)
+		}
+		if p.seq == nil {
+			continue // a run without journal
+		}
+		c.Examined++
+		row := p.row()
+		if row.Seq != at+1 {
+			full = find(c, "run %s: row %d is followed by row %d", run, at, row.Seq) || full
+		}
+		at = row.Seq
+		if string(rowHash(run, row)) != string(row.Hash) {
+			full = find(c, "run %s: row %d fails its checksum", run, row.Seq) || full
+			continue
+		}
+		switch {
+		case row.Kind == string(kairos.EntryReset), row.Kind == string(kairos.EntryReplan):
+			clear(outcomes) // what follows decides some visits anew
+		case row.Kind == string(kairos.EntryResult) && row.Final != 0:
+			k := outcomeKey{row.Node, row.Visit, row.Item}
+			if first := outcomes[k]; first != 0 {
+				full = find(c, "run %s: visit %d of node %s has two outcomes, rows %d and %d", run, row.Visit, row.Node, first, row.Seq) || full
+			}
+			outcomes[k] = row.Seq
+		}
+	}
+	if !full {
+		close()
+	}
+	return full, translate(rows.Err(), c.Name)
+}
+
+// nullStep reads a journal row that an outer join may leave out.
+type nullStep struct {
+	seq *int64
+	stepRow
+	runID, visit, item, attempt, substep, final, inTokens, outTokens, due, started, at, audit *int64
+	kind, node, status, effect                                                                *string
+	cost                                                                                      *float64
+}
+
+func (p *nullStep) into() []any {
+	return []any{&p.runID, &p.seq, &p.kind, &p.node, &p.visit, &p.item, &p.attempt, &p.substep, &p.status, &p.final, &p.effect, &p.IdemKey, &p.Input,
+		&p.Output, &p.Decision, &p.Failure, &p.inTokens, &p.outTokens, &p.cost, &p.Agent, &p.due, &p.Ref, &p.Actor, &p.Reason, &p.Log, &p.started, &p.at,
+		&p.audit, &p.Hash}
+}
+
+func (p *nullStep) row() *stepRow {
+	r := &p.stepRow
+	r.RunID, r.Seq, r.Kind, r.Node, r.Visit, r.Item, r.Attempt, r.Substep = *p.runID, *p.seq, *p.kind, *p.node, *p.visit, *p.item, *p.attempt, *p.substep
+	r.Status, r.Final, r.Effect, r.InputTokens, r.OutputTokens, r.Cost = *p.status, *p.final, *p.effect, *p.inTokens, *p.outTokens, *p.cost
+	r.DueAt, r.StartedAt, r.At, r.AuditSeq = *p.due, *p.started, *p.at, *p.audit
+	return r
+}
+
+// checkPayloads reads every stored value, and looks for rows that name one that
+// is not there.
+func (s *Store) checkPayloads(ctx context.Context, c *kairos.Check) error {
+	c.Name, c.Advice = "values", adviceDamage
+	for after := int64(0); ; {
+		rows, err := s.q.PayloadScan(ctx, after, 100)
+		if err != nil {
+			return translate(err, c.Name)
+		}
+		if len(rows) == 0 {
+			break
+		}
+		for _, p := range rows {
+			after = p.ID
+			c.Examined++
+			mark := payloadMark + hex.EncodeToString(p.Hash)
+			if _, err := s.fetch(ctx, &mark); kairos.CodeOf(err) == kairos.CodeCorrupt {
+				if find(c, "%s", err) {
+					return nil
+				}
+			} else if err != nil {
+				return err
+			}
+		}
+	}
+	rows, err := s.read.QueryContext(ctx, `SELECT r.public_id, s.seq, s.hash FROM (
+SELECT run_id, seq, unhex(substr(input, 2)) AS hash FROM step_results WHERE substr(input, 1, 1) = '@'
+UNION ALL SELECT run_id, seq, unhex(substr(output, 2)) FROM step_results WHERE substr(output, 1, 1) = '@'
+UNION ALL SELECT run_id, 0, unhex(substr(input, 2)) FROM run_details WHERE substr(input, 1, 1) = '@'
+UNION ALL SELECT run_id, 0, unhex(substr(output, 2)) FROM run_details WHERE substr(output, 1, 1) = '@') AS s
+JOIN runs AS r ON r.id = s.run_id
+WHERE r.purged_at = 0 AND NOT EXISTS (SELECT 1 FROM payload_refs AS p WHERE p.run_id = s.run_id AND p.hash = s.hash) LIMIT 100`)
+	if err != nil {
+		return translate(err, c.Name)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var run string
+		var seq int64
+		var hash []byte
+		if err := rows.Scan(&run, &seq, &hash); err != nil {
+			return translate(err, c.Name)
+		}
+		find(c, "run %s: row %d names the value %.12x, which nothing keeps for it", run, seq, hash)
+	}
+	return translate(rows.Err(), c.Name)
+}
+
+// checkCounters compares the maintained counters with what they count.
+func (s *Store) checkCounters(ctx context.Context, c *kairos.Check) error {
+	c.Name, c.Advice = "counters", "the numbers on the dashboard are off; the runs themselves are not touched by this. Report it with the log"
+	rows, err := s.read.QueryContext(ctx, `SELECT status, wait_reason, sum(counted), sum(found) FROM (
+SELECT status, wait_reason, n AS counted, 0 AS found FROM run_counts
+UNION ALL SELECT status, wait_reason, 0, count(*) FROM runs WHERE deleted_at = 0 GROUP BY status, wait_reason)
+GROUP BY status, wait_reason`)
+	if err != nil {
+		return translate(err, c.Name)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var status, reason string
+		var counted, found int64
+		if err := rows.Scan(&status, &reason, &counted, &found); err != nil {
+			return translate(err, c.Name)
+		}
+		c.Examined++
+		if counted != found {
+			find(c, "%d runs are %s, the counter says %d", found, strings.TrimSpace(status+" "+reason), counted)
+		}
+	}
+	return translate(rows.Err(), c.Name)
+}
+
+func (s *Store) checkAudit(ctx context.Context, c *kairos.Check) error {
+	c.Name, c.Advice = "audit chain", "somebody or something changed the log, or the key beside the database is not the one it was written with. Compare with a backup before anything else"
+	r, err := s.VerifyAudit(ctx)
+	c.Examined = r.Events
+	for _, p := range r.Problems {
+		find(c, "%s", p)
+	}
+	return err
+}
