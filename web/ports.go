@@ -82,3 +82,16 @@ type Auth interface {
 	// Setup consumes the one-time setup secret and creates the first admin.
 	Setup(ctx context.Context, setup, name, password string) (kairos.User, error)
 }
+
+// System looks after the installation as a whole.
+type System interface {
+	// Installation says how the daemon and its data are.
+	Installation(ctx context.Context) (kairos.Installation, error)
+	// Notices are what every page says now; they are cheap.
+	Notices(ctx context.Context) []kairos.Notice
+	// ReleaseHeld ends a hold and lets all held runs go on; CodeConflict when
+	// nothing is held.
+	ReleaseHeld(ctx context.Context, actor kairos.Actor, reason string) (int, error)
+	// BackUp makes a verified backup in the configured directory.
+	BackUp(ctx context.Context, actor kairos.Actor) (kairos.Backup, error)
+}

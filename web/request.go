@@ -127,6 +127,14 @@ func (r *request) shell(section, title string) view.Shell {
 		if counts, err := r.s.Reader.RunCounts(r.ctx); err == nil {
 			s.Pending = counts.OpenApprovals
 		}
+		if r.s.System != nil {
+			for _, n := range r.s.System.Notices(r.ctx) {
+				if section == "system" && n.Href == "/system" {
+					n.Href = "" // it is said here in full
+				}
+				s.Notices = append(s.Notices, view.Notice{Bad: n.Bad, Text: visible(n.Text), Href: n.Href, Act: n.Act})
+			}
+		}
 	}
 	if c, err := r.c.Cookie("theme"); err == nil && (c.Value == "light" || c.Value == "dark") {
 		s.Theme = c.Value

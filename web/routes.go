@@ -56,6 +56,10 @@ func (s *Server) table() []route {
 		{get, "/approvals/:approval", kairos.RoleViewer, (*request).approval},
 		{post, "/approvals/:approval", kairos.RoleOperator, (*request).decide},
 		{get, "/audit", kairos.RoleViewer, (*request).audit},
+
+		{get, "/system", kairos.RoleViewer, (*request).system},
+		{post, "/system/release", kairos.RoleOperator, (*request).releaseAll},
+		{post, "/system/backup", kairos.RoleAdmin, (*request).backUp},
 	}
 }
 

@@ -21,6 +21,8 @@ type Config struct {
 	Reader Reader
 	Engine Engine
 	Auth   Auth
+	// System looks after the installation; nil: there is no page about it.
+	System System
 	// API answers below /api/v1; nil: nothing does.
 	API    http.Handler
 	Logger *slog.Logger // nil: nothing is logged

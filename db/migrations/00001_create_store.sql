@@ -100,6 +100,7 @@ CREATE INDEX runs_that_need_attention ON runs (deleted_at, id) WHERE attention =
 CREATE INDEX runs_unfinished ON runs (priority DESC, id) WHERE status IN ('queued', 'running', 'waiting');
 CREATE INDEX runs_by_concurrency ON runs (conc_key, id) WHERE conc_key <> '' AND status IN ('queued', 'running', 'waiting');
 CREATE INDEX runs_by_end ON runs (ended_at) WHERE ended_at <> 0 AND purged_at = 0;
+CREATE INDEX runs_of_plan_by_end ON runs (plan_id, status, ended_at) WHERE ended_at <> 0 AND purged_at = 0;
 CREATE INDEX runs_by_parent ON runs (parent_run, id) WHERE parent_run <> '';
 CREATE INDEX runs_by_fork ON runs (forked_from, id) WHERE forked_from <> '';
 CREATE INDEX runs_by_rerun ON runs (rerun_of, id) WHERE rerun_of <> '';

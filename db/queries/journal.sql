@@ -29,7 +29,7 @@ WHERE payload_refs.run_id = @run_id
 
 -- Payloads that were stored ahead of a checkpoint that never came.
 -- name: PayloadOrphans :many
-SELECT payloads.hash FROM payloads
+SELECT payloads.id, payloads.hash FROM payloads
 WHERE payloads.id > @after AND payloads.created_at < @before AND NOT EXISTS (SELECT 1 FROM payload_refs WHERE payload_refs.hash = payloads.hash)
 ORDER BY payloads.id LIMIT @max;
 
@@ -58,3 +58,12 @@ WHERE runs.public_id = @run ORDER BY handoffs.id LIMIT 1000;
 -- Payloads in the order in which they were stored, without their values.
 -- name: PayloadScan :many
 SELECT id, hash FROM payloads WHERE id > @after ORDER BY id LIMIT @max;
+
+-- How much large values take per plan.
+-- name: PayloadTotals :many
+SELECT runs.plan_id, cast(coalesce(sum(length(payloads.data)), 0) AS integer) AS bytes
+FROM payload_refs JOIN payloads ON payloads.hash = payload_refs.hash JOIN runs ON runs.id = payload_refs.run_id
+GROUP BY runs.plan_id;
+
+-- name: PayloadBytes :one
+SELECT cast(coalesce(sum(length(data)), 0) AS integer) FROM payloads;

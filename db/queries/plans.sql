@@ -55,3 +55,6 @@ SELECT plan_versions.id, plan_versions.number, plan_versions.hash, plan_versions
 FROM plan_versions JOIN plans ON plans.id = plan_versions.plan_id
 WHERE plans.public_id = @plan_public_id
 ORDER BY plan_versions.number DESC;
+
+-- name: PlanNames :many
+SELECT id, public_id, key FROM plans ORDER BY id;

@@ -114,11 +114,37 @@ WHERE id = @id AND purged_at = 0 AND status IN ('completed', 'failed', 'cancelle
 -- name: RunDetailPurge :exec
 UPDATE run_details SET input = NULL, output = NULL WHERE run_id = @run_id;
 
--- Final runs that ended before a time and still have a journal, oldest first.
--- name: RunEndedBefore :many
-SELECT public_id FROM runs
-WHERE ended_at <> 0 AND purged_at = 0 AND ended_at < @before
-ORDER BY ended_at LIMIT @max;
+-- Final runs of all plans that still have a journal, the oldest end first.
+-- name: RunEnded :many
+SELECT id, public_id, plan_id, ended_at, last_seq FROM runs
+WHERE ended_at <> 0 AND purged_at = 0 AND (ended_at, id) > (cast(@after_end AS integer), cast(@after_id AS integer))
+ORDER BY ended_at, id LIMIT @max;
+
+-- Final runs of one plan with one status that ended before a time and still have
+-- a journal, the oldest end first.
+-- name: RunEndedOfPlan :many
+SELECT id, public_id, plan_id, ended_at, last_seq FROM runs
+WHERE plan_id = @plan_id AND status = @status AND ended_at <> 0 AND purged_at = 0
+  AND ended_at < @before AND (ended_at, id) > (cast(@after_end AS integer), cast(@after_id AS integer))
+ORDER BY ended_at, id LIMIT @max;
+
+-- When the newest runs of a plan with one status ended that still have a journal.
+-- name: RunNewestEnds :many
+SELECT ended_at FROM runs
+WHERE plan_id = @plan_id AND status = @status AND ended_at <> 0 AND purged_at = 0
+ORDER BY ended_at DESC LIMIT @max;
+
+-- Why a run must be kept: it is pinned, or a living parent needs it; 0: it need not.
+-- name: RunKept :one
+SELECT cast(EXISTS (SELECT 1 FROM run_labels WHERE run_labels.run_id = r.id AND run_labels.key = 'pin')
+  OR r.parent_run <> '' AND EXISTS (SELECT 1 FROM runs AS p WHERE p.public_id = r.parent_run AND p.status IN ('queued', 'running', 'waiting')) AS integer)
+FROM runs AS r WHERE r.id = @id;
+
+-- What the runs of each plan take.
+-- name: RunTotals :many
+SELECT plan_id, count(*) AS runs, cast(coalesce(sum(purged_at <> 0), 0) AS integer) AS purged,
+       cast(coalesce(sum(CASE WHEN purged_at = 0 THEN last_seq ELSE 0 END), 0) AS integer) AS steps
+FROM runs GROUP BY plan_id;
 
 -- name: RunCountAdd :exec
 INSERT INTO run_counts (status, wait_reason, n) VALUES (@status, @wait_reason, @n)
@@ -134,4 +160,4 @@ WHERE status IN ('queued', 'running', 'waiting') AND wait_reason <> 'quarantined
 ORDER BY priority DESC, id;
 
 -- name: RunHold :exec
-UPDATE runs SET status = 'waiting', wait_reason = 'held', attention = @attention WHERE id = @id;
+UPDATE runs SET status = 'waiting', wait_reason = 'held', attention = @attention, headline = 'held since the database was taken back' WHERE id = @id;

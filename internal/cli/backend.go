@@ -35,6 +35,8 @@ type backend interface {
 	Approvals(ctx context.Context, f kairos.ApprovalFilter) (kairos.List[kairos.Approval], error)
 	Approval(ctx context.Context, id string) (kairos.Approval, error)
 	Decide(ctx context.Context, actor kairos.Actor, r kairos.DecideRequest) (kairos.Approval, error)
+	// ReleaseHeld lets all runs go on that are held since a restore.
+	ReleaseHeld(ctx context.Context, actor kairos.Actor, reason string) (int, error)
 
 	Close() error
 }

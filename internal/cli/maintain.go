@@ -1,12 +1,8 @@
 package cli
 
 import (
-	"os"
-	"time"
-
 	"github.com/spf13/cobra"
 
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store"
 )
 
@@ -51,9 +47,9 @@ func (d *daemon) auditCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "audit", Short: "Check the audit log", Args: cobra.NoArgs,
 		Long: "The audit log holds every act of people and of the engine, chained so that a change is found.", Example: "  kairosd audit verify --data /var/lib/kairos",
-		RunE: func(cmd *cobra.Command, _ []string) error { return usage("say: kairosd audit verify") },
+		RunE: func(cmd *cobra.Command, _ []string) error { return usage("say: kairosd audit verify or export") },
 	}
-	cmd.AddCommand(&cobra.Command{
+	cmd.AddCommand(d.auditExportCommand(), &cobra.Command{
 		Use: "verify", Short: "Check the audit chain from its beginning", Args: cobra.NoArgs,
 		Long:    "Reads the whole audit log and checks its numbering, its chain and the anchor beside the database. Works while the daemon runs. Exit code 1: something does not fit.",
 		Example: "  kairosd audit verify --data /var/lib/kairos --json",
@@ -93,9 +89,11 @@ func orEmptyList(s []string) []string {
 func (d *daemon) doctorCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "doctor", Short: "Examine the database without changing it", Args: cobra.NoArgs,
-		Long: `Runs every check there is and reports what it finds: SQLite's own integrity and
-foreign keys, the checksum of every journal row, the gaps in journals, the audit
-chain. It changes nothing. Exit code 1: something is wrong.`,
+		Long: `Runs every check there is and reports what it finds and what to do about it:
+SQLite's own integrity and foreign keys, the checksum of every journal row and
+value, gaps in journals, visits with two outcomes, counters, the audit chain and
+its anchor, holds, permissions, free space. It changes nothing and works while
+the daemon runs. Exit code 1: something is wrong.`,
 		Example: "  kairosd doctor --data /var/lib/kairos",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return d.withStore(cmd.Context(), true, func(s *store.Store) error {
@@ -121,40 +119,14 @@ chain. It changes nothing. Exit code 1: something is wrong.`,
 						for _, p := range c.Problems {
 							d.printf("         %s\n", p)
 						}
+						if c.Advice != "" {
+							d.printf("         -> %s\n", c.Advice)
+						}
 					}
 				}
 				if bad {
 					return &exit{code: exitFailed}
 				}
-				return nil
-			})
-		},
-	}
-}
-
-func (d *daemon) backupCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "backup FILE", Short: "Write a verified copy of the database", Args: cobra.ExactArgs(1),
-		Long: `Writes a consistent copy of the database while the daemon may be running, opens
-it again and checks it. The file appears under its name only when it is complete.`,
-		Example: "  kairosd backup --data /var/lib/kairos /backup/kairos-2030-01-31.db",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if _, err := os.Stat(args[0]); err == nil {
-				return usage("%s exists already", args[0])
-			}
-			return d.withStore(cmd.Context(), true, func(s *store.Store) error {
-				started := time.Now()
-				if err := s.Backup(cmd.Context(), args[0]); err != nil {
-					return err
-				}
-				info, err := os.Stat(args[0])
-				if err != nil {
-					return kairos.Errorf(kairos.CodeUnavailable, "backup: %w", err)
-				}
-				if d.json {
-					return d.print(map[string]any{"file": args[0], "bytes": info.Size(), "ms": time.Since(started).Milliseconds()})
-				}
-				d.printf("%s: %d bytes, verified\n", args[0], info.Size())
 				return nil
 			})
 		},

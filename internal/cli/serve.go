@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -33,7 +35,7 @@ const drain = 20 * time.Second
 
 func (d *daemon) serveCommand() *cobra.Command {
 	var listen string
-	var withExamples, verbose bool
+	var withExamples, verbose, safe bool
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Run the daemon", Args: cobra.NoArgs,
 		Long: `Opens the database in --data, continues every unfinished run, and serves the
@@ -43,7 +45,11 @@ the first start a link for setting up the first user.
 It listens on loopback unless the configuration has server.tls_cert and
 server.tls_key, or server.trusted_proxies. Local commands reach it through a
 socket in the data directory. SIGTERM lets running nodes finish for 20 seconds;
-what is cut off then is continued at the next start. A second signal ends it at once.`,
+what is cut off then is continued at the next start. A second signal ends it at once.
+
+With --safe it executes nothing: everything can be looked at, and runs can be
+cancelled. It starts so by itself after three starts within five minutes that
+each died within 30 seconds.`,
 		Example: "  kairosd serve\n  kairosd serve --data /var/lib/kairos --listen 127.0.0.1:9000 --config kairos.yaml",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := config.Load(d.config)
@@ -54,13 +60,14 @@ what is cut off then is continued at the next start. A second signal ends it at 
 			if verbose {
 				level = slog.LevelDebug
 			}
-			s := &server{daemon: d, cfg: cfg, listen: listen, examples: withExamples,
+			s := &server{daemon: d, cfg: cfg, listen: listen, examples: withExamples, safe: safe,
 				log: slog.New(slog.NewJSONHandler(d.Err, &slog.HandlerOptions{Level: level}))}
 			return s.serve(cmd.Context())
 		},
 	}
 	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:8080", "address and port")
 	cmd.Flags().BoolVar(&withExamples, "examples", false, "load the example plans")
+	cmd.Flags().BoolVar(&safe, "safe", false, "execute nothing")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "log every step")
 	return cmd
 }
@@ -71,12 +78,14 @@ type server struct {
 	cfg      config.Config
 	listen   string
 	examples bool
+	safe     bool
 	log      *slog.Logger
 
 	store  *store.Store
 	engine *engine.Engine
 	auth   *auth.Service
 	guard  *tool.Guard
+	system *system
 }
 
 func (s *server) serve(ctx context.Context) error {
@@ -91,7 +100,36 @@ func (s *server) serve(ctx context.Context) error {
 	if s.store, err = store.Open(ctx, s.database(), store.Options{Logger: s.log}); err != nil {
 		return err
 	}
-	err = s.run(ctx, ln)
+	starts := startsOf(s.data)
+	died, err := starts.begin(time.Now())
+	if err != nil {
+		s.log.Error("count starts", "err", err)
+	}
+	why := ""
+	switch {
+	case s.safe:
+		why = "kairosd was started with --safe"
+	case died >= crashLoop:
+		why = fmt.Sprintf("kairosd died %d times within %s, each time soon after its start", died, crashWindow)
+	}
+	if s.safe = why != ""; s.safe {
+		s.log.Error("safe mode: nothing is executed", "reason", why)
+	}
+	old := time.AfterFunc(youngDeath, func() {
+		if err := starts.survived(); err != nil {
+			s.log.Error("count starts", "err", err)
+		}
+	})
+	err = s.run(ctx, ln, why)
+	old.Stop()
+	if failure := s.store.Failure(); failure != nil {
+		if noteErr := noteFailure(s.data, failure); noteErr != nil {
+			s.log.Error("leave word of the failure", "err", noteErr)
+		}
+	}
+	if startsErr := starts.survived(); startsErr != nil { // it ended by itself
+		s.log.Error("count starts", "err", startsErr)
+	}
 	if closeErr := s.store.Close(); err == nil {
 		err = closeErr
 	}
@@ -111,19 +149,31 @@ func (s *server) checkAddress() error {
 	return &exit{sysConfig, fmt.Errorf("%s can be reached from other machines; set server.tls_cert and server.tls_key, or server.trusted_proxies, in the configuration", s.listen)}
 }
 
-func (s *server) run(ctx context.Context, ln net.Listener) error {
-	if s.store.RolledBack() {
-		s.log.Error("the database is older than its audit anchor: events are missing; look with kairosd audit verify")
-	}
+func (s *server) run(ctx context.Context, ln net.Listener, safe string) error {
 	s.guard = &tool.Guard{}
 	s.guard.Listeners(ln.Addr())
-	s.guard.Files(filepath.Join(s.data, "setup.token"), socketPath(s.database()), s.config)
-	var err error
+	s.guardFiles()
+	failure, err := takeFailure(s.data)
+	if err != nil {
+		s.log.Error("read why kairosd stopped", "err", err)
+	}
+	if failure != "" {
+		s.log.Error("storage failed before this start", "failure", failure)
+		if err := s.store.Audit(ctx, kairos.AuditRecord{Action: "store.failed", Actor: kairos.System.Name, Surface: kairos.System.Surface, Result: "failed", Reason: failure}); err != nil {
+			return err
+		}
+	}
+	policy, err := s.cfg.Retention.Policy()
+	if err != nil {
+		return &exit{sysConfig, err}
+	}
 	s.engine, err = newEngine(s.store, s.cfg, s.log, engine.Options{MaxRunning: s.cfg.Engine.MaxRunning, MaxNodes: s.cfg.Engine.MaxNodes,
-		SeparateApprovals: s.cfg.Approvals.Separate}, s.guard)
+		SeparateApprovals: s.cfg.Approvals.Separate, Safe: s.safe}, s.guard)
 	if err != nil {
 		return err
 	}
+	s.system = &system{store: s.store, engine: s.engine, policy: policy, words: policyWords(s.cfg.Retention), backups: s.backups(s.cfg), keep: s.cfg.Backup,
+		log: s.log, started: time.Now().UTC(), safe: safe, lastFailure: failure}
 	if s.auth, err = auth.New(auth.Config{Store: s.store, Audit: s.store, Log: s.log, SetupFile: filepath.Join(s.data, "setup.token")}); err != nil {
 		return err
 	}
@@ -141,7 +191,61 @@ func (s *server) run(ctx context.Context, ln net.Listener) error {
 		return err
 	}
 	defer s.stopEngine()
+	upkeep, endUpkeep := context.WithCancel(ctx)
+	var looking sync.WaitGroup
+	looking.Go(func() { s.system.run(upkeep, s.cfg) })
+	defer func() { endUpkeep(); looking.Wait() }()
 	return s.listenAndServe(ctx, ln, handler, local)
+}
+
+// guardFiles keeps every tool away from the data directory (ruling 39), by
+// inode. A root of the file tools that lies in it, as in the documentation's
+// example, stays usable: then what kairosd keeps there is guarded file by file.
+func (s *server) guardFiles() {
+	own := []string{s.config, filepath.Join(s.data, "setup.token"), socketPath(s.database()), startsOf(s.data).path, failureFile(s.data), s.backups(s.cfg),
+		s.cfg.Server.TLSKey}
+	for _, secret := range s.cfg.Secrets {
+		own = append(own, secret.File)
+	}
+	whole := true
+	for _, root := range s.cfg.Tools.Files.Roots {
+		if inside(root, s.data) {
+			whole = false
+			s.log.Warn("a root of the file tools lies in the data directory; keep them apart", "root", root, "data", s.data)
+		}
+	}
+	if whole {
+		own = append(own, s.data)
+	}
+	for _, p := range own {
+		if p != "" {
+			s.guard.Files(p)
+		}
+	}
+}
+
+// inside reports whether a path is a directory or lies in it, links followed.
+func inside(path, dir string) bool {
+	target, err := os.Stat(dir)
+	if err != nil {
+		return false
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	path, err = filepath.Abs(path)
+	if err != nil {
+		return false
+	}
+	for {
+		if info, err := os.Stat(path); err == nil && os.SameFile(info, target) {
+			return true
+		}
+		if path == filepath.Dir(path) {
+			return false
+		}
+		path = filepath.Dir(path)
+	}
 }
 
 // loadExamples stores the plans that come with the binary.
@@ -162,7 +266,9 @@ func (s *server) loadExamples(ctx context.Context) error {
 // handlers builds the dashboard with the API, and the API for the local socket.
 func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAll func(), err error) {
 	v := thisBuild()
-	base := api.Config{Reader: s.store, Engine: s.engine, Principals: s.auth, Accounts: s.auth, Idempotency: s.store,
+	cursors := hmac.New(sha256.New, s.store.InstanceKey()) // cursors outlive a restart
+	cursors.Write([]byte("api cursors"))
+	base := api.Config{CursorKey: cursors.Sum(nil), System: s.system, Reader: s.store, Engine: s.engine, Principals: s.auth, Accounts: s.auth, Idempotency: s.store,
 		SessionCookies: web.SessionCookies(), Version: api.Version{Version: v.Version, Commit: v.Commit, Schema: v.Schema, SQLite: v.SQLite, Go: v.Go}, Log: s.log}
 	public, err := api.New(base)
 	if err != nil {
@@ -175,7 +281,7 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 		public.Close()
 		return nil, nil, nil, err
 	}
-	site, err := web.New(web.Config{Reader: s.store, Engine: s.engine, Auth: s.auth, API: public, Logger: s.log, Hosts: s.hosts(ln), TLS: s.cfg.Server.TLSCert != "",
+	site, err := web.New(web.Config{Reader: s.store, Engine: s.engine, Auth: s.auth, System: s.system, API: public, Logger: s.log, Hosts: s.hosts(ln), TLS: s.cfg.Server.TLSCert != "",
 		Version: v.Version, Ready: s.ready})
 	if err != nil {
 		public.Close()
@@ -189,7 +295,7 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 func (s *server) ready(ctx context.Context) error {
 	select {
 	case <-s.store.Failed():
-		return kairos.Errorf(kairos.CodeUnavailable, "storage has failed")
+		return s.store.Failure()
 	default:
 	}
 	_, err := s.store.LastEvent(ctx)
@@ -259,7 +365,10 @@ func (s *server) listenAndServe(ctx context.Context, ln net.Listener, handler, l
 	case cause = <-failed:
 		cause = &exit{sysUnavail, cause}
 	case <-s.store.Failed():
-		cause = &exit{sysIO, errors.New("storage failed; see the log")}
+		cause = s.store.Failure()
+		if code := kairos.CodeOf(cause); code != kairos.CodeCorrupt && code != kairos.CodeLocked {
+			cause = &exit{sysIO, cause}
+		}
 	}
 	stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()

@@ -19,13 +19,13 @@ var verbText = map[kairos.Action][3]string{
 	kairos.ActionPause:    {"Let no new node of a run start", "Pauses a run: what runs, finishes; nothing new starts until \"continue\".", "kairos pause 7qx2"},
 	kairos.ActionContinue: {"Continue a paused run", "Continues a run that was paused.", "kairos continue 7qx2"},
 	kairos.ActionRetryNow: {"Do not wait for the next attempt", "Starts the next attempt of nodes that wait for one, now.", "kairos retry-now 7qx2"},
-	kairos.ActionRelease:  {"Release a quarantined or held run", "Lets a run go on that was parked after repeated crashes or a restore.", "kairos release 7qx2 --reason \"checked\""},
+	kairos.ActionRelease:  {"Release a quarantined or held run", "Lets a run go on that was parked after repeated crashes or a restore; --all releases every run that is held since a restore.", "kairos release 7qx2 --reason \"checked\"\n  kairos release --all --reason \"checked\""},
 	kairos.ActionDelete:   {"Delete a finished run", "Takes a run out of all lists. Its journal stays until retention removes it.", "kairos delete 7qx2"},
 }
 
 func (c *app) verbCommand(action kairos.Action) *cobra.Command {
 	help := verbText[action]
-	var preview, detach bool
+	var preview, detach, all bool
 	var input string
 	var edits []string
 	req := kairos.VerbRequest{Action: action}
@@ -33,6 +33,9 @@ func (c *app) verbCommand(action kairos.Action) *cobra.Command {
 		Use: string(action) + " RUN", Short: help[0], Args: cobra.ExactArgs(1), Long: help[1], Example: "  " + help[2],
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
+			if all {
+				return c.releaseAll(cmd, req.Reason)
+			}
 			if cmd.Flags().Changed("input") {
 				if req.Input, err = c.jsonArgument("--input", input); err != nil {
 					return err
@@ -71,6 +74,15 @@ func (c *app) verbCommand(action kairos.Action) *cobra.Command {
 		f.BoolVar(&preview, "preview", false, "only say what would happen")
 	}
 	switch action {
+	case kairos.ActionRelease:
+		f.BoolVar(&all, "all", false, "release every run that is held since a restore, and end the hold")
+		cmd.Use = "release RUN | --all"
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			if all {
+				return cobra.NoArgs(cmd, args)
+			}
+			return cobra.ExactArgs(1)(cmd, args)
+		}
 	case kairos.ActionFork:
 		f.Int64Var(&req.At, "at", 0, "journal position to keep; 0: keep nothing")
 		f.StringArrayVar(&edits, "edit", nil, "node=JSON or node#visit=JSON: replace a kept output; may be repeated")
@@ -120,6 +132,22 @@ func (c *app) verb(cmd *cobra.Command, b backend, req kairos.VerbRequest, previe
 	}
 	c.printf("run %s is %s\n", r.ID, r.Status)
 	return nil
+}
+
+// releaseAll ends a hold. With a database in this process the runs go on when a
+// daemon starts, or when each is resumed: a command executes only its own run.
+func (c *app) releaseAll(cmd *cobra.Command, reason string) error {
+	return c.with(cmd, func(b backend) error {
+		n, err := b.ReleaseHeld(cmd.Context(), c.actor(), reason)
+		if err != nil {
+			return err
+		}
+		if c.json {
+			return c.print(map[string]any{"released": n})
+		}
+		c.printf("%d runs released\n", n)
+		return nil
+	})
 }
 
 // preview prints what a verb would do.

@@ -33,6 +33,7 @@ type Config struct {
 	Approvals       Approvals           `yaml:"approvals"`
 	Secrets         map[string]Secret   `yaml:"secrets"`
 	Retention       Retention           `yaml:"retention"`
+	Backup          Backup              `yaml:"backup"`
 	Server          Server              `yaml:"server"`
 }
 
@@ -108,11 +109,36 @@ type Secret struct {
 	Hosts []string `yaml:"hosts"`
 }
 
-// Retention says how long finished runs are kept: "90d", "720h"; empty: for ever.
+// Retention says when finished runs lose their journals and values; the runs
+// themselves stay in lists. Empty: never.
 type Retention struct {
+	RetentionRule `yaml:",inline"`
+	// MaxSize bounds the database ("20GiB"): above it the oldest finished runs go.
+	MaxSize string `yaml:"max_size"`
+	// Every is how often it is looked after; default 1h.
+	Every string `yaml:"every"`
+	// Plans have rules of their own, instead of the one above, by plan id.
+	Plans map[string]RetentionRule `yaml:"plans"`
+}
+
+// RetentionRule removes what is older ("90d", "720h") or beyond a number of
+// finished runs per plan.
+type RetentionRule struct {
 	Completed string `yaml:"completed"`
 	Failed    string `yaml:"failed"`
 	Cancelled string `yaml:"cancelled"`
+	Keep      int64  `yaml:"keep"`
+}
+
+// Backup is where and when the daemon makes backups by itself.
+type Backup struct {
+	Dir   string `yaml:"dir"`   // default: backups in the data directory
+	Every string `yaml:"every"` // "6h", "1d"; empty: only when asked to
+	// Hourly, Daily and Weekly are how many are kept of each; the newest always
+	// is. All zero: 24, 7 and 5.
+	Hourly int `yaml:"hourly"`
+	Daily  int `yaml:"daily"`
+	Weekly int `yaml:"weekly"`
 }
 
 // Server is what kairosd serve listens with beyond loopback.
@@ -277,10 +303,16 @@ func (c *Config) check() error {
 			add("secret %s needs exactly one of env and file", name)
 		}
 	}
-	for _, r := range []string{c.Retention.Completed, c.Retention.Failed, c.Retention.Cancelled} {
-		if _, err := Age(r); err != nil {
-			add("retention: %w", err)
+	if _, err := c.Retention.Policy(); err != nil {
+		add("retention: %w", err)
+	}
+	for name, every := range map[string]string{"retention.every": c.Retention.Every, "backup.every": c.Backup.Every} {
+		if _, err := Age(every); err != nil {
+			add("%s: %w", name, err)
 		}
+	}
+	if c.Backup.Hourly < 0 || c.Backup.Daily < 0 || c.Backup.Weekly < 0 {
+		add("backup: the number of backups to keep must not be negative")
 	}
 	if c.Engine.MaxRunning < 0 || c.Engine.MaxNodes < 0 {
 		add("engine: limits must not be negative")
@@ -332,5 +364,6 @@ func (c *Config) resolve(dir string) {
 		p.File = abs(p.File)
 		c.Providers[name] = p
 	}
+	c.Backup.Dir = abs(c.Backup.Dir)
 	c.Server.TLSCert, c.Server.TLSKey = abs(c.Server.TLSCert), abs(c.Server.TLSKey)
 }

@@ -215,6 +215,8 @@ func waitLine(reason kairos.WaitReason, waits []kairos.Wait) (text, node string)
 		return fmt.Sprintf("%s waits for run %s", node, kairos.ShortID(w.Child)), node
 	case kairos.WaitBudget:
 		return w.Message, node
+	case kairos.WaitHeld:
+		return "held since the database was taken back", node
 	case kairos.WaitQuarantined:
 		return "parked: kairosd died repeatedly while this run worked", node
 	}

@@ -67,5 +67,6 @@ type RunCounts struct {
 	ByStatus       map[RunStatus]int64
 	NeedsAttention int64
 	OpenApprovals  int64
+	Held           int64 // wait for a release after a restore
 	Total          int64
 }

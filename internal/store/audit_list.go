@@ -87,3 +87,17 @@ func (s *Store) AuditEvents(ctx context.Context, f kairos.AuditFilter) (kairos.L
 	list.Items, list.Next, list.Prev = window(list.Items, ids, limit, newer, f.Page, "audit")
 	return list, nil
 }
+
+// AuditLog gives audit events with Seq > after in order, without their journal
+// rows, at most limit.
+func (s *Store) AuditLog(ctx context.Context, after int64, limit int) ([]kairos.AuditEvent, error) {
+	rows, err := s.q.AuditAfter(ctx, after, int64(limit))
+	if err != nil {
+		return nil, translate(err, "read the audit log")
+	}
+	out := make([]kairos.AuditEvent, len(rows))
+	for i, r := range rows {
+		out[i] = auditEvent(r.AuditEvent, r.Run)
+	}
+	return out, nil
+}

@@ -138,8 +138,7 @@ func (s *Store) describe(ctx context.Context) (kairos.Backup, error) {
 	if err != nil {
 		return b, translate(err, "read the instance key")
 	}
-	sum := sha256.Sum256([]byte("fingerprint:" + key))
-	b.Instance = hex.EncodeToString(sum[:8])
+	b.Instance = fingerprint(key)
 	if b.AuditSeq, err = s.q.AuditLast(ctx); err != nil {
 		return b, translate(err, "read the audit log")
 	}
@@ -161,6 +160,12 @@ func (s *Store) describe(ctx context.Context) (kairos.Backup, error) {
 	}
 	b.SHA256, b.Bytes, err = fileSum(s.path)
 	return b, err
+}
+
+// fingerprint names an installation without giving its key away.
+func fingerprint(instanceKey string) string {
+	sum := sha256.Sum256([]byte("fingerprint:" + instanceKey))
+	return hex.EncodeToString(sum[:8])
 }
 
 // fileSum is the hash of a whole file. Only for copies that no other process

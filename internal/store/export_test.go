@@ -17,3 +17,14 @@ func RestoreUntil(ctx context.Context, backup, path string, renames int) error {
 	})
 	return err
 }
+
+// Checkpoint moves the write-ahead log into the database, from another
+// connection.
+func (s *Store) Checkpoint() error {
+	pool, err := openPlain(s.path, "")
+	if err != nil {
+		return err
+	}
+	_, err = pool.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
+	return errors.Join(err, pool.Close())
+}

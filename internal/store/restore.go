@@ -145,6 +145,23 @@ func auditKeyFor(path, file string) ([]byte, error) {
 	return loadKey(file)
 }
 
+// VerifyBackupFile does everything that a restore at path would do before it
+// moves anything, and changes nothing.
+func VerifyBackupFile(ctx context.Context, backup, path, keyFile string) (kairos.Backup, error) {
+	if err := driverSetup(); err != nil {
+		return kairos.Backup{}, err
+	}
+	b, err := ReadManifest(backup)
+	if err != nil {
+		return b, err
+	}
+	key, err := auditKeyFor(path, keyFile)
+	if err != nil {
+		return b, err
+	}
+	return b, VerifyBackup(ctx, b, key)
+}
+
 // VerifyBackup examines a backup completely: that it is the file its manifest
 // speaks of, that it is a database of ours without anything added, and that
 // every row in it is what was written (O08).

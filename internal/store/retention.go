@@ -1,22 +1,218 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// purgeStep is how many journal rows go in one transaction, so that running
-// work is not held up.
-const purgeStep = 1000
+const (
+	// purgeTime is how long one transaction of retention may take: no checkpoint
+	// waits longer for it.
+	purgeTime = 2 * time.Millisecond
+	// purgeStep is how many journal rows one statement removes.
+	purgeStep = 100
+	// purgeRuns is how many runs are marked as purged at once.
+	purgeRuns = 50
+	// orphanAge is how long a payload may wait for its checkpoint.
+	orphanAge = time.Hour
+	// vacuumSQL gives pages back: as many as one transaction may.
+	vacuumSQL = "PRAGMA incremental_vacuum(128)"
+	// keptFree is how many free pages stay in the file for what comes next.
+	keptFree = 1024
+)
 
-// EndedBefore lists final runs that ended before a time and still have their
-// journal, oldest first, at most limit.
-func (s *Store) EndedBefore(ctx context.Context, before time.Time, limit int) ([]string, error) {
-	ids, err := s.q.RunEndedBefore(ctx, micros(before), int64(limit))
-	return ids, translate(err, "find old runs")
+// purgeable is a run that may lose its journal.
+type purgeable struct {
+	row, plan, end, steps int64
+	id                    string
+	reason                string
+}
+
+// Retain removes the journals and values of finished runs that the rules do not
+// keep, in transactions of about two milliseconds with rests between them, and
+// gives the space back. The runs stay in lists, and the audit log keeps a record
+// of each purge and the digests of what was removed (ruling 19). With dryRun it
+// only says what would go (but for the bound on size, which depends on what
+// removing the others frees). It can be ended at any time by the context.
+func (s *Store) Retain(ctx context.Context, policy kairos.Retention, actor kairos.Actor, dryRun bool) (kairos.Retained, error) {
+	began := time.Now()
+	r := &retaining{s: s, actor: actor, dryRun: dryRun, total: map[[2]string]*kairos.RetainedPlan{}}
+	before, err := s.size(ctx)
+	if err != nil {
+		return kairos.Retained{}, err
+	}
+	names, err := s.q.PlanNames(ctx)
+	if err != nil {
+		return kairos.Retained{}, translate(err, "list plans")
+	}
+	r.names = make(map[int64]string, len(names))
+	for _, p := range names {
+		r.names[p.ID] = p.Key
+	}
+	for _, p := range names {
+		rule, own := policy.Plans[p.Key]
+		if !own {
+			rule = policy.Default
+		}
+		if err = r.plan(ctx, p.ID, rule); err != nil {
+			break
+		}
+	}
+	if err == nil && policy.MaxSize > 0 {
+		err = r.size(ctx, policy.MaxSize)
+	}
+	out := kairos.Retained{DryRun: dryRun, Plans: []kairos.RetainedPlan{}}
+	for _, key := range slices.SortedFunc(maps.Keys(r.total), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
+		p := r.total[key]
+		out.Plans = append(out.Plans, *p)
+		out.Runs += p.Runs
+		out.Rows += p.Rows
+	}
+	if err == nil && !dryRun {
+		if _, err = s.CollectPayloads(ctx); err == nil {
+			err = s.GiveBack(ctx)
+		}
+		if after, sizeErr := s.size(ctx); err == nil && sizeErr == nil {
+			out.Bytes = max(0, before-after)
+		}
+	}
+	out.Took = time.Since(began).Milliseconds()
+	return out, err
+}
+
+// retaining is one pass.
+type retaining struct {
+	s      *Store
+	actor  kairos.Actor
+	dryRun bool
+	names  map[int64]string
+	total  map[[2]string]*kairos.RetainedPlan
+}
+
+// plan applies a rule to the runs of one plan.
+func (r *retaining) plan(ctx context.Context, plan int64, rule kairos.RetentionRule) error {
+	if rule.Empty() {
+		return nil
+	}
+	now := r.s.now()
+	beyond, err := r.beyond(ctx, plan, rule.Keep)
+	if err != nil {
+		return err
+	}
+	for _, part := range []struct {
+		status kairos.RunStatus
+		age    time.Duration
+	}{{kairos.RunCompleted, rule.Completed}, {kairos.RunFailed, rule.Failed}, {kairos.RunCancelled, rule.Cancelled}} {
+		old := int64(0)
+		if part.age > 0 {
+			old = now.Add(-part.age).UnixMicro()
+		}
+		p := dbsqlc.RunEndedOfPlanParams{PlanID: plan, Status: string(part.status), Before: max(old, beyond), Max: purgeRuns}
+		for p.Before > 0 {
+			rows, err := r.s.q.RunEndedOfPlan(ctx, p)
+			if err != nil {
+				return translate(err, "find old runs")
+			}
+			batch := make([]purgeable, 0, len(rows))
+			for _, row := range rows {
+				reason := "age"
+				if row.EndedAt >= old {
+					reason = "count"
+				}
+				batch = append(batch, purgeable{row.ID, row.PlanID, row.EndedAt, row.LastSeq, row.PublicID, reason})
+				p.AfterEnd, p.AfterID = row.EndedAt, row.ID
+			}
+			if _, err := r.remove(ctx, batch); err != nil {
+				return err
+			}
+			if len(rows) < purgeRuns {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// beyond is the end before which a plan's runs are more than may be kept; 0: none are.
+func (r *retaining) beyond(ctx context.Context, plan, keep int64) (int64, error) {
+	if keep <= 0 {
+		return 0, nil
+	}
+	var ends []int64
+	for _, status := range []kairos.RunStatus{kairos.RunCompleted, kairos.RunFailed, kairos.RunCancelled} {
+		list, err := r.s.q.RunNewestEnds(ctx, plan, string(status), keep+1)
+		if err != nil {
+			return 0, translate(err, "count runs")
+		}
+		ends = append(ends, list...)
+	}
+	if int64(len(ends)) <= keep {
+		return 0, nil
+	}
+	slices.SortFunc(ends, func(a, b int64) int { return cmp.Compare(b, a) })
+	return ends[keep-1], nil
+}
+
+// size removes the oldest runs until the database takes no more than it may.
+func (r *retaining) size(ctx context.Context, most int64) error {
+	var end, id int64
+	for {
+		u, err := r.s.Usage(ctx)
+		if err != nil || u.Database-u.Unused <= most || r.dryRun {
+			return err
+		}
+		rows, err := r.s.q.RunEnded(ctx, end, id, purgeRuns)
+		if err != nil {
+			return translate(err, "find old runs")
+		}
+		batch := make([]purgeable, 0, len(rows))
+		for _, row := range rows {
+			batch = append(batch, purgeable{row.ID, row.PlanID, row.EndedAt, row.LastSeq, row.PublicID, "size"})
+			end, id = row.EndedAt, row.ID
+		}
+		if _, err := r.remove(ctx, batch); err != nil || len(rows) < purgeRuns {
+			return err
+		}
+	}
+}
+
+// remove purges those runs of a batch that nothing keeps.
+func (r *retaining) remove(ctx context.Context, batch []purgeable) (int, error) {
+	free := batch[:0]
+	for _, p := range batch {
+		kept, err := r.s.q.RunKept(ctx, p.row)
+		if err != nil {
+			return 0, translate(err, "look at a run")
+		}
+		if kept == 0 {
+			free = append(free, p)
+		}
+	}
+	if len(free) == 0 {
+		return 0, ctx.Err()
+	}
+	if !r.dryRun {
+		if err := r.s.purge(ctx, free, r.actor); err != nil {
+			return 0, err
+		}
+	}
+	for _, p := range free {
+		key := [2]string{r.names[p.plan], p.reason}
+		if r.total[key] == nil {
+			r.total[key] = &kairos.RetainedPlan{Plan: key[0], Reason: key[1]}
+		}
+		r.total[key].Runs++
+		r.total[key].Rows += p.steps
+	}
+	return len(free), nil
 }
 
 // PurgeRun removes a final run's journal, values and handoffs for good. The run
@@ -27,87 +223,247 @@ func (s *Store) PurgeRun(ctx context.Context, id string, actor kairos.Actor, rea
 	if err != nil {
 		return err
 	}
-	var only [][]byte
-	err = s.writer.perform(func(w *writer) ([]auditRow, error) {
-		n, err := w.q.RunPurge(w.ctx, w.s.now().UnixMicro(), rowID)
-		if err != nil {
-			return nil, err
+	return s.purge(ctx, []purgeable{{row: rowID, id: id, reason: reason}}, actor)
+}
+
+// purge marks runs as purged in one transaction and removes what they had in
+// as many as it takes.
+func (s *Store) purge(ctx context.Context, batch []purgeable, actor kairos.Actor) error {
+	var values [][]byte
+	err := s.writer.perform(func(w *writer) ([]auditRow, error) {
+		var rows []auditRow
+		values = values[:0]
+		for _, p := range batch {
+			// Checked before anything is written: an operation that is refused
+			// must leave nothing behind.
+			st, err := w.state(p.row, p.id)
+			if err != nil {
+				return nil, err
+			}
+			purged, err := w.q.RunPurgedAt(w.ctx, p.row)
+			if err != nil {
+				return nil, err
+			}
+			if !kairos.RunStatus(st.Status).Final() || purged != 0 {
+				if len(batch) > 1 {
+					continue // it was resumed meanwhile
+				}
+				return nil, kairos.Errorf(kairos.CodeConflict, "run %s is not finished, or was purged already", kairos.ShortID(p.id))
+			}
+			if n, err := w.q.RunPurge(w.ctx, w.s.now().UnixMicro(), p.row); err != nil {
+				return nil, err
+			} else if n == 0 {
+				return nil, fmt.Errorf("store: run %s cannot be purged", p.id)
+			}
+			only, err := w.q.PayloadOnlyOf(w.ctx, p.row)
+			if err != nil {
+				return nil, err
+			}
+			values = append(values, only...)
+			if err := w.q.RunDetailPurge(w.ctx, p.row); err != nil {
+				return nil, err
+			}
+			if err := w.q.HandoffDelete(w.ctx, p.row); err != nil {
+				return nil, err
+			}
+			delete(w.hot, p.row)
+			rows = append(rows, auditRow{rowID: p.row, record: kairos.AuditRecord{Action: "run.purge", Actor: actor.Name, Surface: actor.Surface,
+				Run: p.id, Reason: p.reason}})
 		}
-		if n == 0 {
-			return nil, kairos.Errorf(kairos.CodeConflict, "run %s is not finished, or was purged already", kairos.ShortID(id))
-		}
-		if only, err = w.q.PayloadOnlyOf(w.ctx, rowID); err != nil {
-			return nil, err
-		}
-		if err := w.q.RunDetailPurge(w.ctx, rowID); err != nil {
-			return nil, err
-		}
-		if err := w.q.HandoffDelete(w.ctx, rowID); err != nil {
-			return nil, err
-		}
-		delete(w.hot, rowID)
-		return []auditRow{{rowID: rowID, record: kairos.AuditRecord{Action: "run.purge", Actor: actor.Name, Surface: actor.Surface, Run: id, Reason: reason}}}, nil
+		return rows, nil
 	})
 	if err != nil {
 		return err
 	}
-	for {
-		var n int64
-		if err := s.writer.perform(func(w *writer) (_ []auditRow, err error) {
-			n, err = w.q.StepDelete(w.ctx, rowID, purgeStep)
-			return nil, err
+	for i := 0; i < len(batch); {
+		at := i
+		if err := s.inSteps(ctx, func() { at = i }, func(w *writer) (bool, error) {
+			p := batch[at]
+			if purged, err := w.q.RunPurgedAt(w.ctx, p.row); err != nil {
+				return false, err
+			} else if purged == 0 { // it was resumed meanwhile
+				at++
+				return at < len(batch), nil
+			}
+			n, err := w.q.StepDelete(w.ctx, p.row, purgeStep)
+			if err == nil && n < purgeStep {
+				at++
+				err = w.q.PayloadRefDelete(w.ctx, p.row)
+			}
+			return at < len(batch), err
 		}); err != nil {
 			return err
 		}
-		if n < purgeStep {
-			break
-		}
+		i = at
 	}
-	return s.writer.perform(func(w *writer) ([]auditRow, error) {
-		if err := w.q.PayloadRefDelete(w.ctx, rowID); err != nil {
-			return nil, err
-		}
-		for _, hash := range only {
+	before := s.now().Add(-orphanAge).UnixMicro()
+	for len(values) > 0 {
+		left := values
+		if err := s.inSteps(ctx, func() { left = values }, func(w *writer) (bool, error) {
 			// Another run may have taken it up since; then it stays.
-			if _, err := w.q.PayloadDelete(w.ctx, hash, w.s.now().Add(-orphanAge).UnixMicro()); err != nil {
+			_, err := w.q.PayloadDelete(w.ctx, left[0], before)
+			left = left[1:]
+			return len(left) > 0, err
+		}); err != nil {
+			return err
+		}
+		values = left
+	}
+	return nil
+}
+
+// inSteps calls step in one transaction until it says that there is no more, or
+// time is up, and then rests as long as it took: running work comes first. If
+// the transaction is undone it begins anew with reset.
+func (s *Store) inSteps(ctx context.Context, reset func(), step func(w *writer) (more bool, err error)) error {
+	var took time.Duration
+	err := s.writer.perform(func(w *writer) ([]auditRow, error) {
+		began := time.Now()
+		defer func() { took = time.Since(began) }()
+		reset()
+		for {
+			if more, err := step(w); err != nil || !more || time.Since(began) > purgeTime {
 				return nil, err
 			}
 		}
-		return nil, nil
 	})
+	if err != nil {
+		return err
+	}
+	return rest(ctx, took)
 }
 
-// orphanAge is how long a payload may wait for its checkpoint.
-const orphanAge = time.Hour
+// rest waits, or until the context ends.
+func rest(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(d):
+		return nil
+	}
+}
 
 // CollectPayloads removes values that no run needs: those of purged runs, and
 // those stored ahead of a checkpoint that never came. It returns how many.
 func (s *Store) CollectPayloads(ctx context.Context) (int, error) {
 	before, removed := s.now().Add(-orphanAge).UnixMicro(), 0
-	for {
-		hashes, err := s.q.PayloadOrphans(ctx, 0, before, 100)
+	for after := int64(0); ; {
+		rows, err := s.q.PayloadOrphans(ctx, after, before, 100)
 		if err != nil {
 			return removed, translate(err, "find payloads")
 		}
-		if len(hashes) == 0 {
+		if len(rows) == 0 {
 			return removed, nil
 		}
-		n := int64(0)
-		for _, hash := range hashes {
-			if err := s.writer.perform(func(w *writer) ([]auditRow, error) {
+		after = rows[len(rows)-1].ID
+		for len(rows) > 0 {
+			left, n := rows, int64(0)
+			if err := s.inSteps(ctx, func() { left, n = rows, 0 }, func(w *writer) (bool, error) {
 				// References are checked again here, where nobody else writes.
-				k, err := w.q.PayloadDelete(w.ctx, hash, before)
-				n += k
-				return nil, err
+				k, err := w.q.PayloadDelete(w.ctx, left[0].Hash, before)
+				left, n = left[1:], n+k
+				return len(left) > 0, err
 			}); err != nil {
 				return removed, err
 			}
-		}
-		removed += int(n)
-		if n == 0 { // all were taken up again
-			return removed, nil
+			rows, removed = left, removed+int(n)
 		}
 	}
+}
+
+// GiveBack returns free pages of the database to the disk, a few at a time.
+func (s *Store) GiveBack(ctx context.Context) error {
+	for {
+		var free int64
+		if err := s.read.QueryRowContext(ctx, "PRAGMA freelist_count").Scan(&free); err != nil {
+			return translate(err, "count free pages")
+		}
+		if free <= keptFree {
+			return nil
+		}
+		var moved int64
+		if err := s.inSteps(ctx, func() { moved = 0 }, func(w *writer) (bool, error) {
+			n, err := w.vacuum()
+			moved += n
+			return false, err
+		}); err != nil {
+			return err
+		}
+		if moved == 0 { // a database from before the file could shrink
+			return nil
+		}
+	}
+}
+
+// vacuum gives pages back; 0: the file cannot shrink.
+func (w *writer) vacuum() (int64, error) {
+	var before, after int64
+	if err := w.conn.QueryRowContext(w.ctx, "PRAGMA freelist_count").Scan(&before); err != nil {
+		return 0, err
+	}
+	rows, err := w.conn.QueryContext(w.ctx, vacuumSQL)
+	if err != nil {
+		return 0, err
+	}
+	for rows.Next() { // a page each
+	}
+	if err := rows.Err(); err != nil {
+		return 0, err
+	}
+	if err := rows.Close(); err != nil {
+		return 0, err
+	}
+	err = w.conn.QueryRowContext(w.ctx, "PRAGMA freelist_count").Scan(&after)
+	return before - after, err
+}
+
+// PlanStorage says what the runs of each plan take, largest first. It reads all
+// runs; use it seldom.
+func (s *Store) PlanStorage(ctx context.Context) ([]kairos.PlanStorage, error) {
+	names, err := s.q.PlanNames(ctx)
+	if err != nil {
+		return nil, translate(err, "list plans")
+	}
+	totals, err := s.q.RunTotals(ctx)
+	if err != nil {
+		return nil, translate(err, "sum up runs")
+	}
+	values, err := s.q.PayloadTotals(ctx)
+	if err != nil {
+		return nil, translate(err, "sum up values")
+	}
+	stored, err := s.q.PayloadBytes(ctx)
+	if err != nil {
+		return nil, translate(err, "sum up values")
+	}
+	u, err := s.Usage(ctx)
+	if err != nil {
+		return nil, err
+	}
+	bytes, rows := map[int64]int64{}, int64(0)
+	for _, v := range values {
+		bytes[v.PlanID] = v.Bytes
+	}
+	for _, t := range totals {
+		rows += t.Steps + 1
+	}
+	perRow := max(0, u.Database-u.Unused-stored) / max(1, rows)
+	byID := map[int64]*kairos.PlanStorage{}
+	out := make([]kairos.PlanStorage, 0, len(names))
+	for _, n := range names {
+		out = append(out, kairos.PlanStorage{PlanID: n.PublicID, Plan: n.Key})
+	}
+	for i, n := range names {
+		byID[n.ID] = &out[i]
+	}
+	for _, t := range totals {
+		if p := byID[t.PlanID]; p != nil {
+			p.Runs, p.Purged, p.Rows = t.Runs, t.Purged, t.Steps
+			p.Bytes = bytes[t.PlanID] + (t.Steps+t.Runs)*perRow
+		}
+	}
+	slices.SortStableFunc(out, func(a, b kairos.PlanStorage) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	return out, nil
 }
 
 // payloadRefs are the payloads that rows name.

@@ -323,6 +323,9 @@ func (s *Store) RunCounts(ctx context.Context) (kairos.RunCounts, error) {
 	for _, r := range rows {
 		c.ByStatus[kairos.RunStatus(r.Status)] += r.N
 		c.Total += r.N
+		if r.WaitReason == string(kairos.WaitHeld) {
+			c.Held += r.N
+		}
 		if needsAttention(r.Status, r.WaitReason, 0) {
 			c.NeedsAttention += r.N
 		}

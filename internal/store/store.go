@@ -393,6 +393,32 @@ func (s *Store) OnCommit(f func([]kairos.AuditEvent)) { s.writer.onCommit = f }
 // a commit unknown: the process must stop and start again (G14).
 func (s *Store) Failed() <-chan struct{} { return s.writer.failed }
 
+// Failure is why storage failed, nil while it works: CodeCorrupt for damaged
+// files, CodeLocked for a database that another process has taken over,
+// CodeUnavailable for everything else.
+func (s *Store) Failure() error {
+	if s.writer == nil {
+		return nil
+	}
+	err := s.writer.stoppedBy()
+	if err == nil {
+		return nil
+	}
+	if cause := errors.Unwrap(err); cause != nil {
+		cause = translate(cause, "storage failed")
+		if code := kairos.CodeOf(cause); code == kairos.CodeCorrupt || code == kairos.CodeLocked {
+			return cause
+		}
+	}
+	return err
+}
+
+// Epoch is how often the database was opened for writing, this time included.
+func (s *Store) Epoch() int64 { return s.epoch }
+
+// Instance is a fingerprint of the installation: the same in all its backups.
+func (s *Store) Instance() string { return fingerprint(hex.EncodeToString(s.secrets.instanceKey)) }
+
 // Close waits for all accepted writes and closes the files.
 func (s *Store) Close() error {
 	s.closeOnce.Do(func() { s.closeErr = s.closeFiles() })

@@ -38,3 +38,11 @@ func (s *Store) Usage(ctx context.Context) (kairos.Storage, error) {
 	u.Free, u.Disk = int64(disk.Bavail)*int64(disk.Bsize), int64(disk.Blocks)*int64(disk.Bsize)
 	return u, nil
 }
+
+// size is the size of the database in bytes once the write-ahead log is moved
+// into it.
+func (s *Store) size(ctx context.Context) (int64, error) {
+	var pages, size int64
+	err := s.read.QueryRowContext(ctx, "SELECT page_count, page_size FROM pragma_page_count, pragma_page_size").Scan(&pages, &size)
+	return pages * size, translate(err, "count pages")
+}

@@ -91,12 +91,13 @@ func TestFilesOfKairosdAreRefused(t *testing.T) {
 	write(t, filepath.Join(dir, "data", "sub", "x"), "x")
 	write(t, filepath.Join(dir, "kairosd.yaml"), "config")
 	link(t, os.Link(filepath.Join(dir, "kairosd.yaml"), filepath.Join(dir, "hard")))
+	link(t, os.Link(filepath.Join(dir, "data", "sub", "x"), filepath.Join(dir, "deep")))
 	link(t, os.Symlink("kairosd.yaml", filepath.Join(dir, "soft")))
 	link(t, os.Symlink("data/sub", filepath.Join(dir, "inner")))
 	guard := &tool.Guard{}
 	guard.Files(filepath.Join(dir, "kairosd.yaml"), filepath.Join(dir, "data"), filepath.Join(dir, "key"))
 	set := builtin(t, tool.Config{Files: tool.FilesConfig{Roots: []string{dir}}, SQL: tool.SQLConfig{Databases: map[string]string{"own": filepath.Join(dir, "data", "kairos.db")}}}, guard)
-	for _, path := range []string{"kairosd.yaml", "hard", "soft", "data/kairos.db", "data/kairos.db-wal", "data/new", "data/sub/x", "inner/x", "inner/../../data/kairos.db", "key", "./data/../kairosd.yaml"} {
+	for _, path := range []string{"kairosd.yaml", "hard", "soft", "deep", "data/kairos.db", "data/kairos.db-wal", "data/new", "data/sub/x", "inner/x", "inner/../../data/kairos.db", "key", "./data/../kairosd.yaml"} {
 		refuses(t, set, "write_file", `{"path": "`+path+`", "content": "x"}`, "")
 		refuses(t, set, "read_file", `{"path": "`+path+`"}`, "")
 		refuses(t, set, "csv", `{"file": "`+path+`"}`, "")

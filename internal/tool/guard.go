@@ -1,12 +1,15 @@
 package tool
 
 import (
+	"errors"
+	"io/fs"
 	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
+	"syscall"
 )
 
 // Guard holds what no tool may reach whatever the configuration allows:
@@ -146,12 +149,47 @@ func samePath(a, b string) bool {
 	return errA == nil && errB == nil && os.SameFile(x, y)
 }
 
-// protectsFile is protects for an open file.
+// protectsFile is protects for an open file: a hard link from elsewhere leads to
+// the same inode.
 func (g *Guard) protectsFile(info os.FileInfo) bool {
 	g.mu.RLock()
-	defer g.mu.RUnlock()
-	return slices.ContainsFunc(g.files, func(f string) bool {
+	files := g.files
+	g.mu.RUnlock()
+	linked := true
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		linked = st.Nlink > 1
+	}
+	return slices.ContainsFunc(files, func(f string) bool {
 		other, err := os.Stat(f)
-		return err == nil && os.SameFile(info, other)
+		if err != nil {
+			return false
+		}
+		if os.SameFile(info, other) {
+			return true
+		}
+		return linked && other.IsDir() && holds(f, info)
 	})
+}
+
+// holds reports whether a directory holds a file, under whatever name. What
+// cannot be looked at counts as the file.
+func holds(dir string, info os.FileInfo) bool {
+	found := false
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		other, err := d.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // it went away meanwhile
+		} else if err != nil {
+			return err
+		}
+		if os.SameFile(info, other) {
+			found = true
+			return filepath.SkipAll
+		}
+		return nil
+	})
+	return found || err != nil
 }

@@ -64,6 +64,11 @@ var access = map[string]need{
 	"GET /ws":     {kairos.RoleViewer, "runs:read"},
 	"GET /audit":  {kairos.RoleAdmin, "admin"},
 
+	"GET /system":            {kairos.RoleViewer, "runs:read"},
+	"POST /system/release":   {kairos.RoleOperator, "runs:write"},
+	"POST /system/backup":    {kairos.RoleAdmin, "admin"},
+	"POST /system/retention": {kairos.RoleAdmin, "admin"},
+
 	"GET /tokens":         {kairos.RoleAdmin, "tokens"},
 	"POST /tokens":        {kairos.RoleAdmin, "tokens"},
 	"DELETE /tokens/{id}": {kairos.RoleAdmin, "tokens"},

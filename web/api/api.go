@@ -46,6 +46,8 @@ type Config struct {
 	Local *kairos.Actor
 	// Accounts manages users and tokens; nil: those routes answer 503.
 	Accounts Accounts
+	// System looks after the installation; nil: those routes answer 503.
+	System System
 	// Idempotency keeps answers; nil: requests with an Idempotency-Key are refused.
 	Idempotency IdempotencyStore
 	// SessionCookies are the names of cookies that may hold a session secret.
@@ -119,6 +121,7 @@ func New(c Config) (*API, error) {
 	a.approvalRoutes()
 	a.accountRoutes()
 	a.eventRoutes()
+	a.systemRoutes()
 	a.describeNulls()
 	for route := range access {
 		if !slices.Contains(a.routes, route) {

@@ -18,6 +18,7 @@ type Shell struct {
 	Static  func(string) string
 	Zone    string
 	Flash   string
+	Notices []Notice
 }
 
 // Status is a state in word, shape and colour, in that order of trust.

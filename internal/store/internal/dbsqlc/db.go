@@ -69,6 +69,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.handoffListStmt, err = db.PrepareContext(ctx, handoffList); err != nil {
 		return nil, fmt.Errorf("error preparing query HandoffList: %w", err)
 	}
+	if q.payloadBytesStmt, err = db.PrepareContext(ctx, payloadBytes); err != nil {
+		return nil, fmt.Errorf("error preparing query PayloadBytes: %w", err)
+	}
 	if q.payloadDeleteStmt, err = db.PrepareContext(ctx, payloadDelete); err != nil {
 		return nil, fmt.Errorf("error preparing query PayloadDelete: %w", err)
 	}
@@ -93,6 +96,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.payloadScanStmt, err = db.PrepareContext(ctx, payloadScan); err != nil {
 		return nil, fmt.Errorf("error preparing query PayloadScan: %w", err)
 	}
+	if q.payloadTotalsStmt, err = db.PrepareContext(ctx, payloadTotals); err != nil {
+		return nil, fmt.Errorf("error preparing query PayloadTotals: %w", err)
+	}
 	if q.planAdvanceStmt, err = db.PrepareContext(ctx, planAdvance); err != nil {
 		return nil, fmt.Errorf("error preparing query PlanAdvance: %w", err)
 	}
@@ -113,6 +119,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.planListOlderStmt, err = db.PrepareContext(ctx, planListOlder); err != nil {
 		return nil, fmt.Errorf("error preparing query PlanListOlder: %w", err)
+	}
+	if q.planNamesStmt, err = db.PrepareContext(ctx, planNames); err != nil {
+		return nil, fmt.Errorf("error preparing query PlanNames: %w", err)
 	}
 	if q.responseCompleteStmt, err = db.PrepareContext(ctx, responseComplete); err != nil {
 		return nil, fmt.Errorf("error preparing query ResponseComplete: %w", err)
@@ -174,8 +183,11 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.runDetailPurgeStmt, err = db.PrepareContext(ctx, runDetailPurge); err != nil {
 		return nil, fmt.Errorf("error preparing query RunDetailPurge: %w", err)
 	}
-	if q.runEndedBeforeStmt, err = db.PrepareContext(ctx, runEndedBefore); err != nil {
-		return nil, fmt.Errorf("error preparing query RunEndedBefore: %w", err)
+	if q.runEndedStmt, err = db.PrepareContext(ctx, runEnded); err != nil {
+		return nil, fmt.Errorf("error preparing query RunEnded: %w", err)
+	}
+	if q.runEndedOfPlanStmt, err = db.PrepareContext(ctx, runEndedOfPlan); err != nil {
+		return nil, fmt.Errorf("error preparing query RunEndedOfPlan: %w", err)
 	}
 	if q.runForksStmt, err = db.PrepareContext(ctx, runForks); err != nil {
 		return nil, fmt.Errorf("error preparing query RunForks: %w", err)
@@ -189,11 +201,17 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.runInsertStmt, err = db.PrepareContext(ctx, runInsert); err != nil {
 		return nil, fmt.Errorf("error preparing query RunInsert: %w", err)
 	}
+	if q.runKeptStmt, err = db.PrepareContext(ctx, runKept); err != nil {
+		return nil, fmt.Errorf("error preparing query RunKept: %w", err)
+	}
 	if q.runLabelInsertStmt, err = db.PrepareContext(ctx, runLabelInsert); err != nil {
 		return nil, fmt.Errorf("error preparing query RunLabelInsert: %w", err)
 	}
 	if q.runLastStmt, err = db.PrepareContext(ctx, runLast); err != nil {
 		return nil, fmt.Errorf("error preparing query RunLast: %w", err)
+	}
+	if q.runNewestEndsStmt, err = db.PrepareContext(ctx, runNewestEnds); err != nil {
+		return nil, fmt.Errorf("error preparing query RunNewestEnds: %w", err)
 	}
 	if q.runProgressStmt, err = db.PrepareContext(ctx, runProgress); err != nil {
 		return nil, fmt.Errorf("error preparing query RunProgress: %w", err)
@@ -221,6 +239,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.runStateStmt, err = db.PrepareContext(ctx, runState); err != nil {
 		return nil, fmt.Errorf("error preparing query RunState: %w", err)
+	}
+	if q.runTotalsStmt, err = db.PrepareContext(ctx, runTotals); err != nil {
+		return nil, fmt.Errorf("error preparing query RunTotals: %w", err)
 	}
 	if q.runUnfinishedStmt, err = db.PrepareContext(ctx, runUnfinished); err != nil {
 		return nil, fmt.Errorf("error preparing query RunUnfinished: %w", err)
@@ -392,6 +413,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing handoffListStmt: %w", cerr)
 		}
 	}
+	if q.payloadBytesStmt != nil {
+		if cerr := q.payloadBytesStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing payloadBytesStmt: %w", cerr)
+		}
+	}
 	if q.payloadDeleteStmt != nil {
 		if cerr := q.payloadDeleteStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing payloadDeleteStmt: %w", cerr)
@@ -432,6 +458,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing payloadScanStmt: %w", cerr)
 		}
 	}
+	if q.payloadTotalsStmt != nil {
+		if cerr := q.payloadTotalsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing payloadTotalsStmt: %w", cerr)
+		}
+	}
 	if q.planAdvanceStmt != nil {
 		if cerr := q.planAdvanceStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing planAdvanceStmt: %w", cerr)
@@ -465,6 +496,11 @@ func (q *Queries) Close() error {
 	if q.planListOlderStmt != nil {
 		if cerr := q.planListOlderStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing planListOlderStmt: %w", cerr)
+		}
+	}
+	if q.planNamesStmt != nil {
+		if cerr := q.planNamesStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing planNamesStmt: %w", cerr)
 		}
 	}
 	if q.responseCompleteStmt != nil {
@@ -567,9 +603,14 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing runDetailPurgeStmt: %w", cerr)
 		}
 	}
-	if q.runEndedBeforeStmt != nil {
-		if cerr := q.runEndedBeforeStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing runEndedBeforeStmt: %w", cerr)
+	if q.runEndedStmt != nil {
+		if cerr := q.runEndedStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing runEndedStmt: %w", cerr)
+		}
+	}
+	if q.runEndedOfPlanStmt != nil {
+		if cerr := q.runEndedOfPlanStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing runEndedOfPlanStmt: %w", cerr)
 		}
 	}
 	if q.runForksStmt != nil {
@@ -592,6 +633,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing runInsertStmt: %w", cerr)
 		}
 	}
+	if q.runKeptStmt != nil {
+		if cerr := q.runKeptStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing runKeptStmt: %w", cerr)
+		}
+	}
 	if q.runLabelInsertStmt != nil {
 		if cerr := q.runLabelInsertStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing runLabelInsertStmt: %w", cerr)
@@ -600,6 +646,11 @@ func (q *Queries) Close() error {
 	if q.runLastStmt != nil {
 		if cerr := q.runLastStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing runLastStmt: %w", cerr)
+		}
+	}
+	if q.runNewestEndsStmt != nil {
+		if cerr := q.runNewestEndsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing runNewestEndsStmt: %w", cerr)
 		}
 	}
 	if q.runProgressStmt != nil {
@@ -645,6 +696,11 @@ func (q *Queries) Close() error {
 	if q.runStateStmt != nil {
 		if cerr := q.runStateStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing runStateStmt: %w", cerr)
+		}
+	}
+	if q.runTotalsStmt != nil {
+		if cerr := q.runTotalsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing runTotalsStmt: %w", cerr)
 		}
 	}
 	if q.runUnfinishedStmt != nil {
@@ -851,6 +907,7 @@ type Queries struct {
 	handoffDeleteStmt          *sql.Stmt
 	handoffInsertStmt          *sql.Stmt
 	handoffListStmt            *sql.Stmt
+	payloadBytesStmt           *sql.Stmt
 	payloadDeleteStmt          *sql.Stmt
 	payloadGetStmt             *sql.Stmt
 	payloadInsertStmt          *sql.Stmt
@@ -859,6 +916,7 @@ type Queries struct {
 	payloadRefDeleteStmt       *sql.Stmt
 	payloadRefInsertStmt       *sql.Stmt
 	payloadScanStmt            *sql.Stmt
+	payloadTotalsStmt          *sql.Stmt
 	planAdvanceStmt            *sql.Stmt
 	planArchiveStmt            *sql.Stmt
 	planByKeyStmt              *sql.Stmt
@@ -866,6 +924,7 @@ type Queries struct {
 	planInsertStmt             *sql.Stmt
 	planListNewerStmt          *sql.Stmt
 	planListOlderStmt          *sql.Stmt
+	planNamesStmt              *sql.Stmt
 	responseCompleteStmt       *sql.Stmt
 	responseDeleteBeforeStmt   *sql.Stmt
 	responseDeleteStaleStmt    *sql.Stmt
@@ -886,13 +945,16 @@ type Queries struct {
 	runDetailLimitsStmt        *sql.Stmt
 	runDetailOutputStmt        *sql.Stmt
 	runDetailPurgeStmt         *sql.Stmt
-	runEndedBeforeStmt         *sql.Stmt
+	runEndedStmt               *sql.Stmt
+	runEndedOfPlanStmt         *sql.Stmt
 	runForksStmt               *sql.Stmt
 	runHoldStmt                *sql.Stmt
 	runHoldableStmt            *sql.Stmt
 	runInsertStmt              *sql.Stmt
+	runKeptStmt                *sql.Stmt
 	runLabelInsertStmt         *sql.Stmt
 	runLastStmt                *sql.Stmt
+	runNewestEndsStmt          *sql.Stmt
 	runProgressStmt            *sql.Stmt
 	runPurgeStmt               *sql.Stmt
 	runPurgedAtStmt            *sql.Stmt
@@ -902,6 +964,7 @@ type Queries struct {
 	runRowsByPrefixStmt        *sql.Stmt
 	runRowsByTailStmt          *sql.Stmt
 	runStateStmt               *sql.Stmt
+	runTotalsStmt              *sql.Stmt
 	runUnfinishedStmt          *sql.Stmt
 	sessionDeleteStmt          *sql.Stmt
 	sessionDeleteExpiredStmt   *sql.Stmt
@@ -953,6 +1016,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		handoffDeleteStmt:          q.handoffDeleteStmt,
 		handoffInsertStmt:          q.handoffInsertStmt,
 		handoffListStmt:            q.handoffListStmt,
+		payloadBytesStmt:           q.payloadBytesStmt,
 		payloadDeleteStmt:          q.payloadDeleteStmt,
 		payloadGetStmt:             q.payloadGetStmt,
 		payloadInsertStmt:          q.payloadInsertStmt,
@@ -961,6 +1025,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		payloadRefDeleteStmt:       q.payloadRefDeleteStmt,
 		payloadRefInsertStmt:       q.payloadRefInsertStmt,
 		payloadScanStmt:            q.payloadScanStmt,
+		payloadTotalsStmt:          q.payloadTotalsStmt,
 		planAdvanceStmt:            q.planAdvanceStmt,
 		planArchiveStmt:            q.planArchiveStmt,
 		planByKeyStmt:              q.planByKeyStmt,
@@ -968,6 +1033,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		planInsertStmt:             q.planInsertStmt,
 		planListNewerStmt:          q.planListNewerStmt,
 		planListOlderStmt:          q.planListOlderStmt,
+		planNamesStmt:              q.planNamesStmt,
 		responseCompleteStmt:       q.responseCompleteStmt,
 		responseDeleteBeforeStmt:   q.responseDeleteBeforeStmt,
 		responseDeleteStaleStmt:    q.responseDeleteStaleStmt,
@@ -988,13 +1054,16 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		runDetailLimitsStmt:        q.runDetailLimitsStmt,
 		runDetailOutputStmt:        q.runDetailOutputStmt,
 		runDetailPurgeStmt:         q.runDetailPurgeStmt,
-		runEndedBeforeStmt:         q.runEndedBeforeStmt,
+		runEndedStmt:               q.runEndedStmt,
+		runEndedOfPlanStmt:         q.runEndedOfPlanStmt,
 		runForksStmt:               q.runForksStmt,
 		runHoldStmt:                q.runHoldStmt,
 		runHoldableStmt:            q.runHoldableStmt,
 		runInsertStmt:              q.runInsertStmt,
+		runKeptStmt:                q.runKeptStmt,
 		runLabelInsertStmt:         q.runLabelInsertStmt,
 		runLastStmt:                q.runLastStmt,
+		runNewestEndsStmt:          q.runNewestEndsStmt,
 		runProgressStmt:            q.runProgressStmt,
 		runPurgeStmt:               q.runPurgeStmt,
 		runPurgedAtStmt:            q.runPurgedAtStmt,
@@ -1004,6 +1073,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		runRowsByPrefixStmt:        q.runRowsByPrefixStmt,
 		runRowsByTailStmt:          q.runRowsByTailStmt,
 		runStateStmt:               q.runStateStmt,
+		runTotalsStmt:              q.runTotalsStmt,
 		runUnfinishedStmt:          q.runUnfinishedStmt,
 		sessionDeleteStmt:          q.sessionDeleteStmt,
 		sessionDeleteExpiredStmt:   q.sessionDeleteExpiredStmt,

@@ -89,6 +89,17 @@ func (q *Queries) HandoffList(ctx context.Context, run string) ([]Handoff, error
 	return items, nil
 }
 
+const payloadBytes = `-- name: PayloadBytes :one
+SELECT cast(coalesce(sum(length(data)), 0) AS integer) FROM payloads
+`
+
+func (q *Queries) PayloadBytes(ctx context.Context) (int64, error) {
+	row := q.queryRow(ctx, q.payloadBytesStmt, payloadBytes)
+	var column_1 int64
+	err := row.Scan(&column_1)
+	return column_1, err
+}
+
 const payloadDelete = `-- name: PayloadDelete :execrows
 DELETE FROM payloads
 WHERE payloads.hash = ?1 AND payloads.created_at < ?2 AND NOT EXISTS (SELECT 1 FROM payload_refs WHERE payload_refs.hash = payloads.hash)
@@ -174,25 +185,30 @@ func (q *Queries) PayloadOnlyOf(ctx context.Context, runID int64) ([][]byte, err
 }
 
 const payloadOrphans = `-- name: PayloadOrphans :many
-SELECT payloads.hash FROM payloads
+SELECT payloads.id, payloads.hash FROM payloads
 WHERE payloads.id > ?1 AND payloads.created_at < ?2 AND NOT EXISTS (SELECT 1 FROM payload_refs WHERE payload_refs.hash = payloads.hash)
 ORDER BY payloads.id LIMIT ?3
 `
 
+type PayloadOrphansRow struct {
+	ID   int64
+	Hash []byte
+}
+
 // Payloads that were stored ahead of a checkpoint that never came.
-func (q *Queries) PayloadOrphans(ctx context.Context, after int64, before int64, max int64) ([][]byte, error) {
+func (q *Queries) PayloadOrphans(ctx context.Context, after int64, before int64, max int64) ([]PayloadOrphansRow, error) {
 	rows, err := q.query(ctx, q.payloadOrphansStmt, payloadOrphans, after, before, max)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := [][]byte{}
+	items := []PayloadOrphansRow{}
 	for rows.Next() {
-		var hash []byte
-		if err := rows.Scan(&hash); err != nil {
+		var i PayloadOrphansRow
+		if err := rows.Scan(&i.ID, &i.Hash); err != nil {
 			return nil, err
 		}
-		items = append(items, hash)
+		items = append(items, i)
 	}
 	if err := rows.Close(); err != nil {
 		return nil, err
@@ -241,6 +257,41 @@ func (q *Queries) PayloadScan(ctx context.Context, after int64, max int64) ([]Pa
 	for rows.Next() {
 		var i PayloadScanRow
 		if err := rows.Scan(&i.ID, &i.Hash); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const payloadTotals = `-- name: PayloadTotals :many
+SELECT runs.plan_id, cast(coalesce(sum(length(payloads.data)), 0) AS integer) AS bytes
+FROM payload_refs JOIN payloads ON payloads.hash = payload_refs.hash JOIN runs ON runs.id = payload_refs.run_id
+GROUP BY runs.plan_id
+`
+
+type PayloadTotalsRow struct {
+	PlanID int64
+	Bytes  int64
+}
+
+// How much large values take per plan.
+func (q *Queries) PayloadTotals(ctx context.Context) ([]PayloadTotalsRow, error) {
+	rows, err := q.query(ctx, q.payloadTotalsStmt, payloadTotals)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []PayloadTotalsRow{}
+	for rows.Next() {
+		var i PayloadTotalsRow
+		if err := rows.Scan(&i.PlanID, &i.Bytes); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

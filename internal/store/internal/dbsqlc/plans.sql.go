@@ -245,6 +245,39 @@ func (q *Queries) PlanListOlder(ctx context.Context, arg PlanListOlderParams) ([
 	return items, nil
 }
 
+const planNames = `-- name: PlanNames :many
+SELECT id, public_id, key FROM plans ORDER BY id
+`
+
+type PlanNamesRow struct {
+	ID       int64
+	PublicID string
+	Key      string
+}
+
+func (q *Queries) PlanNames(ctx context.Context) ([]PlanNamesRow, error) {
+	rows, err := q.query(ctx, q.planNamesStmt, planNames)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []PlanNamesRow{}
+	for rows.Next() {
+		var i PlanNamesRow
+		if err := rows.Scan(&i.ID, &i.PublicID, &i.Key); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const versionByHash = `-- name: VersionByHash :one
 SELECT plan_versions.id, plan_versions.plan_id, plan_versions.number, plan_versions.hash, plan_versions.semantics, plan_versions.kind, plan_versions.format, plan_versions.source, plan_versions.canonical, plan_versions.origin, plan_versions.by_person, plan_versions.parent_hash, plan_versions.reason, plan_versions.author, plan_versions.created_at, plans.public_id AS plan_public_id, plans.key AS plan_key
 FROM plan_versions JOIN plans ON plans.id = plan_versions.plan_id

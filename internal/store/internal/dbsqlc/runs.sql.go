@@ -384,26 +384,102 @@ func (q *Queries) RunDetailPurge(ctx context.Context, runID int64) error {
 	return err
 }
 
-const runEndedBefore = `-- name: RunEndedBefore :many
-SELECT public_id FROM runs
-WHERE ended_at <> 0 AND purged_at = 0 AND ended_at < ?1
-ORDER BY ended_at LIMIT ?2
+const runEnded = `-- name: RunEnded :many
+SELECT id, public_id, plan_id, ended_at, last_seq FROM runs
+WHERE ended_at <> 0 AND purged_at = 0 AND (ended_at, id) > (cast(?1 AS integer), cast(?2 AS integer))
+ORDER BY ended_at, id LIMIT ?3
 `
 
-// Final runs that ended before a time and still have a journal, oldest first.
-func (q *Queries) RunEndedBefore(ctx context.Context, before int64, max int64) ([]string, error) {
-	rows, err := q.query(ctx, q.runEndedBeforeStmt, runEndedBefore, before, max)
+type RunEndedRow struct {
+	ID       int64
+	PublicID string
+	PlanID   int64
+	EndedAt  int64
+	LastSeq  int64
+}
+
+// Final runs of all plans that still have a journal, the oldest end first.
+func (q *Queries) RunEnded(ctx context.Context, afterEnd int64, afterID int64, max int64) ([]RunEndedRow, error) {
+	rows, err := q.query(ctx, q.runEndedStmt, runEnded, afterEnd, afterID, max)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []string{}
+	items := []RunEndedRow{}
 	for rows.Next() {
-		var public_id string
-		if err := rows.Scan(&public_id); err != nil {
+		var i RunEndedRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.PublicID,
+			&i.PlanID,
+			&i.EndedAt,
+			&i.LastSeq,
+		); err != nil {
 			return nil, err
 		}
-		items = append(items, public_id)
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const runEndedOfPlan = `-- name: RunEndedOfPlan :many
+SELECT id, public_id, plan_id, ended_at, last_seq FROM runs
+WHERE plan_id = ?1 AND status = ?2 AND ended_at <> 0 AND purged_at = 0
+  AND ended_at < ?3 AND (ended_at, id) > (cast(?4 AS integer), cast(?5 AS integer))
+ORDER BY ended_at, id LIMIT ?6
+`
+
+type RunEndedOfPlanParams struct {
+	PlanID   int64
+	Status   string
+	Before   int64
+	AfterEnd int64
+	AfterID  int64
+	Max      int64
+}
+
+type RunEndedOfPlanRow struct {
+	ID       int64
+	PublicID string
+	PlanID   int64
+	EndedAt  int64
+	LastSeq  int64
+}
+
+// Final runs of one plan with one status that ended before a time and still have
+// a journal, the oldest end first.
+func (q *Queries) RunEndedOfPlan(ctx context.Context, arg RunEndedOfPlanParams) ([]RunEndedOfPlanRow, error) {
+	rows, err := q.query(ctx, q.runEndedOfPlanStmt, runEndedOfPlan,
+		arg.PlanID,
+		arg.Status,
+		arg.Before,
+		arg.AfterEnd,
+		arg.AfterID,
+		arg.Max,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []RunEndedOfPlanRow{}
+	for rows.Next() {
+		var i RunEndedOfPlanRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.PublicID,
+			&i.PlanID,
+			&i.EndedAt,
+			&i.LastSeq,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
 	}
 	if err := rows.Close(); err != nil {
 		return nil, err
@@ -442,7 +518,7 @@ func (q *Queries) RunForks(ctx context.Context, run string) ([]string, error) {
 }
 
 const runHold = `-- name: RunHold :exec
-UPDATE runs SET status = 'waiting', wait_reason = 'held', attention = ?1 WHERE id = ?2
+UPDATE runs SET status = 'waiting', wait_reason = 'held', attention = ?1, headline = 'held since the database was taken back' WHERE id = ?2
 `
 
 func (q *Queries) RunHold(ctx context.Context, attention int64, iD int64) error {
@@ -559,6 +635,20 @@ func (q *Queries) RunInsert(ctx context.Context, arg RunInsertParams) (int64, er
 	return id, err
 }
 
+const runKept = `-- name: RunKept :one
+SELECT cast(EXISTS (SELECT 1 FROM run_labels WHERE run_labels.run_id = r.id AND run_labels.key = 'pin')
+  OR r.parent_run <> '' AND EXISTS (SELECT 1 FROM runs AS p WHERE p.public_id = r.parent_run AND p.status IN ('queued', 'running', 'waiting')) AS integer)
+FROM runs AS r WHERE r.id = ?1
+`
+
+// Why a run must be kept: it is pinned, or a living parent needs it; 0: it need not.
+func (q *Queries) RunKept(ctx context.Context, id int64) (int64, error) {
+	row := q.queryRow(ctx, q.runKeptStmt, runKept, id)
+	var column_1 int64
+	err := row.Scan(&column_1)
+	return column_1, err
+}
+
 const runLabelInsert = `-- name: RunLabelInsert :exec
 INSERT INTO run_labels (key, value, run_id) VALUES (?1, ?2, ?3)
 `
@@ -577,6 +667,36 @@ func (q *Queries) RunLast(ctx context.Context) (int64, error) {
 	var id int64
 	err := row.Scan(&id)
 	return id, err
+}
+
+const runNewestEnds = `-- name: RunNewestEnds :many
+SELECT ended_at FROM runs
+WHERE plan_id = ?1 AND status = ?2 AND ended_at <> 0 AND purged_at = 0
+ORDER BY ended_at DESC LIMIT ?3
+`
+
+// When the newest runs of a plan with one status ended that still have a journal.
+func (q *Queries) RunNewestEnds(ctx context.Context, planID int64, status string, max int64) ([]int64, error) {
+	rows, err := q.query(ctx, q.runNewestEndsStmt, runNewestEnds, planID, status, max)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []int64{}
+	for rows.Next() {
+		var ended_at int64
+		if err := rows.Scan(&ended_at); err != nil {
+			return nil, err
+		}
+		items = append(items, ended_at)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const runProgress = `-- name: RunProgress :execrows
@@ -820,6 +940,48 @@ func (q *Queries) RunState(ctx context.Context, publicID string) (RunStateRow, e
 		&i.DeletedAt,
 	)
 	return i, err
+}
+
+const runTotals = `-- name: RunTotals :many
+SELECT plan_id, count(*) AS runs, cast(coalesce(sum(purged_at <> 0), 0) AS integer) AS purged,
+       cast(coalesce(sum(CASE WHEN purged_at = 0 THEN last_seq ELSE 0 END), 0) AS integer) AS steps
+FROM runs GROUP BY plan_id
+`
+
+type RunTotalsRow struct {
+	PlanID int64
+	Runs   int64
+	Purged int64
+	Steps  int64
+}
+
+// What the runs of each plan take.
+func (q *Queries) RunTotals(ctx context.Context) ([]RunTotalsRow, error) {
+	rows, err := q.query(ctx, q.runTotalsStmt, runTotals)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []RunTotalsRow{}
+	for rows.Next() {
+		var i RunTotalsRow
+		if err := rows.Scan(
+			&i.PlanID,
+			&i.Runs,
+			&i.Purged,
+			&i.Steps,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const runUnfinished = `-- name: RunUnfinished :many

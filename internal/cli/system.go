@@ -1,0 +1,379 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/config"
+	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store"
+)
+
+// system looks after a running installation as a whole: what operators see and
+// do about its storage, backups, retention and holds.
+type system struct {
+	store   *store.Store
+	engine  *engine.Engine
+	policy  kairos.Retention
+	words   []string // the policy, for people
+	backups string   // directory
+	keep    config.Backup
+	log     *slog.Logger
+	started time.Time
+	safe    string
+	// lastFailure is why the daemon before this one stopped, if storage failed.
+	lastFailure string
+
+	working sync.Mutex // one backup or retention at a time
+
+	mu      sync.Mutex
+	plans   []kairos.PlanStorage
+	plansAt time.Time
+}
+
+// Installation says how the daemon and its data are.
+func (s *system) Installation(ctx context.Context) (kairos.Installation, error) {
+	i := kairos.Installation{Version: thisBuild().Version, Instance: s.store.Instance(), Incarnation: s.store.Incarnation(), Epoch: s.store.Epoch(),
+		Schema: store.SchemaVersion(), Started: s.started, Safe: s.safe, LastFailure: s.lastFailure, BackupDir: s.backups,
+		Plans: []kairos.PlanStorage{}, Backups: []kairos.Backup{}, Retention: s.words}
+	if err := s.store.Failure(); err != nil {
+		i.Failed = err.Error()
+	}
+	var err error
+	if i.Hold, err = s.store.Hold(ctx); err != nil {
+		return i, err
+	}
+	counts, err := s.store.RunCounts(ctx)
+	if err != nil {
+		return i, err
+	}
+	i.Held = counts.Held
+	if i.Events, err = s.store.LastEvent(ctx); err != nil {
+		return i, err
+	}
+	if i.Storage, err = s.store.Usage(ctx); err != nil {
+		return i, err
+	}
+	s.mu.Lock()
+	i.Plans, i.PlansAt = append(i.Plans, s.plans...), s.plansAt
+	s.mu.Unlock()
+	i.Backups, err = listBackups(s.backups)
+	return i, err
+}
+
+// Notices are what every page says now. They are cheap.
+func (s *system) Notices(ctx context.Context) []kairos.Notice {
+	var out []kairos.Notice
+	add := func(bad bool, href, act, format string, args ...any) {
+		out = append(out, kairos.Notice{Bad: bad, Text: fmt.Sprintf(format, args...), Href: href, Act: act})
+	}
+	if err := s.store.Failure(); err != nil {
+		add(true, "", "", "Storage failed, and nothing is written any more: %s. kairosd is stopping; what was acknowledged is safe.", err)
+	}
+	if s.safe != "" {
+		add(true, "/system", "Look", "Safe mode: %s. Everything can be looked at and cancelled; nothing is executed.", s.safe)
+	}
+	held := int64(0)
+	if counts, err := s.store.RunCounts(ctx); err == nil {
+		held = counts.Held
+	}
+	if h, err := s.store.Hold(ctx); err == nil && h != nil {
+		add(true, "/system", "Look and release", "Nothing is executed: %s. %s.", holdText(h), heldText(held))
+	} else if held > 0 {
+		add(true, "/system", "Look and release", "%s since a restore.", heldText(held))
+	}
+	if u, err := s.store.Usage(ctx); err == nil && u.Disk > 0 && (u.Free < u.Disk/20 || u.Free < u.Database/10) {
+		add(u.Free < u.Disk/100, "/system", "Look", "The disk of the data directory has only %d MiB free.", u.Free>>20)
+	}
+	return out
+}
+
+func heldText(n int64) string {
+	if n == 1 {
+		return "1 run is held"
+	}
+	return fmt.Sprintf("%d runs are held", n)
+}
+
+// holdText says why there is a hold.
+func holdText(h *kairos.Hold) string {
+	text := "this database is older than what was recorded of it"
+	if h.Reason == kairos.HoldRestored {
+		text = "this database was restored from " + h.Backup
+	}
+	if h.Lost > h.Last {
+		text += fmt.Sprintf(", %d events after event %d are missing", h.Lost-h.Last, h.Last)
+	}
+	return text
+}
+
+// ReleaseHeld ends a hold and lets all held runs go on.
+func (s *system) ReleaseHeld(ctx context.Context, actor kairos.Actor, reason string) (int, error) {
+	return s.engine.ReleaseHeld(ctx, actor, reason)
+}
+
+// admin refuses who may not manage the installation.
+func (s *system) admin(ctx context.Context, actor kairos.Actor, action string) error {
+	if actor.Role.Includes(kairos.RoleAdmin) {
+		return nil
+	}
+	err := kairos.Errorf(kairos.CodeForbidden, "this needs the role admin; %s has the role %s", actor.Name, actor.Role)
+	if auditErr := s.store.Audit(ctx, kairos.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Result: "denied", Reason: err.Message}); auditErr != nil {
+		s.log.Error("a refusal could not be audited", "action", action, "err", auditErr)
+	}
+	return err
+}
+
+// alone refuses a second backup or retention while one is under way.
+func (s *system) alone() (func(), error) {
+	if !s.working.TryLock() {
+		return nil, kairos.Errorf(kairos.CodeConflict, "a backup or retention is under way").Suggest("try again when it is done")
+	}
+	return s.working.Unlock, nil
+}
+
+// BackUp makes a verified backup in the configured directory and removes those
+// that rotation does not keep.
+func (s *system) BackUp(ctx context.Context, actor kairos.Actor) (kairos.Backup, error) {
+	if err := s.admin(ctx, actor, "store.backup"); err != nil {
+		return kairos.Backup{}, err
+	}
+	done, err := s.alone()
+	if err != nil {
+		return kairos.Backup{}, err
+	}
+	defer done()
+	path, err := newBackup(s.backups)
+	if err != nil {
+		return kairos.Backup{}, err
+	}
+	b, err := s.store.Backup(ctx, path, thisBuild().Version)
+	record := kairos.AuditRecord{Action: "store.backup", Actor: actor.Name, Surface: actor.Surface, Object: "backup:" + filepath.Base(path)}
+	if err != nil {
+		record.Result, record.Reason = "failed", err.Error()
+	}
+	if auditErr := s.store.Audit(context.WithoutCancel(ctx), record); err == nil {
+		err = auditErr
+	}
+	if err == nil {
+		s.rotate()
+	}
+	return b, err
+}
+
+// listBackups are the backups of a directory, newest first: the files that have
+// a manifest. What cannot be read is none.
+func listBackups(dir string) ([]kairos.Backup, error) {
+	entries, err := os.ReadDir(dir)
+	if os.IsNotExist(err) {
+		return []kairos.Backup{}, nil
+	} else if err != nil {
+		return nil, kairos.Errorf(kairos.CodeUnavailable, "list backups: %w", err)
+	}
+	out := []kairos.Backup{}
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), store.ManifestSuffix)
+		if !ok {
+			continue
+		}
+		if b, err := store.ReadManifest(filepath.Join(dir, name)); err == nil && exists(b.Path) {
+			b.Verified = nil
+			out = append(out, b)
+		}
+	}
+	slices.SortFunc(out, func(a, b kairos.Backup) int { return b.Created.Compare(a.Created) })
+	return out, nil
+}
+
+// rotate removes backups that no hour, day or week keeps; never the newest, and
+// none that another installation made.
+func (s *system) rotate() {
+	list, err := listBackups(s.backups)
+	if err != nil {
+		s.log.Error("rotate backups", "err", err)
+		return
+	}
+	list = slices.DeleteFunc(list, func(b kairos.Backup) bool {
+		return b.Instance != s.store.Instance() || !strings.HasPrefix(filepath.Base(b.Path), "kairos-")
+	})
+	for _, b := range superfluous(list, s.keep) {
+		// The manifest first: without it, what is left is no backup.
+		for _, p := range []string{b.Path + store.ManifestSuffix, b.Path} {
+			if err := os.Remove(p); err != nil {
+				s.log.Error("rotate backups", "file", p, "err", err)
+				break
+			}
+		}
+		s.log.Info("backup removed by rotation", "file", b.Path)
+	}
+}
+
+// superfluous lists those of the backups, given newest first, that rotation does
+// not keep: it keeps the newest of each of the last hours, days and weeks that
+// have one.
+func superfluous(list []kairos.Backup, keep config.Backup) []kairos.Backup {
+	if keep.Hourly == 0 && keep.Daily == 0 && keep.Weekly == 0 {
+		keep.Hourly, keep.Daily, keep.Weekly = 24, 7, 5
+	}
+	kept := map[string]bool{}
+	for _, span := range []struct {
+		most int
+		name func(time.Time) string
+	}{
+		{keep.Hourly, func(t time.Time) string { return t.Format("2006-01-02T15") }},
+		{keep.Daily, func(t time.Time) string { return t.Format("2006-01-02") }},
+		{keep.Weekly, func(t time.Time) string { y, w := t.ISOWeek(); return fmt.Sprint(y, "W", w) }},
+	} {
+		seen := map[string]bool{}
+		for _, b := range list {
+			if name := span.name(b.Created.UTC()); !seen[name] && len(seen) < span.most {
+				seen[name], kept[b.Path] = true, true
+			}
+		}
+	}
+	var out []kairos.Backup
+	for i, b := range list {
+		if i > 0 && !kept[b.Path] {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// Retain removes what retention says, or only says what it would remove.
+func (s *system) Retain(ctx context.Context, actor kairos.Actor, dryRun bool) (kairos.Retained, error) {
+	if err := s.admin(ctx, actor, "store.retention"); err != nil {
+		return kairos.Retained{}, err
+	}
+	done, err := s.alone()
+	if err != nil {
+		return kairos.Retained{}, err
+	}
+	defer done()
+	r, err := s.store.Retain(ctx, s.policy, actor, dryRun)
+	if err == nil && !dryRun && r.Runs > 0 {
+		err = s.store.Audit(ctx, kairos.AuditRecord{Action: "store.retention", Actor: actor.Name, Surface: actor.Surface,
+			Reason: fmt.Sprintf("%d runs with %d journal rows", r.Runs, r.Rows)})
+	}
+	return r, err
+}
+
+// policyWords says a policy in words, a line per rule.
+func policyWords(c config.Retention) []string {
+	out := []string{}
+	rule := func(who string, r config.RetentionRule) {
+		for _, part := range []struct{ status, age string }{{"completed", r.Completed}, {"failed", r.Failed}, {"cancelled", r.Cancelled}} {
+			if part.age != "" {
+				out = append(out, fmt.Sprintf("%s: %s runs keep their journal for %s", who, part.status, part.age))
+			}
+		}
+		if r.Keep > 0 {
+			out = append(out, fmt.Sprintf("%s: the newest %d finished runs of each plan keep their journal", who, r.Keep))
+		}
+	}
+	rule("all plans", c.RetentionRule)
+	for _, plan := range sortedKeys(c.Plans) {
+		before := len(out)
+		rule("plan "+plan, c.Plans[plan])
+		if len(out) == before {
+			out = append(out, "plan "+plan+": kept for ever")
+		}
+	}
+	if c.MaxSize != "" {
+		out = append(out, "above "+c.MaxSize+" the oldest finished runs lose their journal first")
+	}
+	return out
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// run does what is due, until the context ends.
+func (s *system) run(ctx context.Context, cfg config.Config) {
+	retain := cmp.Or(mustAge(cfg.Retention.Every), time.Hour)
+	backup := mustAge(cfg.Backup.Every)
+	var wg sync.WaitGroup
+	every := func(first, d time.Duration, what string, f func() error) {
+		wg.Go(func() {
+			t := time.NewTimer(first)
+			defer t.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-t.C:
+				}
+				if err := f(); err != nil && ctx.Err() == nil {
+					s.log.Error(what, "err", err)
+				}
+				t.Reset(d)
+			}
+		})
+	}
+	every(10*time.Second, 10*time.Minute, "sum up storage", func() error { return s.sumUp(ctx) })
+	every(time.Minute, retain, "retention", func() error {
+		r, err := s.Retain(ctx, kairos.System, false)
+		if kairos.CodeOf(err) == kairos.CodeConflict {
+			return nil // at the next turn
+		}
+		if r.Runs > 0 {
+			s.log.Info("retention", "runs", r.Runs, "rows", r.Rows, "bytes", r.Bytes, "ms", r.Took)
+		}
+		return err
+	})
+	if backup > 0 {
+		every(s.untilBackup(backup), backup, "backup", func() error {
+			b, err := s.BackUp(ctx, kairos.System)
+			if err == nil {
+				s.log.Info("backup", "file", b.Path, "bytes", b.Bytes, "event", b.AuditSeq)
+			}
+			return err
+		})
+	}
+	wg.Wait()
+}
+
+// untilBackup is when the next backup is due: restarts do not put it off.
+func (s *system) untilBackup(every time.Duration) time.Duration {
+	list, err := listBackups(s.backups)
+	if err != nil || len(list) == 0 {
+		return time.Minute
+	}
+	return max(time.Minute, every-time.Since(list[0].Created))
+}
+
+// sumUp refreshes what plans take.
+func (s *system) sumUp(ctx context.Context) error {
+	plans, err := s.store.PlanStorage(ctx)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.plans, s.plansAt = plans, time.Now().UTC()
+	return nil
+}
+
+// mustAge reads an age that the configuration's check has read before.
+func mustAge(text string) time.Duration {
+	d, err := config.Age(text)
+	if err != nil {
+		return 0
+	}
+	return d
+}

@@ -1,0 +1,38 @@
+package client
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// ReleaseHeld ends a hold and lets all held runs go on.
+func (c *Client) ReleaseHeld(ctx context.Context, _ kairos.Actor, reason string) (int, error) {
+	var out struct {
+		Released int `json:"released"`
+	}
+	_, err := c.do(ctx, call{method: http.MethodPost, path: "/system/release", body: map[string]any{"reason": reason}, into: &out})
+	return out.Released, err
+}
+
+// Retain removes what the daemon's retention says, or says what it would remove.
+func (c *Client) Retain(ctx context.Context, _ kairos.Actor, dryRun bool) (kairos.Retained, error) {
+	var out kairos.Retained
+	_, err := c.do(ctx, call{method: http.MethodPost, path: "/system/retention", body: map[string]any{"dryRun": dryRun}, into: &out})
+	return out, err
+}
+
+// Installation says how the daemon and its data are.
+func (c *Client) Installation(ctx context.Context) (kairos.Installation, error) {
+	var out kairos.Installation
+	_, err := c.do(ctx, call{method: http.MethodGet, path: "/system", into: &out})
+	return out, err
+}
+
+// BackUp makes a verified backup where the daemon keeps them.
+func (c *Client) BackUp(ctx context.Context, _ kairos.Actor) (kairos.Backup, error) {
+	var out kairos.Backup
+	_, err := c.do(ctx, call{method: http.MethodPost, path: "/system/backup", into: &out})
+	return out, err
+}

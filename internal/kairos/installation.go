@@ -1,0 +1,52 @@
+package kairos
+
+import "time"
+
+// Installation is how a daemon and its data are.
+type Installation struct {
+	Version     string    `json:"version"`
+	Instance    string    `json:"instance"` // fingerprint; see Backup
+	Incarnation string    `json:"incarnation"`
+	Epoch       int64     `json:"epoch"` // how often the database was opened for writing
+	Schema      int64     `json:"schema"`
+	Started     time.Time `json:"started"`
+	Events      int64     `json:"events"` // newest audit event
+	// Safe says why nothing is executed although nothing is held; empty: work goes on.
+	Safe string `json:"safe,omitempty"`
+	// Failed says why storage has stopped; LastFailure why the daemon before this
+	// one stopped, if it was storage.
+	Failed      string `json:"failed,omitempty"`
+	LastFailure string `json:"lastFailure,omitempty"`
+
+	Hold *Hold `json:"hold,omitempty"`
+	Held int64 `json:"held"` // runs that wait with reason held
+
+	Storage Storage `json:"storage"`
+	// Plans is the storage per plan, largest first, as it was at PlansAt.
+	Plans   []PlanStorage `json:"plans"`
+	PlansAt time.Time     `json:"plansAt,omitzero"`
+	// Backups lists what there is in the configured directory, newest first.
+	Backups   []Backup `json:"backups"`
+	BackupDir string   `json:"backupDir,omitempty"`
+	// Retention says in words what is removed when.
+	Retention []string `json:"retention"`
+}
+
+// PlanStorage is what the runs of one plan take. Bytes are estimated for the
+// journal and counted for large values.
+type PlanStorage struct {
+	PlanID string `json:"planId"`
+	Plan   string `json:"plan"`
+	Runs   int64  `json:"runs"`
+	Purged int64  `json:"purged"` // of them, those whose journal was removed
+	Rows   int64  `json:"rows"`   // of the journal
+	Bytes  int64  `json:"bytes"`
+}
+
+// Notice is what every page says while it is so.
+type Notice struct {
+	Bad  bool   `json:"bad"` // else it is only worth knowing
+	Text string `json:"text"`
+	Href string `json:"href,omitempty"` // where something can be done about it
+	Act  string `json:"act,omitempty"`  // what the link says
+}

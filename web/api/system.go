@@ -1,0 +1,97 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// System looks after the installation as a whole.
+type System interface {
+	// Installation says how the daemon and its data are.
+	Installation(ctx context.Context) (kairos.Installation, error)
+	// ReleaseHeld ends a hold and lets all held runs go on; CodeConflict when
+	// nothing is held.
+	ReleaseHeld(ctx context.Context, actor kairos.Actor, reason string) (int, error)
+	// BackUp makes a verified backup in the configured directory.
+	BackUp(ctx context.Context, actor kairos.Actor) (kairos.Backup, error)
+	// Retain removes what retention says, or only says what it would remove.
+	Retain(ctx context.Context, actor kairos.Actor, dryRun bool) (kairos.Retained, error)
+}
+
+// SystemBody goes with acts on the installation.
+type SystemBody struct {
+	Reason string `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log."`
+}
+
+// ReleasedBody is what a release has done.
+type ReleasedBody struct {
+	Released int `json:"released" doc:"How many runs go on."`
+}
+
+// RetainBody asks for retention.
+type RetainBody struct {
+	DryRun bool `json:"dryRun,omitempty" doc:"Only say what would be removed."`
+}
+
+type (
+	installationOut struct{ Body kairos.Installation }
+	releaseAllIn    struct{ Body *SystemBody }
+	releasedOut     struct{ Body ReleasedBody }
+	backupOut       struct{ Body kairos.Backup }
+	retainIn        struct{ Body *RetainBody }
+	retainedOut     struct{ Body kairos.Retained }
+)
+
+func (a *API) systemRoutes() {
+	tags := []string{"system"}
+	there := func() error {
+		if a.System == nil {
+			return kairos.Errorf(kairos.CodeUnavailable, "the system is not managed here")
+		}
+		return nil
+	}
+	register(a, huma.Operation{OperationID: "get-system", Method: http.MethodGet, Path: "/system", Tags: tags,
+		Summary: "How the daemon and its data are: storage, backups, holds"},
+		func(ctx context.Context, _ *struct{}) (*installationOut, error) {
+			if err := there(); err != nil {
+				return nil, err
+			}
+			i, err := a.System.Installation(ctx)
+			return &installationOut{i}, err
+		})
+	register(a, huma.Operation{OperationID: "release-all", Method: http.MethodPost, Path: "/system/release", Tags: tags,
+		Summary: "End a hold: all held runs go on, and new ones are executed again"},
+		func(ctx context.Context, in *releaseAllIn) (*releasedOut, error) {
+			if err := there(); err != nil {
+				return nil, err
+			}
+			reason := ""
+			if in.Body != nil {
+				reason = in.Body.Reason
+			}
+			n, err := a.System.ReleaseHeld(ctx, actorOf(ctx), reason)
+			return &releasedOut{ReleasedBody{n}}, err
+		})
+	register(a, huma.Operation{OperationID: "back-up", Method: http.MethodPost, Path: "/system/backup", Tags: tags, DefaultStatus: http.StatusCreated,
+		Summary: "Make a verified backup in the configured directory"},
+		func(ctx context.Context, _ *struct{}) (*backupOut, error) {
+			if err := there(); err != nil {
+				return nil, err
+			}
+			b, err := a.System.BackUp(ctx, actorOf(ctx))
+			return &backupOut{b}, err
+		})
+	register(a, huma.Operation{OperationID: "retain", Method: http.MethodPost, Path: "/system/retention", Tags: tags,
+		Summary: "Remove what retention says, or say what it would remove"},
+		func(ctx context.Context, in *retainIn) (*retainedOut, error) {
+			if err := there(); err != nil {
+				return nil, err
+			}
+			r, err := a.System.Retain(ctx, actorOf(ctx), in.Body != nil && in.Body.DryRun)
+			return &retainedOut{r}, err
+		})
+}

@@ -1,0 +1,42 @@
+package view
+
+// Notice is what every page says while it is so.
+type Notice struct {
+	Bad             bool
+	Text, Href, Act string
+}
+
+// SystemPage shows how the daemon and its data are.
+type SystemPage struct {
+	Shell
+	// Hold, if not empty, says why nothing is executed; it can be released here.
+	Hold       string
+	Held       string // "3 runs are held"; empty: none
+	HeldHref   string
+	CanRelease bool
+	Health     []Fact
+	Storage    []Fact
+	Plans      []PlanStorage
+	PlansAt    Time
+	Backups    []BackupRow
+	BackupDir  string
+	CanBackUp  bool
+	Retention  []string
+	Idem       string
+}
+
+// PlanStorage is what the runs of a plan take.
+type PlanStorage struct {
+	Plan, Href         string
+	Runs, Rows, Purged string
+	Size               string
+}
+
+// BackupRow is a backup.
+type BackupRow struct {
+	Name    string
+	Created Time
+	Size    string
+	Event   string
+	Runs    string
+}
