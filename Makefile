@@ -4,12 +4,13 @@ GO    ?= go
 TOOL  := CGO_ENABLED=0 $(GO) tool -modfile=tools/go.mod
 DATA  ?= data
 LISTEN ?= 127.0.0.1:8080
+MILLION ?= /tmp/kairos-million
 VERSION ?= $(shell git describe --tags --always 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X github.com/kairosd/kairosd/internal/cli.Version=$(VERSION)
 # Packages whose goroutines meet: they are tested with the race detector.
 RACE := ./planner ./internal/store ./internal/auth ./internal/client ./web/...
 
-.PHONY: help build run test check race generate verify fmt fuzz bench clean
+.PHONY: help build run test check race generate verify fmt fuzz bench million clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -54,6 +55,11 @@ fuzz: ## fuzz each parser for 30 seconds
 
 bench: ## run the benchmarks
 	$(GO) test -run xxx -bench . -benchmem ./planner ./internal/store ./internal/engine ./internal/diagram
+
+million: ## make a million runs in $(MILLION) and measure what operators ask of them (about 10 GB, 15 minutes)
+	mkdir -p $(MILLION)
+	KAIROS_MILLION=1000000 KAIROS_MILLION_DIR=$(MILLION) $(GO) test ./internal/store -run TestAMillionRuns -v -count=1 -timeout 120m
+	rm -rf $(MILLION)
 
 clean: ## remove what was built
 	rm -rf bin

@@ -78,6 +78,12 @@ func (s *Server) routes() {
 				return c.String(http.StatusServiceUnavailable, err.Error()+"\n")
 			}
 		}
-		return c.String(http.StatusOK, "ready\n")
+		text := "ready\n"
+		if s.System != nil {
+			if n := len(s.System.Notices(c.Request().Context())); n > 0 { // what they say is for those who are logged in
+				text += plural(n, "notice", "notices") + " on the dashboard\n"
+			}
+		}
+		return c.String(http.StatusOK, text)
 	})
 }

@@ -6,7 +6,6 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -89,9 +88,6 @@ func execute(ctx context.Context, root *cobra.Command, s Streams, args []string,
 		err = usage("%s", err)
 	}
 	report(s.Err, program, err)
-	if e, ok := errors.AsType[*exit](err); ok && program == "kairosd" && e.code == exitUsage && code != nil {
-		return code(err)
-	}
 	return code(err)
 }
 

@@ -26,6 +26,7 @@ const (
 	sysSoftware = 70
 	sysIO       = 74
 	sysTempFail = 75
+	sysNoPerm   = 77
 	sysConfig   = 78
 )
 
@@ -70,6 +71,9 @@ func sysexitFor(err error) int {
 		return 0
 	}
 	if e, ok := errors.AsType[*exit](err); ok {
+		if e.code == exitUsage {
+			return sysUsage
+		}
 		return e.code
 	}
 	switch kairos.CodeOf(err) {
@@ -81,6 +85,8 @@ func sysexitFor(err error) int {
 		return sysIO
 	case kairos.CodeUnavailable:
 		return sysUnavail
+	case kairos.CodeForbidden:
+		return sysNoPerm
 	case kairos.CodeInvalid:
 		return sysConfig
 	}

@@ -28,7 +28,8 @@ func Kairosd(ctx context.Context, s Streams, args []string) int {
 dashboard and an API to operators. Everything it keeps is in one directory (--data).
 
 serve exits with sysexits codes: 64 usage, 65 damaged data, 69 unavailable,
-70 internal, 74 input or output, 75 another process holds the data, 78 configuration.
+70 internal, 74 input or output, 75 another process holds the data, 77 permissions,
+78 configuration.
 The other commands exit with 0, 2 for bad usage and 4 when the data cannot be used.`,
 		Example:       "  kairosd serve --data /var/lib/kairos\n  kairosd token create --data /var/lib/kairos --role operator --name ci",
 		SilenceErrors: true,

@@ -1,0 +1,337 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/client"
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// output is what a command prints while it runs.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+	line chan string // the first one
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.text.Write(b)
+	if first, _, ok := strings.Cut(o.text.String(), "\n"); ok && o.line != nil {
+		o.line <- first
+		o.line = nil
+	}
+	return len(b), nil
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// serving is a daemon in this process.
+type serving struct {
+	*client.Client
+	url  string
+	log  *output
+	stop context.CancelFunc
+	code chan int
+}
+
+func kairosd(args ...string) (stdout, stderr string, code int) {
+	var out, errs bytes.Buffer
+	code = cli.Kairosd(context.Background(), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Env: func(string) string { return "" }}, args)
+	return out.String(), errs.String(), code
+}
+
+// serve starts a daemon and waits until it is ready.
+func serve(t *testing.T, data string, args ...string) *serving {
+	t.Helper()
+	first := make(chan string, 1)
+	s := &serving{log: &output{}, code: make(chan int, 1)}
+	out := &output{line: first}
+	var ctx context.Context
+	ctx, s.stop = context.WithCancel(context.Background())
+	go func() {
+		s.code <- cli.Kairosd(ctx, cli.Streams{In: strings.NewReader(""), Out: out, Err: s.log, Env: func(string) string { return "" }},
+			append([]string{"serve", "--data", data, "--listen", "127.0.0.1:0"}, args...))
+	}()
+	select {
+	case line := <-first:
+		s.url = strings.TrimPrefix(line, "kairosd is ready at ")
+	case code := <-s.code:
+		t.Fatalf("serve ended with %d: %s", code, s.log)
+	case <-time.After(30 * time.Second):
+		t.Fatalf("no ready line: %s", s.log)
+	}
+	s.Client = client.Unix(filepath.Join(data, "kairosd.sock"))
+	t.Cleanup(func() { s.end(t) })
+	return s
+}
+
+// end stops the daemon and gives its exit code.
+func (s *serving) end(t *testing.T) int {
+	t.Helper()
+	s.stop()
+	select {
+	case code := <-s.code:
+		s.code <- code
+		if err := s.Client.Close(); err != nil {
+			t.Error(err)
+		}
+		return code
+	case <-time.After(60 * time.Second):
+		t.Fatal("the daemon does not end")
+		return -1
+	}
+}
+
+func (s *serving) get(t *testing.T, path string) (int, string) {
+	t.Helper()
+	r, err := http.Get(s.url + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	b, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.StatusCode, string(b)
+}
+
+var ada = kairos.Actor{Name: "ada", Role: kairos.RoleAdmin}
+
+func (s *serving) start(t *testing.T, src string) kairos.Run {
+	t.Helper()
+	_, v, _, problems, err := s.SavePlan(t.Context(), ada, []byte(src), "yaml", "upload", "")
+	if err != nil {
+		t.Fatalf("%v %v", err, problems)
+	}
+	r, err := s.Start(t.Context(), ada, kairos.StartRequest{Plan: v.PlanKey})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+const waits = "id: waits\nnodes:\n  a: {type: approval, input: {message: Go on?}}\n"
+
+// An operator backs up, loses data, restores, looks, and releases.
+func TestBackupRestoreRelease(t *testing.T) {
+	t.Parallel()
+	data := filepath.Join(t.TempDir(), "data")
+	d := serve(t, data)
+	before := d.start(t, waits)
+	if _, err := d.Wait(t.Context(), before.ID); err != nil {
+		t.Fatal(err)
+	}
+	b, err := d.BackUp(t.Context(), ada)
+	if err != nil || b.Rows["runs"] != 1 {
+		t.Fatalf("backup: %+v, %v", b, err)
+	}
+	i, err := d.Installation(t.Context())
+	if err != nil || len(i.Backups) != 1 || i.Epoch != 1 || i.Storage.Database == 0 || i.Hold != nil {
+		t.Errorf("the system: %+v, %v", i, err)
+	}
+	lost := d.start(t, waits)
+	files, err := filepath.Glob(filepath.Join(data, "backups", "*.db"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("backups: %v, %v", files, err)
+	}
+	if _, stderr, code := kairosd("restore", "--data", data, "--force", files[0]); code != 4 || !strings.Contains(stderr, "in use by") {
+		t.Errorf("O09: exit %d, %s", code, stderr)
+	}
+	if code := d.end(t); code != 0 {
+		t.Errorf("serve ended with %d: %s", code, d.log)
+	}
+	if _, stderr, code := kairosd("restore", "--data", data, files[0]); code != 2 || !strings.Contains(stderr, "--force") {
+		t.Errorf("restore over a database: exit %d, %s", code, stderr)
+	}
+	if out, stderr, code := kairosd("restore", "--drill", "--data", data, files[0]); code != 0 || !strings.Contains(out, "can be restored") {
+		t.Errorf("drill: exit %d, %s", code, stderr)
+	}
+	out, stderr, code := kairosd("restore", "--data", data, "--force", files[0])
+	if code != 0 || !strings.Contains(out, "1 unfinished runs are held") || !strings.Contains(out, "lost: ") {
+		t.Fatalf("restore: exit %d\n%s%s", code, out, stderr)
+	}
+
+	d = serve(t, data)
+	if _, err := d.FindRun(t.Context(), lost.ID); kairos.CodeOf(err) != kairos.CodeNotFound {
+		t.Errorf("the run after the backup: %v", err)
+	}
+	r, err := d.FindRun(t.Context(), before.ID)
+	if err != nil || r.WaitReason != kairos.WaitHeld {
+		t.Errorf("the run before the backup: %s %s, %v", r.Status, r.WaitReason, err)
+	}
+	if code, text := d.get(t, "/readyz"); code != 200 || !strings.Contains(text, "1 notice") {
+		t.Errorf("readyz: %d %s", code, text)
+	}
+	i, err = d.Installation(t.Context())
+	if err != nil || i.Hold == nil || i.Hold.Reason != kairos.HoldRestored || i.Held != 1 {
+		t.Errorf("the system: %+v, %v", i.Hold, err)
+	}
+	fresh := d.start(t, "id: fresh\nnodes:\n  a: {type: set, input: 1}\n")
+	if fresh.Status != kairos.RunWaiting {
+		t.Errorf("a run started during the hold is %s", fresh.Status)
+	}
+	s := &shell{t, t.TempDir(), map[string]string{"KAIROS_DB": filepath.Join(data, "kairos.db"), "HOME": t.TempDir()}}
+	if out, _ := s.expect(0, "release", "--all", "--reason", "checked"); !strings.Contains(out, "2 runs released") {
+		t.Errorf("release: %s", out)
+	}
+	if r, err := d.Wait(t.Context(), fresh.ID); err != nil || r.Status != kairos.RunCompleted {
+		t.Errorf("the new run: %s, %v", r.Status, err)
+	}
+	if r, err := d.Wait(t.Context(), before.ID); err != nil || r.WaitReason != kairos.WaitApproval {
+		t.Errorf("the old run: %s %s, %v", r.Status, r.WaitReason, err)
+	}
+	if out, _, code := kairosd("doctor", "--data", data, "--json"); code != 0 {
+		t.Errorf("doctor: %s", out)
+	}
+	var last struct{ Action, Reason string }
+	export, _, code := kairosd("audit", "export", "--data", data, "--people")
+	for line := range strings.Lines(export) {
+		var e struct{ Action, Reason string }
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatal(err)
+		}
+		if e.Action == "store.released" {
+			last = e
+		}
+	}
+	if code != 0 || last.Reason != "checked" {
+		t.Errorf("audit: exit %d, %+v", code, last)
+	}
+}
+
+// RELIABILITY 2.5: by hand, or after three starts that died young.
+func TestSafeMode(t *testing.T) {
+	t.Parallel()
+	for name, prepare := range map[string]func(data string) []string{
+		"by hand": func(string) []string { return []string{"--safe"} },
+		"after three young deaths": func(data string) []string {
+			var b strings.Builder
+			for i := range 3 {
+				fmt.Fprintln(&b, time.Now().Add(-time.Duration(i)*time.Minute).UnixMilli())
+			}
+			if err := os.MkdirAll(data, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(data, "kairosd.starts"), []byte(b.String()), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			data := filepath.Join(t.TempDir(), "data")
+			d := serve(t, data, prepare(data)...)
+			i, err := d.Installation(t.Context())
+			if err != nil || i.Safe == "" {
+				t.Errorf("safe %q, %v", i.Safe, err)
+			}
+			kept, unwanted := d.start(t, "id: x\nnodes:\n  a: {type: set, input: 1}\n"), d.start(t, waits)
+			if kept.Status != kairos.RunQueued {
+				t.Errorf("a new run is %s", kept.Status)
+			}
+			if r, err := d.Act(t.Context(), ada, kairos.VerbRequest{Run: unwanted.ID, Action: kairos.ActionCancel}); err != nil || r.Status != kairos.RunCancelled {
+				t.Errorf("cancel: %s, %v", r.Status, err)
+			}
+			if code := d.end(t); code != 0 {
+				t.Errorf("exit %d: %s", code, d.log)
+			}
+			d = serve(t, data) // it ended by itself, so the next start is a normal one
+			if r, err := d.Wait(t.Context(), kept.ID); err != nil || r.Status != kairos.RunCompleted {
+				t.Errorf("the run that was kept: %s, %v", r.Status, err)
+			}
+		})
+	}
+}
+
+// G14: storage that misbehaves ends the daemon, and the next one says why.
+func TestFailedStorageEndsTheDaemonAndIsToldAtTheNextStart(t *testing.T) {
+	t.Parallel()
+	data := filepath.Join(t.TempDir(), "data")
+	d := serve(t, data)
+	db := filepath.Join(data, "kairos.db")
+	if err := os.Rename(db, db+".moved"); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case code := <-d.code:
+		d.code <- code
+		if code != 74 {
+			t.Errorf("exit %d, want 74: %s", code, d.log)
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("the daemon goes on without its database")
+	}
+	if err := os.Rename(db+".moved", db); err != nil {
+		t.Fatal(err)
+	}
+	d = serve(t, data)
+	i, err := d.Installation(t.Context())
+	if err != nil || !strings.Contains(i.LastFailure, "removed or replaced") {
+		t.Errorf("last failure %q, %v", i.LastFailure, err)
+	}
+}
+
+func TestExitCodesOfServe(t *testing.T) {
+	t.Parallel()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		p := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(p), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(p, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	held := filepath.Join(dir, "held")
+	serve(t, held)
+	file("notadb/kairos.db", strings.Repeat("this is no database ", 500))
+	file("walonly/kairos.db-wal", "x")
+	for name, c := range map[string]struct {
+		code int
+		args []string
+	}{
+		"an unknown flag":             {64, []string{"--nosuch"}},
+		"an address that is none":     {64, []string{"--listen", "nowhere"}},
+		"a typo in the configuration": {78, []string{"--config", file("typo.yaml", "retension: {}")}},
+		"open to the network":         {78, []string{"--listen", "0.0.0.0:0"}},
+		"a port in use":               {69, []string{"--listen", ln.Addr().String()}},
+		"a second daemon":             {75, []string{"--data", held}},
+		"no database":                 {65, []string{"--data", filepath.Join(dir, "notadb")}},
+		"a log without its database":  {65, []string{"--data", filepath.Join(dir, "walonly")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			args := append([]string{"serve", "--data", filepath.Join(t.TempDir(), "d"), "--listen", "127.0.0.1:0"}, c.args...)
+			if _, stderr, code := kairosd(args...); code != c.code {
+				t.Errorf("exit %d, want %d: %s", code, c.code, stderr)
+			}
+		})
+	}
+}

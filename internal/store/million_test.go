@@ -1,0 +1,293 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/engine/enginetest"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// The scale test makes a past of many runs and measures what operators ask of
+// it. `make million` runs it; by default it makes a small one, to keep it whole.
+const (
+	millionEnv = "KAIROS_MILLION" // how many runs
+	millionDir = "KAIROS_MILLION_DIR"
+	// limitP95 is what no query may exceed with a million runs.
+	limitP95 = 50 * time.Millisecond
+)
+
+const fiveNodes = `
+id: plan-%02d
+nodes:
+  fetch: {type: call}
+  check: {type: call}
+  price: {type: call}
+  book: {type: %s}
+  tell: {type: call}
+edges: [{from: fetch, to: check}, {from: check, to: price}, {from: price, to: book}, {from: book, to: tell}]`
+
+// templates makes one real run of every kind for each plan: of the runs that
+// finish, each has ten journal rows.
+func templates(t *testing.T, s *store.Store, plans int) map[string][]store.Template {
+	t.Helper()
+	inside, leave := make(chan struct{}), make(chan struct{})
+	reg := enginetest.NewRegistry().Handle("call", planner.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
+		return engine.Result{Output: map[string]any{"node": c.Node.ID, "amount": 12.5, "currency": "EUR", "reference": c.IdempotencyKey}}, nil
+	}).Handle("broken", planner.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
+		return engine.Result{}, errors.New("the booking service answered 503")
+	}).Handle("slow", planner.EffectIdempotent, func(ctx context.Context, _ *engine.Call) (engine.Result, error) {
+		inside <- struct{}{}
+		select {
+		case <-leave:
+		case <-ctx.Done():
+		}
+		return engine.Result{}, ctx.Err()
+	})
+	e := enginetest.OpenOn(t, s, reg, engine.Options{})
+	out := map[string][]store.Template{}
+	add := func(kind string, r kairos.Run) {
+		events, err := s.EventsAfter(t.Context(), 0, r.ID, 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[kind] = append(out[kind], store.Template{Run: r, Events: events})
+	}
+	for i := range plans {
+		run := func(typ string) string {
+			return e.Run(fmt.Sprintf(fiveNodes, i, typ), `{"order": 4711, "customer": "Ada"}`).ID
+		}
+		add("completed", e.Until(run("call"), kairos.RunCompleted, ""))
+		add("failed", e.Until(run("broken"), kairos.RunFailed, ""))
+		add("waiting", e.Until(run("approval, input: {message: Book it?}"), kairos.RunWaiting, kairos.WaitApproval))
+		id := run("slow")
+		<-inside
+		r, err := s.Run(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		add("running", r)
+		if _, err := e.Do(id, kairos.ActionCancel); err != nil {
+			t.Fatal(err)
+		}
+		add("cancelled", e.Until(id, kairos.RunCancelled, ""))
+	}
+	close(leave)
+	e.Close()
+	return out
+}
+
+func TestAMillionRuns(t *testing.T) {
+	n, _ := strconv.Atoi(os.Getenv(millionEnv))
+	large := n > 0
+	dir := os.Getenv(millionDir)
+	if !large {
+		n = 2000
+	}
+	if dir == "" {
+		dir = t.TempDir()
+	}
+	path := filepath.Join(dir, "kairos.db")
+	_, statErr := os.Stat(path)
+	s, err := store.Open(t.Context(), path, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if statErr != nil {
+		fill(t, s, n)
+	}
+	measure(t, s, large)
+	if !large {
+		if report, err := s.VerifyAudit(t.Context()); err != nil || len(report.Problems) > 0 {
+			t.Errorf("audit: %+v, %v", report, err)
+		}
+		checks, err := s.Doctor(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range checks {
+			if len(c.Problems) > 0 && c.Name != "space" {
+				t.Errorf("%s: %v", c.Name, c.Problems[0])
+			}
+		}
+	}
+}
+
+// fill makes the past: most runs completed, one in a hundred unfinished, spread
+// over twenty plans of unequal use and ninety days.
+func fill(t *testing.T, s *store.Store, n int) {
+	t.Helper()
+	began := time.Now()
+	made := templates(t, s, 20)
+	rng := rand.New(rand.NewPCG(1, 2))
+	zipf := rand.NewZipf(rng, 1.2, 3, 19)
+	start := time.Now().Add(-90 * 24 * time.Hour)
+	err := store.Fill(s, n, func(i int) store.FillRun {
+		kind := "completed"
+		switch k := rng.IntN(1000); {
+		case k < 5:
+			kind = "waiting"
+		case k < 10:
+			kind = "running"
+		case k < 60:
+			kind = "failed"
+		case k < 80:
+			kind = "cancelled"
+		}
+		f := store.FillRun{Template: &made[kind][zipf.Uint64()], At: start.Add(time.Duration(i) * 90 * 24 * time.Hour / time.Duration(n))}
+		if i%4 == 0 {
+			f.Labels = map[string]string{"customer": fmt.Sprintf("c%04d", rng.IntN(1000)), "env": []string{"prod", "test"}[rng.IntN(2)]}
+		}
+		return f
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := s.Usage(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := s.LastEvent(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("made %d runs and %d audit events in %s; the database has %d MiB", n, rows, time.Since(began).Round(time.Second), u.Database>>20)
+}
+
+// measure asks every question often and prints how long the answers take.
+func measure(t *testing.T, s *store.Store, large bool) {
+	t.Helper()
+	ctx := t.Context()
+	times := 40
+	if !large {
+		times = 3
+	}
+	rng := rand.New(rand.NewPCG(3, 4))
+	all, err := s.Runs(ctx, kairos.RunFilter{Page: kairos.Page{Limit: 200}})
+	if err != nil || len(all.Items) != 200 {
+		t.Fatalf("%d runs, %v", len(all.Items), err)
+	}
+	deep := all.Next
+	for range 50 { // ten thousand runs down
+		page, err := s.Runs(ctx, kairos.RunFilter{Page: kairos.Page{Limit: 200, After: deep}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if page.Next == "" {
+			break
+		}
+		deep = page.Next
+	}
+	done := func() kairos.Run {
+		for {
+			if r := all.Items[rng.IntN(len(all.Items))]; r.Status == kairos.RunCompleted {
+				return r
+			}
+		}
+	}
+	failed := []kairos.RunStatus{kairos.RunFailed}
+	plan := func() string { return fmt.Sprintf("plan-%02d", rng.IntN(20)) }
+	day := time.Now().Add(-24 * time.Hour)
+	old := time.Now().Add(-60 * 24 * time.Hour)
+	runs := func(f func() kairos.RunFilter) func() error {
+		return func() error { _, err := s.Runs(ctx, f()); return err }
+	}
+	count := func(f kairos.RunFilter) func() error {
+		return func() error { _, err := s.RunsCount(ctx, f, 1000); return err }
+	}
+	audit := func(f func() kairos.AuditFilter) func() error {
+		return func() error { _, err := s.AuditEvents(ctx, f()); return err }
+	}
+	questions := []struct {
+		name string
+		ask  func() error
+	}{
+		{"runs: newest", runs(func() kairos.RunFilter { return kairos.RunFilter{} })},
+		{"runs: 10,000 down", runs(func() kairos.RunFilter { return kairos.RunFilter{Page: kairos.Page{After: deep}} })},
+		{"runs: failed", runs(func() kairos.RunFilter { return kairos.RunFilter{Statuses: failed} })},
+		{"runs: failed or cancelled", runs(func() kairos.RunFilter {
+			return kairos.RunFilter{Statuses: []kairos.RunStatus{kairos.RunFailed, kairos.RunCancelled}}
+		})},
+		{"runs: of a plan", runs(func() kairos.RunFilter { return kairos.RunFilter{PlanKey: plan()} })},
+		{"runs: failed of a plan", runs(func() kairos.RunFilter { return kairos.RunFilter{PlanKey: plan(), Statuses: failed} })},
+		{"runs: need attention", runs(func() kairos.RunFilter { return kairos.RunFilter{NeedsAttention: true} })},
+		{"runs: wait for approval", runs(func() kairos.RunFilter {
+			return kairos.RunFilter{WaitReasons: []kairos.WaitReason{kairos.WaitApproval}}
+		})},
+		{"runs: by label", runs(func() kairos.RunFilter {
+			return kairos.RunFilter{Labels: map[string]string{"customer": fmt.Sprintf("c%04d", rng.IntN(1000))}}
+		})},
+		{"runs: by two labels", runs(func() kairos.RunFilter {
+			return kairos.RunFilter{Labels: map[string]string{"customer": fmt.Sprintf("c%04d", rng.IntN(1000)), "env": "prod"}}
+		})},
+		{"runs: by the end of the id", runs(func() kairos.RunFilter { return kairos.RunFilter{IDTail: done().ID[20:]} })},
+		{"runs: failed in a day", runs(func() kairos.RunFilter { return kairos.RunFilter{Statuses: failed, Since: day} })},
+		{"runs: before 60 days", runs(func() kairos.RunFilter { return kairos.RunFilter{Until: old} })},
+		{"runs: failed before 60 days", runs(func() kairos.RunFilter { return kairos.RunFilter{Statuses: failed, Until: old} })},
+		{"runs: text in headline", runs(func() kairos.RunFilter { return kairos.RunFilter{Text: "booking"} })},
+		{"runs: by node and error", runs(func() kairos.RunFilter { return kairos.RunFilter{Node: "book", ErrorCode: "failed"} })},
+		{"runs: by who, nobody", runs(func() kairos.RunFilter { return kairos.RunFilter{Actor: "nobody"} })},
+		{"runs: text, nothing found", runs(func() kairos.RunFilter { return kairos.RunFilter{Text: "zebra"} })},
+		{"runs: count all", count(kairos.RunFilter{})},
+		{"runs: count failed", count(kairos.RunFilter{Statuses: failed})},
+		{"runs: counters", func() error { _, err := s.RunCounts(ctx); return err }},
+		{"run: find by tail", func() error { _, err := s.FindRun(ctx, done().ID[16:]); return err }},
+		{"run: journal", func() error { _, err := s.Journal(ctx, done().ID, 0); return err }},
+		{"run: lineage", func() error { _, err := s.Lineage(ctx, done().ID); return err }},
+		{"run: events", func() error { _, err := s.EventsAfter(ctx, 0, done().ID, 500); return err }},
+		{"run: handoffs", func() error { _, err := s.Handoffs(ctx, done().ID); return err }},
+		{"audit: newest", audit(func() kairos.AuditFilter { return kairos.AuditFilter{} })},
+		{"audit: by action", audit(func() kairos.AuditFilter { return kairos.AuditFilter{Action: "run.created"} })},
+		{"audit: checkpoints", audit(func() kairos.AuditFilter { return kairos.AuditFilter{Action: store.ActionCheckpoint} })},
+		{"audit: of a run", audit(func() kairos.AuditFilter { return kairos.AuditFilter{Run: done().ID} })},
+		{"audit: by who, nobody", audit(func() kairos.AuditFilter { return kairos.AuditFilter{Actor: "nobody"} })},
+		{"audit: rare action", audit(func() kairos.AuditFilter { return kairos.AuditFilter{Action: "plan.version_created"} })},
+		{"audit: before 60 days", audit(func() kairos.AuditFilter { return kairos.AuditFilter{Until: old} })},
+		{"audit: since yesterday, checkpoints too", audit(func() kairos.AuditFilter { return kairos.AuditFilter{Action: store.ActionCheckpoint, Since: day} })},
+		{"events: newest 500", func() error {
+			last, err := s.LastEvent(ctx)
+			if err == nil {
+				_, err = s.EventsAfter(ctx, max(0, last-500), "", 500)
+			}
+			return err
+		}},
+		{"plans", func() error { _, err := s.Plans(ctx, kairos.PlanFilter{}); return err }},
+		{"unfinished runs, at start", func() error { _, err := s.Unfinished(ctx); return err }},
+	}
+	t.Logf("%-44s %10s %10s %10s", "query", "p50", "p95", "max")
+	for _, q := range questions {
+		took := make([]time.Duration, times)
+		for i := range took {
+			began := time.Now()
+			if err := q.ask(); err != nil {
+				t.Errorf("%s: %v", q.name, err)
+				break
+			}
+			took[i] = time.Since(began)
+		}
+		slices.Sort(took)
+		p95 := took[len(took)*95/100]
+		mark := ""
+		if large && p95 > limitP95 && q.name != "unfinished runs, at start" {
+			mark = "  MISSES"
+			t.Fail()
+		}
+		t.Logf("%-44s %10s %10s %10s%s", q.name, took[len(took)/2].Round(time.Microsecond), p95.Round(time.Microsecond), took[len(took)-1].Round(time.Microsecond), mark)
+	}
+}
