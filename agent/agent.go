@@ -193,6 +193,28 @@ func (a *Agent) Run(ctx context.Context, input string) (string, error) {
 	return out, a.remember(ctx, input, out)
 }
 
+// loop is the conversation of an agent without a plan, or of one of its nodes.
+func (a *Agent) loop(ctx context.Context, input, memory string) (string, error) {
+	l := &Loop{Name: a.name, Provider: a.provider, Model: a.model, System: a.system, MaxIterations: a.maxIterations}
+	for _, name := range a.order {
+		l.Tools = append(l.Tools, a.tools[name])
+	}
+	out, err := l.Run(ctx, input, memory)
+	if err != nil {
+		return "", err
+	}
+	return planner.Text(out), nil
+}
+
+// invoke calls one of the agent's tools.
+func (a *Agent) invoke(ctx context.Context, name string, args any) (any, error) {
+	t := a.tools[name]
+	if t == nil {
+		return nil, &planner.Failure{Code: planner.CodeUnknownTool, Message: fmt.Sprintf("Tool %q not found", name), Permanent: true, NoEffect: true}
+	}
+	return invoke(ctx, t, t.Spec(), ToolCall{Args: args, Log: func(string, string) {}, Progress: func(int64, int64, string) {}})
+}
+
 func (a *Agent) recall(ctx context.Context, input string) (string, error) {
 	if a.memory == nil {
 		return "", nil

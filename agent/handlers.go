@@ -26,7 +26,7 @@ func (a *Agent) nodeHandlers() map[string]planner.Handler {
 			if a.provider == nil {
 				return nil, fmt.Errorf("node %s: %w", n.ID, errNoProvider)
 			}
-			r, err := a.provider.Complete(ctx, Request{Model: a.model, Messages: a.opening(planner.Text(n.Input), memoryText(s))})
+			r, err := a.provider.Complete(ctx, Request{Model: a.model, Messages: opening(a.system, memoryText(s), planner.Text(n.Input))})
 			return r.Text, err
 		},
 		planner.TypeLog: func(_ context.Context, n planner.Node, _ *planner.State) (any, error) { return n.Input, nil },

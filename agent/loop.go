@@ -2,49 +2,305 @@ package agent
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/kairosd/kairosd/planner"
 )
 
-// errNoProvider says that a model is needed and none was given.
-var errNoProvider = errors.New("the agent has no provider")
+// Bounds of one turn and of repetition (RELIABILITY L04, L05).
+const (
+	maxParallelCalls  = 8
+	maxIdenticalCalls = 3
+)
 
-// loop calls the model, runs the tools that it asks for in parallel, feeds the
-// results back, and so on until it answers with text.
-func (a *Agent) loop(ctx context.Context, input, memory string) (string, error) {
-	if a.provider == nil {
-		return "", fmt.Errorf("agent %s: %w", a.name, errNoProvider)
+// Codes of what can go wrong in a conversation with a model.
+const (
+	CodeNoProvider = "no_provider"
+	CodeSchema     = "llm_schema"         // the answer does not fit output_schema
+	CodeLoop       = "llm_loop"           // the same call again and again
+	CodeIterations = "llm_max_iterations" // no final answer within the bound
+)
+
+// errNoProvider says that a model is needed and none was given.
+var errNoProvider = &planner.Failure{Code: CodeNoProvider, Message: "the agent has no provider", Permanent: true, NoEffect: true}
+
+// Loop is one conversation: the model is called with tools, the tools that it
+// asks for run in parallel, their results go back, until it answers (SPEC 6.1).
+type Loop struct {
+	// Name is the agent's, for errors.
+	Name     string
+	Provider Provider
+	Model    string
+	// System tells the model its role.
+	System      string
+	MaxTokens   int
+	Temperature *float64
+	// MaxIterations bounds the model calls; 0: [DefaultMaxIterations].
+	MaxIterations int
+	Tools         []Tool
+	// Schema, if set, is the JSON Schema of the answer, which then is a value
+	// instead of text. An answer that does not fit is sent back once (L01, L02).
+	Schema map[string]any
+	// Journal keeps every model and tool call; nil: nothing is kept.
+	Journal Journal
+	// Key makes the idempotency keys of tool calls; empty: none.
+	Key string
+	// Stream is called with text as it arrives; Log with what happens. Both may
+	// be nil.
+	Stream func(text string)
+	Log    func(level, message string)
+}
+
+// Journal runs each step of a conversation at most once: what an earlier
+// attempt recorded for step n is returned without calling fn. Steps count from
+// 1 in the order of the conversation. A failure is recorded too.
+type Journal interface {
+	Do(n int, kind, digest string, effect planner.Effect, fn func() (any, Usage, error)) (any, error)
+}
+
+// unkept is a Journal that keeps nothing.
+type unkept struct{}
+
+func (unkept) Do(_ int, _, _ string, _ planner.Effect, fn func() (any, Usage, error)) (any, error) {
+	v, _, err := fn()
+	return v, err
+}
+
+// Run answers a user's message, given what is remembered. The answer is text,
+// or with Schema a value that fits it. Errors are or wrap a [*planner.Failure].
+func (l *Loop) Run(ctx context.Context, input, memory string) (any, error) {
+	return l.Continue(ctx, opening(l.System, memory, input))
+}
+
+// Continue is Run for a conversation that has begun.
+func (l *Loop) Continue(ctx context.Context, messages []Message) (any, error) {
+	if l.Provider == nil {
+		return nil, fmt.Errorf("agent %s: %w", l.Name, errNoProvider)
 	}
-	messages := a.opening(input, memory)
-	specs := make([]ToolSpec, len(a.order))
-	for i, name := range a.order {
-		specs[i] = a.tools[name].Spec()
+	c := &conversation{Loop: l, journal: l.Journal, messages: messages, tools: map[string]Tool{}, seen: map[string]int{}}
+	if c.journal == nil {
+		c.journal = unkept{}
 	}
-	for range a.maxIterations {
-		r, err := a.provider.Complete(ctx, Request{Model: a.model, Messages: messages, Tools: specs})
+	for _, t := range l.Tools {
+		spec := t.Spec()
+		c.tools[spec.Name] = t
+		c.specs = append(c.specs, spec)
+	}
+	if l.Schema != nil {
+		var err error
+		if c.schema, err = planner.CompileSchema(l.Schema); err != nil {
+			return nil, &planner.Failure{Code: CodeSchema, Message: fmt.Sprintf("output_schema of agent %s: %v", l.Name, err), Permanent: true, NoEffect: true}
+		}
+	}
+	return c.run(ctx)
+}
+
+// conversation is a Loop under way.
+type conversation struct {
+	*Loop
+	journal  Journal
+	messages []Message
+	tools    map[string]Tool
+	specs    []ToolSpec
+	schema   *planner.Schema
+	step     int
+	seen     map[string]int
+	repaired bool
+}
+
+func (c *conversation) run(ctx context.Context) (any, error) {
+	most := c.MaxIterations
+	if most == 0 {
+		most = DefaultMaxIterations
+	}
+	for range most {
+		r, err := c.ask(ctx)
 		if err != nil {
-			return "", fmt.Errorf("agent %s: model call: %w", a.name, err)
+			return nil, fmt.Errorf("agent %s: model call: %w", c.Name, err)
 		}
 		if len(r.Calls) == 0 {
-			return r.Text, nil
+			v, problem := c.answer(r.Text)
+			if problem == "" {
+				return v, nil
+			}
+			if c.repaired {
+				return nil, &planner.Failure{Code: CodeSchema, Permanent: true, Message: fmt.Sprintf("the answer of agent %s does not fit output_schema: %s", c.Name, problem), Detail: r.Text}
+			}
+			c.repaired = true
+			c.messages = append(c.messages, Message{Role: RoleAssistant, Text: r.Text},
+				Message{Role: RoleUser, Text: "Your answer does not fit the schema: " + problem + ". Answer again with the JSON value alone."})
+			continue
 		}
-		messages = append(messages, Message{Role: RoleAssistant, Text: r.Text, Calls: r.Calls})
-		messages = append(messages, a.callTools(ctx, r.Calls)...)
+		c.messages = append(c.messages, Message{Role: RoleAssistant, Text: r.Text, Calls: r.Calls})
+		answers, err := c.callTools(ctx, r.Calls)
+		if err != nil {
+			return nil, err
+		}
+		c.messages = append(c.messages, answers...)
 		if err := context.Cause(ctx); err != nil {
-			return "", err
+			return nil, err
 		}
 	}
-	return "", fmt.Errorf("agent %s: no final answer after %d model calls", a.name, a.maxIterations)
+	return nil, &planner.Failure{Code: CodeIterations, Permanent: true, Message: fmt.Sprintf("agent %s: no final answer after %d model calls", c.Name, most),
+		Suggestion: "give the agent fewer tools, a clearer task, or a higher max_iterations"}
+}
+
+// ask calls the model, or takes the answer that was recorded.
+func (c *conversation) ask(ctx context.Context) (Response, error) {
+	c.step++
+	v, err := c.journal.Do(c.step, "model", digestOf(c.Model, c.messages), planner.EffectIdempotent, func() (any, Usage, error) {
+		r, err := c.Provider.Complete(ctx, Request{Model: c.Model, Messages: c.messages, Tools: c.specs, Schema: c.Schema,
+			MaxTokens: c.MaxTokens, Temperature: c.Temperature, Stream: c.Stream})
+		return r.value(), r.Usage, err
+	})
+	if err != nil {
+		return Response{}, err
+	}
+	return responseOf(v), nil
+}
+
+// answer is the conversation's result, or what is wrong with it.
+func (c *conversation) answer(text string) (v any, problem string) {
+	if c.schema == nil {
+		return text, ""
+	}
+	v, ok := JSONAnswer(text)
+	if !ok {
+		var err error
+		if v, err = planner.DecodeValue([]byte(unfenced(text))); err != nil {
+			return nil, "it is not JSON: " + err.Error()
+		}
+	}
+	if problems := c.schema.Validate(v); len(problems) > 0 {
+		return nil, fmt.Sprint(problems[0])
+	}
+	return v, ""
+}
+
+// callTools runs calls in parallel. A failing call is an answer to the model,
+// never the end of the loop, except when nobody knows whether it had its effect:
+// then the attempt ends in doubt (ruling 8).
+func (c *conversation) callTools(ctx context.Context, calls []Call) ([]Message, error) {
+	out := make([]Message, len(calls))
+	errs := make([]error, len(calls))
+	var wg sync.WaitGroup
+	for i, call := range calls {
+		out[i] = Message{Role: RoleTool, CallID: call.ID}
+		id := call.Tool + "\x00" + call.Arguments
+		c.seen[id]++
+		switch {
+		case c.seen[id] > maxIdenticalCalls:
+			return nil, &planner.Failure{Code: CodeLoop, Permanent: true, Message: fmt.Sprintf("agent %s asks for %s with the same arguments again and again", c.Name, call.Tool)}
+		case i >= maxParallelCalls:
+			out[i].Text = fmt.Sprintf("Error: at most %d calls in one turn; ask again for the rest", maxParallelCalls)
+			continue
+		}
+		c.step++
+		n := c.step
+		wg.Go(func() {
+			text, err := c.callTool(ctx, n, call)
+			var f *planner.Failure
+			switch {
+			case err == nil:
+				out[i].Text = text
+			case errors.As(err, &f) && f.Code != planner.CodeCancelled && f.Code != planner.CodeTimeout && !lost(f):
+				out[i].Text = "Error: " + f.Message
+			default:
+				errs[i] = err
+			}
+		})
+	}
+	wg.Wait()
+	return out, errors.Join(errs...)
+}
+
+// lost marks failures of unsafe calls without proof that nothing happened.
+func lost(f *planner.Failure) bool {
+	_, ok := errors.AsType[*lostError](f.Unwrap())
+	return ok
+}
+
+type lostError struct{ error }
+
+func (c *conversation) callTool(ctx context.Context, n int, call Call) (string, error) {
+	t := c.tools[call.Tool]
+	if t == nil {
+		return "", &planner.Failure{Code: planner.CodeUnknownTool, Message: fmt.Sprintf("Tool %q not found", call.Tool), Permanent: true, NoEffect: true}
+	}
+	args, err := planner.DecodeValue([]byte(call.Arguments))
+	if err != nil {
+		return "", &planner.Failure{Code: planner.CodeInvalidInput, Message: fmt.Sprintf("arguments of %s are not JSON: %v", call.Tool, err), Permanent: true, NoEffect: true}
+	}
+	spec := t.Spec()
+	effect := spec.Effect
+	if spec.EffectOf != nil {
+		effect = spec.EffectOf(args)
+	}
+	if effect == "" {
+		effect = planner.EffectUnsafe
+	}
+	key := ""
+	if c.Key != "" {
+		key = c.Key + "-" + strconv.Itoa(n)
+	}
+	v, err := c.journal.Do(n, "tool:"+call.Tool, digestOf(call.Tool, call.Arguments), effect, func() (any, Usage, error) {
+		out, err := invoke(ctx, t, spec, ToolCall{Args: args, IdempotencyKey: key, Log: c.log, Progress: func(int64, int64, string) {}})
+		if err == nil {
+			return out, Usage{}, nil
+		}
+		f := planner.AsFailure(err)
+		if effect == planner.EffectUnsafe && !f.NoEffect && c.Journal != nil {
+			f.WithCause(&lostError{err})
+		}
+		return nil, Usage{}, f
+	})
+	if err != nil {
+		return "", err
+	}
+	return planner.Text(v), nil
+}
+
+func (c *conversation) log(level, message string) {
+	if c.Log != nil {
+		c.Log(level, message)
+	}
+}
+
+// invoke checks the arguments against the tool's schema and calls it; a panic of
+// the tool is its failure.
+func invoke(ctx context.Context, t Tool, spec ToolSpec, call ToolCall) (out any, err error) {
+	if spec.Schema != nil {
+		s, err := planner.CompileSchema(spec.Schema)
+		if err != nil {
+			return nil, fmt.Errorf("schema of tool %s: %w", spec.Name, err)
+		}
+		if problems := s.Validate(call.Args); len(problems) > 0 {
+			return nil, &planner.Failure{Code: planner.CodeInvalidInput, Message: fmt.Sprintf("arguments of %s: %s", spec.Name, problems[0]), Permanent: true, NoEffect: true}
+		}
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = &planner.Failure{Code: planner.CodePanic, Message: fmt.Sprintf("tool %s panicked: %v", spec.Name, p), Permanent: true}
+		}
+	}()
+	result, err := t.Call(ctx, call)
+	if err != nil {
+		return nil, err
+	}
+	return planner.Normalize(result)
 }
 
 // opening is the start of a conversation: role, then memory, then the input.
-func (a *Agent) opening(input, memory string) []Message {
+func opening(system, memory, input string) []Message {
 	var out []Message
-	if a.system != "" {
-		out = append(out, Message{Role: RoleSystem, Text: a.system})
+	if system != "" {
+		out = append(out, Message{Role: RoleSystem, Text: system})
 	}
 	if memory != "" {
 		out = append(out, Message{Role: RoleSystem, Text: memory})
@@ -52,60 +308,33 @@ func (a *Agent) opening(input, memory string) []Message {
 	return append(out, Message{Role: RoleUser, Text: input})
 }
 
-// callTools runs calls in parallel. A failing call is an answer to the model,
-// never the end of the loop.
-func (a *Agent) callTools(ctx context.Context, calls []Call) []Message {
-	out := make([]Message, len(calls))
-	var wg sync.WaitGroup
-	for i, c := range calls {
-		wg.Go(func() {
-			text, err := a.callTool(ctx, c.Tool, c.Arguments)
-			if err != nil {
-				text = "Error: " + err.Error()
+// digestOf tells whether a recorded step answers the same question.
+func digestOf(parts ...any) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%+v", parts)
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// JSONAnswer reads an answer that is wholly one JSON object or array, bare or in
+// one code fence (ruling 31).
+func JSONAnswer(text string) (any, bool) {
+	t := unfenced(text)
+	if !strings.HasPrefix(t, "{") && !strings.HasPrefix(t, "[") {
+		return nil, false
+	}
+	v, err := planner.DecodeValue([]byte(t))
+	return v, err == nil
+}
+
+// unfenced takes one code fence off.
+func unfenced(text string) string {
+	t := strings.TrimSpace(text)
+	if inner, ok := strings.CutPrefix(t, "```"); ok {
+		if inner, ok = strings.CutSuffix(inner, "```"); ok && !strings.Contains(inner, "```") {
+			if _, body, ok := strings.Cut(inner, "\n"); ok {
+				t = strings.TrimSpace(body)
 			}
-			out[i] = Message{Role: RoleTool, CallID: c.ID, Text: text}
-		})
-	}
-	wg.Wait()
-	return out
-}
-
-func (a *Agent) callTool(ctx context.Context, name, arguments string) (string, error) {
-	args, err := planner.DecodeValue([]byte(arguments))
-	if err != nil {
-		return "", fmt.Errorf("arguments of %s are not JSON: %w", name, err)
-	}
-	out, err := a.invoke(ctx, name, args)
-	if err != nil {
-		return "", err
-	}
-	return planner.Text(out), nil
-}
-
-// invoke checks the arguments against the tool's schema and calls it; a panic of
-// the tool is its failure.
-func (a *Agent) invoke(ctx context.Context, name string, args any) (out any, err error) {
-	t := a.tools[name]
-	if t == nil {
-		return nil, &planner.Failure{Code: planner.CodeUnknownTool, Message: fmt.Sprintf("Tool %q not found", name), Permanent: true, NoEffect: true}
-	}
-	if schema := t.Spec().Schema; schema != nil {
-		s, err := planner.CompileSchema(schema)
-		if err != nil {
-			return nil, fmt.Errorf("schema of tool %s: %w", name, err)
-		}
-		if problems := s.Validate(args); len(problems) > 0 {
-			return nil, &planner.Failure{Code: planner.CodeInvalidInput, Message: fmt.Sprintf("arguments of %s: %s", name, problems[0]), Permanent: true, NoEffect: true}
 		}
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			err = &planner.Failure{Code: planner.CodePanic, Message: fmt.Sprintf("tool %s panicked: %v", name, p), Permanent: true}
-		}
-	}()
-	result, err := t.Call(ctx, ToolCall{Args: args, Log: func(string, string) {}, Progress: func(int64, int64, string) {}})
-	if err != nil {
-		return nil, err
-	}
-	return planner.Normalize(result)
+	return t
 }

@@ -1,8 +1,6 @@
 package agent
 
-import (
-	"context"
-)
+import "context"
 
 // Provider is the model behind an agent.
 type Provider interface {
@@ -49,17 +47,34 @@ type Call struct {
 
 // Request is a conversation to be answered.
 type Request struct {
+	// Model names the provider's model; empty: the provider's default.
 	Model    string
 	Messages []Message
 	Tools    []ToolSpec
+	// Schema, if set, is the JSON Schema that the answer must fit. The provider
+	// asks for it in its own way; whether the answer fits is checked by the loop.
+	Schema map[string]any
+	// MaxTokens bounds the answer; 0: the provider's default.
+	MaxTokens int
+	// Temperature is the provider's default if nil.
+	Temperature *float64
+	// Stream, if set, is called with the answer's text as it arrives.
+	Stream func(text string)
 }
 
-// Response is an answer: text, or calls.
+// Response is an answer: text, or calls. A provider returns one only when the
+// model has finished: an answer cut half-way is an error.
 type Response struct {
 	Text  string
 	Calls []Call
 	Usage Usage
+	// Model is the one that answered, if the provider says so.
+	Model string
 }
 
-// Usage counts what a call consumed.
-type Usage struct{ InputTokens, OutputTokens int64 }
+// Usage counts what a call consumed. Cost is in the currency of the
+// installation's price list.
+type Usage struct {
+	InputTokens, OutputTokens int64
+	Cost                      float64
+}

@@ -1,0 +1,102 @@
+package provider
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Bounds of an answer (L11, L12).
+const (
+	maxBody     = 4 << 20
+	maxError    = 64 << 10
+	idleTimeout = time.Minute
+)
+
+var (
+	errOversized = errors.New("the answer is too large")
+	errIdle      = errors.New("the answer stalled")
+	errRedirect  = errors.New("redirect to another host")
+)
+
+// Client is an HTTP client for a model server: it follows no redirect to another
+// host, uses no proxy and no cookie, takes at most 4 MiB, waits at most a minute
+// for the next byte, and makes a [*StatusError] of every answer but 2xx.
+func Client() *http.Client {
+	base := &http.Transport{
+		DialContext:           (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		TLSHandshakeTimeout:   10 * time.Second,
+		ResponseHeaderTimeout: 5 * time.Minute, // some servers answer only when the model has finished thinking
+		MaxIdleConnsPerHost:   16,
+		IdleConnTimeout:       90 * time.Second,
+		ForceAttemptHTTP2:     true,
+	}
+	return &http.Client{Transport: guarded{base}, CheckRedirect: func(r *http.Request, via []*http.Request) error {
+		if r.URL.Host != via[0].URL.Host || r.URL.Scheme != via[0].URL.Scheme || len(via) > 3 {
+			return errRedirect
+		}
+		return nil
+	}}
+}
+
+type guarded struct{ base http.RoundTripper }
+
+func (g guarded) RoundTrip(r *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancelCause(r.Context())
+	resp, err := g.base.RoundTrip(r.WithContext(ctx))
+	if err != nil {
+		cancel(nil)
+		return nil, err
+	}
+	if resp.StatusCode >= 400 {
+		defer cancel(nil)
+		defer resp.Body.Close()
+		body, err := io.ReadAll(io.LimitReader(resp.Body, maxError))
+		if err != nil {
+			body = append(body, "…"...) // what has come is enough to say what is wrong
+		}
+		return nil, &StatusError{Status: resp.StatusCode, RetryAfter: retryAfter(resp.Header, time.Now()), Body: string(body)}
+	}
+	b := &body{ReadCloser: resp.Body, left: maxBody, cancel: cancel}
+	b.timer = time.AfterFunc(idleTimeout, func() { cancel(errIdle) })
+	b.cause = func() error { return context.Cause(ctx) }
+	resp.Body = b
+	return resp, nil
+}
+
+// body bounds how much is read and how long the next byte may take.
+type body struct {
+	io.ReadCloser
+	left   int
+	timer  *time.Timer
+	cancel context.CancelCauseFunc
+	cause  func() error
+	once   sync.Once
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, errOversized
+	}
+	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
+	b.left -= n
+	if n > 0 {
+		b.timer.Reset(idleTimeout)
+	}
+	if err != nil && err != io.EOF && errors.Is(b.cause(), errIdle) {
+		err = errIdle
+	}
+	return n, err
+}
+
+func (b *body) Close() error {
+	b.once.Do(func() {
+		b.timer.Stop()
+		b.cancel(nil)
+	})
+	return b.ReadCloser.Close()
+}

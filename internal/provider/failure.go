@@ -1,0 +1,173 @@
+// Package provider holds what the models behind agents have in common: how
+// their errors read, and an HTTP client that trusts no server.
+package provider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/planner"
+)
+
+// Codes of a model call's failure. A model call has no effect outside, so every
+// failure says NoEffect; which of them a retry may heal is in Permanent.
+const (
+	CodeRejected    = "provider_rejected"    // the request is wrong
+	CodeAuth        = "provider_auth"        // the key is wrong or may not
+	CodeTooLong     = "context_too_long"     // the conversation does not fit
+	CodeRateLimited = "rate_limited"         // too much, for now
+	CodeUnavailable = "provider_unavailable" // no connection, or the server failed
+	CodeTruncated   = "llm_truncated"        // the answer was cut half-way
+	CodeMaxTokens   = "llm_max_tokens"       // the answer was longer than allowed
+	CodeRefused     = "llm_refused"          // the model or a filter refused
+	CodeOversized   = "llm_oversized"        // the answer is larger than can be kept
+)
+
+// MaxRetryAfter is the longest wait that a server may ask for (L06).
+const MaxRetryAfter = time.Minute
+
+// StatusError is an answer other than 2xx. [Client] makes it of every such
+// answer, so that each SDK's own reading of error bodies does not matter.
+type StatusError struct {
+	Status     int
+	RetryAfter time.Duration // 0: not said
+	Body       string        // its beginning
+}
+
+func (e *StatusError) Error() string {
+	return fmt.Sprintf("status %d: %s", e.Status, strings.TrimSpace(e.Body))
+}
+
+// Failure says what an error of a model call means (L06–L09, L16, L17). name is
+// the provider's in the configuration.
+func Failure(ctx context.Context, name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, errIdle) {
+		return cause
+	}
+	if f, ok := errors.AsType[*planner.Failure](err); ok {
+		return f
+	}
+	if e, ok := errors.AsType[*StatusError](err); ok {
+		return e.failure(name)
+	}
+	f := &planner.Failure{Code: CodeUnavailable, NoEffect: true, Message: fmt.Sprintf("the provider %s cannot be reached: %v", name, short(err))}
+	switch {
+	case errors.Is(err, errOversized):
+		f.Code, f.Permanent, f.Message = CodeOversized, true, fmt.Sprintf("the answer of the provider %s is larger than %d MiB", name, maxBody>>20)
+	case errors.Is(err, errIdle):
+		f.Message = fmt.Sprintf("the provider %s sent nothing for %s", name, idleTimeout)
+	case errors.Is(err, errRedirect):
+		f.Permanent, f.Message = true, fmt.Sprintf("the provider %s answers with a redirect to another host, which is refused", name)
+		f.Suggestion = "set base_url to where it sends"
+	case isTLS(err):
+		f.Code, f.Permanent, f.Message = "tls", true, fmt.Sprintf("the certificate of the provider %s is not trusted: %v", name, short(err))
+	case isCut(err):
+		f.Code, f.Message = CodeTruncated, fmt.Sprintf("the answer of the provider %s was cut half-way", name)
+	}
+	return f.WithCause(err)
+}
+
+// Truncated is the failure of a stream that ended without its end mark: never a
+// success (L09).
+func Truncated(name string) *planner.Failure {
+	return &planner.Failure{Code: CodeTruncated, NoEffect: true, Message: fmt.Sprintf("the answer of the provider %s was cut half-way", name)}
+}
+
+// Stopped is the failure of an answer that ended for a reason other than being
+// finished, or nil.
+func Stopped(name, reason string) error {
+	switch reason {
+	case "length", "max_tokens", "model_context_window_exceeded":
+		return &planner.Failure{Code: CodeMaxTokens, Permanent: true, NoEffect: true, Message: fmt.Sprintf("the answer of the provider %s ran out of tokens", name),
+			Suggestion: "raise max_tokens of the agent, or ask for less"}
+	case "content_filter", "refusal":
+		return &planner.Failure{Code: CodeRefused, Permanent: true, NoEffect: true, Message: fmt.Sprintf("the provider %s refused to answer", name)}
+	}
+	return nil
+}
+
+func (e *StatusError) failure(name string) *planner.Failure {
+	f := &planner.Failure{Code: CodeRejected, Permanent: true, NoEffect: true, Message: fmt.Sprintf("the provider %s answered %d: %s", name, e.Status, first(e.Body))}
+	switch {
+	case e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden:
+		f.Code, f.Suggestion = CodeAuth, "check the key that api_key_env of the provider names, and what it may do"
+	case e.Status == http.StatusTooManyRequests:
+		f.Code, f.Permanent, f.RetryAfter = CodeRateLimited, false, e.RetryAfter
+	case e.Status == http.StatusRequestTimeout || e.Status == http.StatusConflict || e.Status >= 500:
+		f.Code, f.Permanent, f.RetryAfter = CodeUnavailable, false, e.RetryAfter
+	case tooLong(e.Body):
+		f.Code, f.Suggestion = CodeTooLong, "shorten the input, or choose a model with a longer context"
+	case e.Status == http.StatusNotFound:
+		f.Suggestion = "check base_url and model of the provider"
+	}
+	return f
+}
+
+func tooLong(body string) bool {
+	b := strings.ToLower(body)
+	for _, mark := range []string{"context_length", "context length", "maximum context", "too many tokens", "prompt is too long", "exceed_context_size"} {
+		if strings.Contains(b, mark) {
+			return true
+		}
+	}
+	return false
+}
+
+func isCut(err error) bool {
+	s := err.Error()
+	return strings.Contains(s, "unexpected EOF") || strings.Contains(s, "connection reset") && strings.Contains(s, "read")
+}
+
+func isTLS(err error) bool {
+	var op *net.OpError
+	if errors.As(err, &op) && op.Op == "remote error" {
+		return true
+	}
+	return strings.Contains(err.Error(), "tls: ") || strings.Contains(err.Error(), "x509: ")
+}
+
+// short is an error's text without the address that SDKs put before it.
+func short(err error) string {
+	s := err.Error()
+	if i := strings.LastIndex(s, `": `); i >= 0 {
+		s = s[i+3:]
+	}
+	return first(s)
+}
+
+// first is the beginning of a text, on one line.
+func first(s string) string {
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "�")), " ")
+	if r := []rune(s); len(r) > 300 {
+		s = string(r[:299]) + "…"
+	}
+	return s
+}
+
+// retryAfter reads the header, in seconds or as a date, no longer than
+// MaxRetryAfter.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	v := h.Get("Retry-After")
+	if v == "" {
+		return 0
+	}
+	var d time.Duration
+	if n, err := strconv.ParseFloat(v, 64); err == nil {
+		if n > MaxRetryAfter.Seconds() {
+			return MaxRetryAfter
+		}
+		d = time.Duration(n * float64(time.Second))
+	} else if at, err := http.ParseTime(v); err == nil {
+		d = at.Sub(now)
+	}
+	return min(max(d, 0), MaxRetryAfter)
+}

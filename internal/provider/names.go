@@ -1,0 +1,51 @@
+package provider
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/kairosd/kairosd/agent"
+)
+
+// Names maps tools' names to what model servers take as a name: letters, digits,
+// _ and -, at most 64. Names that would become equal are numbered.
+type Names struct{ to, from map[string]string }
+
+// NewNames maps the names of tools.
+func NewNames(tools []agent.ToolSpec) Names {
+	n := Names{map[string]string{}, map[string]string{}}
+	for _, t := range tools {
+		safe := strings.Map(func(r rune) rune {
+			if r == '_' || r == '-' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' {
+				return r
+			}
+			return '_'
+		}, t.Name)
+		if len(safe) > 64 {
+			safe = safe[:64]
+		}
+		base := safe
+		for i := 2; n.from[safe] != ""; i++ {
+			suffix := "_" + strconv.Itoa(i)
+			safe = base[:min(len(base), 64-len(suffix))] + suffix
+		}
+		n.to[t.Name], n.from[safe] = safe, t.Name
+	}
+	return n
+}
+
+// To is the name that the server is told.
+func (n Names) To(tool string) string {
+	if s, ok := n.to[tool]; ok {
+		return s
+	}
+	return tool
+}
+
+// From is the tool that the server means.
+func (n Names) From(name string) string {
+	if t, ok := n.from[name]; ok {
+		return t
+	}
+	return name
+}

@@ -1,0 +1,107 @@
+// Package offline is the provider of an installation without a model: it is
+// deterministic, needs no network, and says in every text that no model spoke.
+package offline
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// Provider answers a text with the text itself, and a question for a value with
+// the smallest value that fits the schema. It never calls a tool.
+type Provider struct{}
+
+// Complete implements [agent.Provider].
+func (Provider) Complete(ctx context.Context, r agent.Request) (agent.Response, error) {
+	if err := context.Cause(ctx); err != nil {
+		return agent.Response{}, err
+	}
+	asked, words := "", 0
+	for _, m := range r.Messages {
+		words += len(strings.Fields(m.Text))
+		if m.Role == agent.RoleUser {
+			asked = m.Text
+		}
+	}
+	text := "offline: " + asked
+	if r.Schema != nil {
+		b, err := planner.EncodeValue(least(r.Schema, asked, 0))
+		if err != nil {
+			return agent.Response{}, err
+		}
+		text = string(b)
+	}
+	if r.Stream != nil {
+		r.Stream(text)
+	}
+	return agent.Response{Text: text, Model: "offline", Usage: agent.Usage{InputTokens: int64(words), OutputTokens: int64(len(strings.Fields(text)))}}, nil
+}
+
+// least is the smallest value that a schema allows, as far as its plain keywords
+// say; strings hold what was asked.
+func least(schema map[string]any, asked string, depth int) any {
+	if depth > 16 {
+		return nil
+	}
+	if c, ok := schema["const"]; ok {
+		return c
+	}
+	if e, ok := schema["enum"].([]any); ok && len(e) > 0 {
+		return e[0]
+	}
+	typ, _ := schema["type"].(string)
+	if list, ok := schema["type"].([]any); ok && len(list) > 0 {
+		typ, _ = list[0].(string)
+	}
+	switch typ {
+	case "object":
+		out := map[string]any{}
+		properties, _ := schema["properties"].(map[string]any)
+		required, _ := schema["required"].([]any)
+		for _, name := range required {
+			if name, ok := name.(string); ok {
+				p, _ := properties[name].(map[string]any)
+				out[name] = least(p, asked, depth+1)
+			}
+		}
+		return out
+	case "array":
+		out := []any{}
+		items, _ := schema["items"].(map[string]any)
+		for range int(number(schema["minItems"])) {
+			out = append(out, least(items, asked, depth+1))
+		}
+		return out
+	case "boolean":
+		return false
+	case "integer", "number":
+		return int64(number(schema["minimum"]))
+	case "null":
+		return nil
+	}
+	for n := int(number(schema["minLength"])); utf8.RuneCountInString(asked) < n; {
+		asked += "."
+	}
+	if n := int(number(schema["maxLength"])); n > 0 && utf8.RuneCountInString(asked) > n {
+		asked = string([]rune(asked)[:n])
+	}
+	return asked
+}
+
+func number(v any) float64 {
+	var f float64
+	switch v := v.(type) {
+	case json.Number:
+		f, _ = v.Float64() // of a compiled schema: a number
+	case float64:
+		f = v
+	case int:
+		f = float64(v)
+	}
+	return min(f, 1000)
+}

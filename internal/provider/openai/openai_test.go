@@ -1,0 +1,46 @@
+package openai_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/internal/provider/openai"
+	"github.com/kairosd/kairosd/internal/provider/providertest"
+)
+
+const (
+	head  = `{"id":"1","object":"chat.completion.chunk","model":"test-model","choices":[{"index":0,"delta":`
+	usage = `data: {"id":"1","object":"chat.completion.chunk","model":"test-model","choices":[],"usage":{"prompt_tokens":12,"completion_tokens":5,"total_tokens":17}}` + "\n\n"
+	done  = "data: [DONE]\n\n"
+)
+
+func chunk(delta, finish string) string {
+	if finish == "" {
+		finish = "null"
+	} else {
+		finish = `"` + finish + `"`
+	}
+	return "data: " + head + delta + `,"finish_reason":` + finish + "}]}\n\n"
+}
+
+func TestProtocol(t *testing.T) {
+	t.Parallel()
+	calls := chunk(`{"role":"assistant","tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"datetime","arguments":""}}]}`, "") +
+		chunk(`{"tool_calls":[{"index":0,"function":{"arguments":"{\"timezone\":"}}]}`, "") +
+		chunk(`{"tool_calls":[{"index":1,"id":"b","type":"function","function":{"name":"files_read","arguments":"{\"path\":\"x\"}"}}]}`, "") +
+		chunk(`{"tool_calls":[{"index":0,"function":{"arguments":"\"Asia/Tokyo\"}"}}]}`, "")
+	providertest.Run(t, providertest.Wire{
+		Text:    chunk(`{"role":"assistant","content":""}`, "") + ": a comment\n\n" + chunk(`{"content":"It is "}`, "") + chunk(`{"content":"noon."}`, "") + chunk(`{}`, "stop") + usage + done,
+		Calls:   calls + chunk(`{}`, "tool_calls") + usage + done,
+		Length:  chunk(`{"content":"It"}`, "length") + done,
+		Cut:     calls,
+		Failing: chunk(`{"content":"It"}`, "") + `data: {"error":{"message":"the model crashed","type":"server_error"}}` + "\n\n",
+		Part:    chunk(`{"content":"`+strings.Repeat("x", 4000)+`"}`, ""),
+		Path:    "/v1/chat/completions",
+		Sent: []string{`"model":"configured"`, `"role":"tool","content":"noon","tool_call_id":"c1"`, `"name":"files_read"`, `"temperature":1e-45`,
+			`"max_tokens":100`, `"stream":true`, `"include_usage":true`, `"arguments":"{\"timezone\":\"UTC\"}"`},
+	}, func(url string) agent.Provider {
+		return openai.New(openai.Config{Name: "local", BaseURL: url + "/v1/", Model: "configured"})
+	})
+}

@@ -1,0 +1,195 @@
+// Package providertest holds what every model provider must do, over servers
+// that speak its wire format.
+package providertest
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/internal/provider"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// Wire is a protocol: what a server streams.
+type Wire struct {
+	// Text, Calls and Length are whole answers; Cut is one that ends half-way in
+	// a tool call, Failing one that carries an error.
+	Text, Calls, Length, Cut, Failing string
+	// Begin and Part, again and again, are an answer without end.
+	Begin, Part string
+	// Path is where the request arrives.
+	Path string
+	// Sent are parts of the request's body that must be there.
+	Sent []string
+}
+
+// Tools are what the conversations offer; one has a name that servers refuse.
+var Tools = []agent.ToolSpec{
+	{Name: "datetime", Description: "the time", Schema: map[string]any{"type": "object", "properties": map[string]any{"timezone": map[string]any{"type": "string"}}}},
+	{Name: "files.read"},
+}
+
+// Conversation is a request with everything in it.
+func Conversation() agent.Request {
+	zero := 0.0
+	return agent.Request{Tools: Tools, MaxTokens: 100, Temperature: &zero, Messages: []agent.Message{
+		{Role: agent.RoleSystem, Text: "You tell the time."}, {Role: agent.RoleUser, Text: "What time is it?"},
+		{Role: agent.RoleAssistant, Text: "Let me look.", Calls: []agent.Call{{ID: "c1", Tool: "datetime", Arguments: `{"timezone":"UTC"}`}, {ID: "c2", Tool: "files.read", Arguments: `{}`}}},
+		{Role: agent.RoleTool, CallID: "c1", Text: "noon"}, {Role: agent.RoleTool, CallID: "c2", Text: "Error: no"}}}
+}
+
+// Run checks a provider against its protocol.
+func Run(t *testing.T, w Wire, provide func(url string) agent.Provider) {
+	serve := func(t *testing.T, h http.HandlerFunc) agent.Provider {
+		s := httptest.NewServer(h)
+		t.Cleanup(s.Close)
+		return provide(s.URL)
+	}
+	streaming := func(body string) http.HandlerFunc {
+		return func(rw http.ResponseWriter, r *http.Request) {
+			rw.Header().Set("Content-Type", "text/event-stream")
+			io.WriteString(rw, body)
+		}
+	}
+	t.Run("text", func(t *testing.T) {
+		var path, sent string
+		p := serve(t, func(rw http.ResponseWriter, r *http.Request) {
+			b, err := io.ReadAll(r.Body)
+			if err != nil {
+				t.Error(err)
+			}
+			path, sent = r.URL.Path, string(b)
+			streaming(w.Text)(rw, r)
+		})
+		q := Conversation()
+		var streamed strings.Builder
+		q.Stream = func(s string) { streamed.WriteString(s) }
+		got, err := p.Complete(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := agent.Response{Text: "It is noon.", Model: "test-model", Usage: agent.Usage{InputTokens: 12, OutputTokens: 5}}
+		if d := cmp.Diff(want, got); d != "" || streamed.String() != want.Text {
+			t.Errorf("streamed %q\n%s", streamed.String(), d)
+		}
+		if path != w.Path {
+			t.Errorf("called %s, want %s", path, w.Path)
+		}
+		for _, part := range w.Sent {
+			if !strings.Contains(sent, part) {
+				t.Errorf("%s is not in what was sent:\n%s", part, sent)
+			}
+		}
+	})
+	t.Run("parallel calls", func(t *testing.T) {
+		got, err := serve(t, streaming(w.Calls)).Complete(t.Context(), Conversation())
+		want := []agent.Call{{ID: "a", Tool: "datetime", Arguments: `{"timezone":"Asia/Tokyo"}`}, {ID: "b", Tool: "files.read", Arguments: `{"path":"x"}`}}
+		if d := cmp.Diff(want, got.Calls); err != nil || d != "" {
+			t.Errorf("%v\n%s", err, d)
+		}
+	})
+	status := func(code int, header, body string) http.HandlerFunc {
+		return func(rw http.ResponseWriter, r *http.Request) {
+			rw.Header().Set("Content-Type", "application/json")
+			if header != "" {
+				rw.Header().Set("Retry-After", header)
+			}
+			rw.WriteHeader(code)
+			io.WriteString(rw, body)
+		}
+	}
+	elsewhere := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(elsewhere.Close)
+	refusing := httptest.NewServer(http.NotFoundHandler())
+	refusing.Close()
+	for _, c := range []struct {
+		name      string
+		serve     http.HandlerFunc
+		code      string
+		permanent bool
+		after     time.Duration
+	}{
+		{"L06 rate limit in seconds", status(429, "7", `{"error":{"message":"slow down"}}`), provider.CodeRateLimited, false, 7 * time.Second},
+		{"L06 absurd rate limit", status(429, "86400", `{}`), provider.CodeRateLimited, false, time.Minute},
+		{"L06 rate limit of nonsense", status(429, "soon", `slow`), provider.CodeRateLimited, false, 0},
+		{"L07 overloaded", status(529, "", `{"error":{"message":"overloaded"}}`), provider.CodeUnavailable, false, 0},
+		{"L07 server error as text", status(500, "", `oops`), provider.CodeUnavailable, false, 0},
+		{"L08 too long", status(400, "", `{"error":{"message":"prompt is too long: 300000 tokens"}}`), provider.CodeTooLong, true, 0},
+		{"L08 bad key", status(401, "", `{"error":{"message":"invalid x-api-key"}}`), provider.CodeAuth, true, 0},
+		{"L08 unknown model, error as a string", status(404, "", `{"error":"model not found"}`), provider.CodeRejected, true, 0},
+		{"L09 cut in a call", streaming(w.Cut), provider.CodeTruncated, false, 0},
+		{"L09 cut by the network", func(rw http.ResponseWriter, r *http.Request) {
+			rw.Header().Set("Content-Length", "100000")
+			streaming(w.Cut)(rw, r)
+		}, provider.CodeTruncated, false, 0},
+		{"L09 nothing at all", streaming(""), provider.CodeTruncated, false, 0},
+		{"an error in the stream", streaming(w.Failing), provider.CodeUnavailable, false, 0},
+		{"L10 out of tokens", streaming(w.Length), provider.CodeMaxTokens, true, 0},
+		{"L12 endless answer", func(rw http.ResponseWriter, r *http.Request) {
+			rw.Header().Set("Content-Type", "text/event-stream")
+			io.WriteString(rw, w.Begin)
+			for range 6 << 20 / len(w.Part) {
+				if _, err := io.WriteString(rw, w.Part); err != nil {
+					return
+				}
+			}
+		}, provider.CodeOversized, true, 0},
+		{"L16 redirect to another host", func(rw http.ResponseWriter, r *http.Request) {
+			http.Redirect(rw, r, elsewhere.URL, http.StatusTemporaryRedirect)
+		}, provider.CodeUnavailable, true, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := serve(t, c.serve).Complete(t.Context(), Conversation())
+			f, ok := errors.AsType[*planner.Failure](err)
+			if !ok {
+				t.Fatalf("not a failure: %v", err)
+			}
+			if f.Code != c.code || f.Permanent != c.permanent || f.RetryAfter != c.after || !f.NoEffect || f.Message == "" {
+				t.Errorf("got %s permanent=%v after=%s: %s (%s)", f.Code, f.Permanent, f.RetryAfter, f.Message, f.Detail)
+			}
+		})
+	}
+	t.Run("no server", func(t *testing.T) {
+		_, err := provide(refusing.URL).Complete(t.Context(), Conversation())
+		if f := planner.AsFailure(err); f == nil || f.Code != provider.CodeUnavailable || f.Permanent {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("L17 a certificate that nobody knows", func(t *testing.T) {
+		s := httptest.NewUnstartedServer(streaming(w.Text))
+		s.Config.ErrorLog = nil
+		s.StartTLS()
+		t.Cleanup(s.Close)
+		_, err := provide(s.URL).Complete(t.Context(), Conversation())
+		if f := planner.AsFailure(err); f == nil || f.Code != "tls" || !f.Permanent {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("cancelled", func(t *testing.T) {
+		gone := errors.New("gone")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		p := serve(t, func(rw http.ResponseWriter, r *http.Request) {
+			io.Copy(io.Discard, r.Body) // a server notices a client that leaves only when it has read the request
+			cancel(gone)
+			<-r.Context().Done()
+		})
+		if _, err := p.Complete(ctx, Conversation()); !errors.Is(err, gone) {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("L13 not UTF-8", func(t *testing.T) {
+		got, err := serve(t, streaming(strings.Replace(w.Text, "noon", "no\xffon", 1))).Complete(t.Context(), Conversation())
+		if err != nil || got.Text != "It is no\uFFFDon." {
+			t.Errorf("%q %v", got.Text, err)
+		}
+	})
+}

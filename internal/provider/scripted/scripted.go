@@ -1,0 +1,153 @@
+// Package scripted is a provider that answers from a file: for tests, for
+// demonstrations, and for plans that must run without a model.
+package scripted
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// Script is a file of answers. For each question the first answer that fits is
+// given, so that parallel nodes, retries and restarts change nothing.
+type Script struct {
+	Answers []Answer `yaml:"answers"`
+}
+
+// Answer is what is said when its conditions, those that are given, all hold.
+type Answer struct {
+	// Contains is part of the last user message, System of the role; any case.
+	Contains string `yaml:"contains"`
+	System   string `yaml:"system"`
+	// Turn counts the answers that the conversation has had.
+	Turn *int `yaml:"turn"`
+
+	// Text may hold ${user}, the last user message, and ${last}, the last message
+	// of all, a tool's result for instance.
+	Text  string `yaml:"text"`
+	JSON  any    `yaml:"json"` // instead of Text
+	Calls []Call `yaml:"calls"`
+	Error *Error `yaml:"error"`
+
+	InputTokens  int64 `yaml:"input_tokens"`
+	OutputTokens int64 `yaml:"output_tokens"`
+}
+
+// Call is a tool call of an answer.
+type Call struct {
+	Tool      string         `yaml:"tool"`
+	Arguments map[string]any `yaml:"arguments"`
+}
+
+// Error is a failure instead of an answer.
+type Error struct {
+	Code       string        `yaml:"code"`
+	Message    string        `yaml:"message"`
+	Permanent  bool          `yaml:"permanent"`
+	RetryAfter time.Duration `yaml:"retry_after"`
+}
+
+// CodeNoAnswer says that the script has nothing for a question.
+const CodeNoAnswer = "scripted_no_answer"
+
+// Provider answers from a script.
+type Provider struct{ script Script }
+
+// New makes a provider of a script.
+func New(s Script) *Provider { return &Provider{s} }
+
+// Load reads a script from a file. Unknown keys are errors.
+func Load(path string) (*Provider, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open script: %w", err)
+	}
+	defer f.Close()
+	d := yaml.NewDecoder(f)
+	d.KnownFields(true)
+	var s Script
+	if err := d.Decode(&s); err != nil {
+		return nil, fmt.Errorf("script %s: %w", path, err)
+	}
+	if len(s.Answers) == 0 {
+		return nil, fmt.Errorf("script %s: it has no answers", path)
+	}
+	return New(s), nil
+}
+
+// Complete implements [agent.Provider].
+func (p *Provider) Complete(ctx context.Context, r agent.Request) (agent.Response, error) {
+	if err := context.Cause(ctx); err != nil {
+		return agent.Response{}, err
+	}
+	var system, user, last string
+	turn, words := 0, 0
+	for _, m := range r.Messages {
+		words += len(strings.Fields(m.Text))
+		last = m.Text
+		switch m.Role {
+		case agent.RoleSystem:
+			system += m.Text + "\n"
+		case agent.RoleUser:
+			user = m.Text
+		case agent.RoleAssistant:
+			turn++
+		}
+	}
+	for i, a := range p.script.Answers {
+		if !holds(user, a.Contains) || !holds(system, a.System) || a.Turn != nil && *a.Turn != turn {
+			continue
+		}
+		return a.response(i, turn, words, strings.NewReplacer("${user}", user, "${last}", last), r.Stream)
+	}
+	return agent.Response{}, &planner.Failure{Code: CodeNoAnswer, Permanent: true, NoEffect: true,
+		Message: fmt.Sprintf("the script has no answer %d to %q", turn+1, user), Suggestion: "add one under answers"}
+}
+
+func holds(text, part string) bool { return strings.Contains(strings.ToLower(text), strings.ToLower(part)) }
+
+func (a Answer) response(index, turn, words int, fill *strings.Replacer, stream func(string)) (agent.Response, error) {
+	if e := a.Error; e != nil {
+		return agent.Response{}, &planner.Failure{Code: cmp.Or(e.Code, planner.CodeFailed), Message: cmp.Or(e.Message, "the script says so"), Permanent: e.Permanent, NoEffect: true, RetryAfter: e.RetryAfter}
+	}
+	out := agent.Response{Text: fill.Replace(a.Text), Model: "scripted"}
+	if a.JSON != nil {
+		v, err := planner.Normalize(a.JSON)
+		if err != nil {
+			return out, fmt.Errorf("answer %d of the script: %w", index+1, err)
+		}
+		b, err := planner.EncodeValue(v)
+		if err != nil {
+			return out, fmt.Errorf("answer %d of the script: %w", index+1, err)
+		}
+		out.Text = string(b)
+	}
+	for n, c := range a.Calls {
+		args, err := planner.Normalize(c.Arguments)
+		if err != nil {
+			return out, errors.Join(fmt.Errorf("answer %d of the script", index+1), err)
+		}
+		if c.Arguments == nil {
+			args = map[string]any{}
+		}
+		b, err := planner.EncodeValue(args)
+		if err != nil {
+			return out, err
+		}
+		out.Calls = append(out.Calls, agent.Call{ID: fmt.Sprintf("call_%d_%d", turn, n), Tool: c.Tool, Arguments: string(b)})
+	}
+	if stream != nil && out.Text != "" {
+		stream(out.Text)
+	}
+	out.Usage = agent.Usage{InputTokens: cmp.Or(a.InputTokens, int64(words)), OutputTokens: cmp.Or(a.OutputTokens, int64(len(strings.Fields(out.Text))))}
+	return out, nil
+}
