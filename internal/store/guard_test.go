@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kairosd/kairosd/db"
 	"github.com/kairosd/kairosd/internal/kairos"
 )
 
@@ -176,7 +177,7 @@ func TestMigrationsGoUpDownUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer pool.Close()
-	p, err := provider(pool)
+	p, err := provider(pool, db.Migrations())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"io/fs"
 
 	"github.com/pressly/goose/v3"
 
@@ -18,84 +19,71 @@ type MigrationStatus struct {
 	Applied bool
 }
 
-func provider(pool *sql.DB) (*goose.Provider, error) {
-	return goose.NewProvider(goose.DialectSQLite3, pool, db.Migrations(), goose.WithVerbose(false))
+func provider(pool *sql.DB, files fs.FS) (*goose.Provider, error) {
+	return goose.NewProvider(goose.DialectSQLite3, pool, files, goose.WithVerbose(false))
 }
 
 // SchemaVersion is the schema this binary works with.
-func SchemaVersion() int64 {
-	p, err := provider(&sql.DB{})
-	if err != nil {
-		return 0
-	}
-	sources := p.ListSources()
-	return sources[len(sources)-1].Version
-}
+func SchemaVersion() int64 { return schemaOf(db.Migrations()) }
 
-// migrate brings the schema up to date, after refusing files that are not ours
-// or are newer than this binary.
-func (s *Store) migrate(ctx context.Context, allowed bool) error {
-	if err := s.checkSchema(ctx, s.write); err != nil {
+// create makes the schema of a new database. An existing one has been brought up
+// to date before (see upgrade).
+func (s *Store) create(ctx context.Context) error {
+	fresh, err := s.checkSchema(ctx, s.write)
+	if err != nil {
 		return err
 	}
-	p, err := provider(s.write)
-	if err != nil {
-		return fmt.Errorf("read migrations: %w", err)
+	if fresh {
+		p, err := provider(s.write, s.migrations)
+		if err != nil {
+			return fmt.Errorf("read migrations: %w", err)
+		}
+		if _, err := p.Up(ctx); err != nil {
+			return translate(err, "create the schema")
+		}
+		if _, err := s.write.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d", applicationID)); err != nil {
+			return translate(err, "mark the database")
+		}
 	}
-	pending, err := p.HasPending(ctx)
-	if err != nil {
-		return translate(err, "read the schema version")
-	}
-	if pending && !allowed {
-		return kairos.Errorf(kairos.CodeInvalid, "the database has an older schema").Suggest("run kairosd migrate up")
-	}
-	if !pending {
-		return nil
-	}
-	if _, err := p.Up(ctx); err != nil {
-		return translate(err, "migrate the database")
-	}
-	if _, err := s.write.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d", applicationID)); err != nil {
-		return translate(err, "mark the database")
-	}
-	return nil
+	return s.noteMigrations(ctx, s.write)
 }
 
-// checkSchema refuses a database of another program or of a newer kairosd (O04).
-func (s *Store) checkSchema(ctx context.Context, pool *sql.DB) error {
+// checkSchema refuses a database of another program or of a newer kairosd
+// (O04), and reports whether there is nothing in it yet.
+func (s *Store) checkSchema(ctx context.Context, pool *sql.DB) (fresh bool, err error) {
 	var app, tables int64
 	if err := pool.QueryRowContext(ctx, "PRAGMA application_id").Scan(&app); err != nil {
-		return translate(err, "open "+s.path)
+		return false, translate(err, "open "+s.path)
 	}
 	if err := pool.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master").Scan(&tables); err != nil {
-		return translate(err, "open "+s.path)
+		return false, translate(err, "open "+s.path)
 	}
 	if app != applicationID && tables > 0 {
 		var ours int64
 		err := pool.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master WHERE name = 'goose_db_version'").Scan(&ours)
 		if err != nil || ours == 0 {
-			return kairos.Errorf(kairos.CodeInvalid, "%s is not a database of kairosd", s.path)
+			return false, kairos.Errorf(kairos.CodeInvalid, "%s is not a database of kairosd", s.path)
 		}
 	}
 	if tables == 0 {
-		return nil
+		return true, nil
 	}
 	var version int64
-	err := pool.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM goose_db_version").Scan(&version)
+	err = pool.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM goose_db_version").Scan(&version)
 	if err != nil {
-		return translate(err, "read the schema version")
+		return false, translate(err, "read the schema version")
 	}
-	if known := SchemaVersion(); version > known {
-		return kairos.Errorf(kairos.CodeInvalid, "the database has schema %d; this kairosd knows up to %d", version, known).
+	if known := schemaOf(s.migrations); version > known {
+		return false, kairos.Errorf(kairos.CodeInvalid, "the database has schema %d; this kairosd knows up to %d", version, known).
 			Suggest("run the newer kairosd, or restore a backup of before its upgrade")
 	}
-	return nil
+	return version == 0, nil
 }
 
 // Migrations lists all migrations of this binary and whether the database has
 // them.
 func (s *Store) Migrations(ctx context.Context) ([]MigrationStatus, error) {
-	p, err := provider(s.read)
+	p, err := provider(s.read, s.migrations)
 	if err != nil {
 		return nil, fmt.Errorf("read migrations: %w", err)
 	}

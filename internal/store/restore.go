@@ -47,6 +47,9 @@ const (
 	restoredDir = "restored"
 	// asideFile in it names the directory for the old files.
 	asideFile = "aside"
+	// asideManifest in it, if there, is the manifest that makes what goes aside a
+	// backup.
+	asideManifest = "aside.json"
 )
 
 // renamer is os.Rename, or what a test puts in its place.
@@ -344,6 +347,11 @@ func moveAll(ready, aside, dir, name string, rename renamer) error {
 				return err
 			}
 			if err := rename(old, filepath.Join(aside, name+suffix)); err != nil {
+				return err
+			}
+		}
+		if manifest := filepath.Join(ready, asideManifest); there(manifest) && there(aside) {
+			if err := rename(manifest, filepath.Join(aside, name+ManifestSuffix)); err != nil {
 				return err
 			}
 		}

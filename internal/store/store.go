@@ -21,6 +21,7 @@ import (
 
 	"modernc.org/sqlite"
 
+	"github.com/kairosd/kairosd/db"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
@@ -48,6 +49,8 @@ type Options struct {
 	// Restored names the backup that this database was made from: its runs are
 	// then held (G15).
 	Restored string
+
+	migrations fs.FS // for tests; nil: those of this binary
 }
 
 // Store is an open database. It is safe for concurrent use.
@@ -65,6 +68,7 @@ type Store struct {
 	epoch   int64
 	secrets instanceSecrets
 
+	migrations fs.FS
 	rolledBack bool
 	watched    []watchedFile
 	watching   chan struct{} // closed when watch has ended
@@ -93,7 +97,10 @@ var driverSetup = sync.OnceValue(func() error {
 // there. A second opener gets CodeLocked with the holder's process id; a
 // database of a newer kairosd, or of another program, CodeInvalid.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
-	s := &Store{path: path, log: o.Logger, now: o.Now}
+	s := &Store{path: path, log: o.Logger, now: o.Now, migrations: o.migrations}
+	if s.migrations == nil {
+		s.migrations = db.Migrations()
+	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -129,6 +136,9 @@ func (s *Store) open(ctx context.Context, o Options) error {
 		if err := s.prepareFiles(); err != nil {
 			return err
 		}
+		if err := s.upgrade(ctx, o.Migrate == nil || *o.Migrate); err != nil {
+			return err
+		}
 	}
 	var err error
 	if s.read, err = sql.Open("sqlite", s.dsn(true)); err != nil {
@@ -141,10 +151,10 @@ func (s *Store) open(ctx context.Context, o Options) error {
 			return fmt.Errorf("open %s: %w", s.path, err)
 		}
 		s.write.SetMaxOpenConns(1)
-		if err := s.migrate(ctx, o.Migrate == nil || *o.Migrate); err != nil {
+		if err := s.create(ctx); err != nil {
 			return err
 		}
-	} else if err := s.checkSchema(ctx, s.read); err != nil {
+	} else if _, err := s.checkSchema(ctx, s.read); err != nil {
 		return err
 	}
 	if s.q, err = dbsqlc.Prepare(ctx, s.read); err != nil {

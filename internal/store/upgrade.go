@@ -1,0 +1,305 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pressly/goose/v3"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// An older database is never changed in place: all pending migrations run in a
+// copy, which is verified and then takes its place like a restored one. If a
+// migration fails, or the machine does, the old file is as it was (O05). It is
+// kept beside the new one as a backup with a manifest, which the kairosd from
+// before can restore: that is the way back.
+
+// settingMigration begins the keys under which the hashes of applied migrations
+// are kept.
+const settingMigration = "migration:"
+
+// upgrade brings an existing database up to date; the caller holds the lock and
+// has no connection open.
+func (s *Store) upgrade(ctx context.Context, allowed bool) error {
+	info, err := os.Stat(s.path)
+	if err != nil {
+		return kairos.Errorf(kairos.CodeUnavailable, "look at the database: %w", err)
+	}
+	old, err := openPlain(s.path, "")
+	if err != nil {
+		return err
+	}
+	defer old.Close()
+	fresh, err := s.checkSchema(ctx, old)
+	if err != nil || fresh {
+		return err
+	}
+	p, err := provider(old, s.migrations)
+	if err != nil {
+		return fmt.Errorf("read migrations: %w", err)
+	}
+	from, to, err := p.GetVersions(ctx)
+	if err != nil {
+		return translate(err, "read the schema version")
+	}
+	if err := s.checkMigrations(ctx, old, from); err != nil || from >= to {
+		return err
+	}
+	if !allowed {
+		return kairos.Errorf(kairos.CodeInvalid, "the database has schema %d; this kairosd works with %d", from, to).Suggest("run kairosd migrate up")
+	}
+	s.log.Info("upgrade the database", "from", from, "to", to, "bytes", info.Size())
+	if err := s.roomFor(filepath.Dir(s.path)); err != nil {
+		return err
+	}
+	if err := s.upgradeCopy(ctx, old, from); err != nil {
+		return fmt.Errorf("upgrade from schema %d to %d: %w", from, to, err)
+	}
+	return nil
+}
+
+func (s *Store) upgradeCopy(ctx context.Context, old *sql.DB, from int64) error {
+	before, err := soundness(ctx, old)
+	if err != nil {
+		return err
+	}
+	manifest, err := describeAny(ctx, old, from)
+	if err != nil {
+		return err
+	}
+	// All of it in one file, so that a copy of the file is a copy of the database.
+	var busy, log, moved int
+	if err := old.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &log, &moved); err != nil || busy != 0 {
+		return errors.Join(translate(err, "empty the write-ahead log"), fmt.Errorf("the write-ahead log is in use: %d", busy))
+	}
+	if err := old.Close(); err != nil {
+		return translate(err, "close the database")
+	}
+	dir, name := filepath.Dir(s.path), filepath.Base(s.path)
+	work, ready := filepath.Join(dir, restoringDir), filepath.Join(dir, restoredDir)
+	for _, d := range []string{work, ready} { // of a restore that was cut short, or what one left
+		if err := os.RemoveAll(d); err != nil {
+			return err
+		}
+	}
+	if err := os.Mkdir(work, 0o700); err != nil {
+		return err
+	}
+	err = func() error {
+		target := filepath.Join(work, name)
+		if err := copyFile(s.path, target); err != nil {
+			return err
+		}
+		if err := s.applyTo(ctx, target, before); err != nil {
+			return err
+		}
+		if manifest.SHA256, manifest.Bytes, err = fileSum(s.path); err != nil {
+			return err
+		}
+		manifest.Created = s.now().UTC()
+		text, err := json.MarshalIndent(manifest, "", "  ")
+		if err != nil {
+			return err
+		}
+		if err := writeWhole(filepath.Join(work, asideManifest), append(text, '\n')); err != nil {
+			return err
+		}
+		aside := fmt.Sprintf("pre-schema-%d-%s", schemaOf(s.migrations), time.Now().UTC().Format("20060102T150405.000Z"))
+		if err := writeWhole(filepath.Join(work, asideFile), []byte(aside)); err != nil {
+			return err
+		}
+		if err := os.Rename(work, ready); err != nil {
+			return err
+		}
+		return syncDir(dir)
+	}()
+	if err != nil {
+		return errors.Join(err, os.RemoveAll(work))
+	}
+	return finishRestore(s.path, os.Rename)
+}
+
+// applyTo migrates a copy and makes sure that nothing was lost: no table has
+// fewer rows than before, and all of it is sound.
+func (s *Store) applyTo(ctx context.Context, path string, before map[string]int64) error {
+	// Without foreign keys: rebuilding a table would take its children along, and
+	// inside a transaction they cannot be switched off.
+	pool, err := openPlain(path, "&_pragma=foreign_keys(0)&_pragma=journal_mode(DELETE)&_pragma=synchronous(FULL)")
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	p, err := provider(pool, s.migrations)
+	if err != nil {
+		return err
+	}
+	if _, err := p.Up(ctx); err != nil {
+		return translate(err, "apply the migrations")
+	}
+	after, err := soundness(ctx, pool)
+	if err != nil {
+		return err
+	}
+	for table, n := range before {
+		if m, ok := after[table]; ok && m < n {
+			return kairos.Errorf(kairos.CodeCorrupt, "table %s had %d rows and has %d after the migrations", table, n, m).
+				Suggest("run the kairosd from before; report this")
+		}
+	}
+	if err := s.noteMigrations(ctx, pool); err != nil {
+		return err
+	}
+	if err := pool.Close(); err != nil {
+		return translate(err, "close the migrated copy")
+	}
+	return syncFile(path)
+}
+
+// soundness checks a database by what SQLite itself knows of it and counts the
+// rows of its tables.
+func soundness(ctx context.Context, pool *sql.DB) (map[string]int64, error) {
+	var result string
+	if err := pool.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&result); err != nil {
+		return nil, translate(err, "check the database")
+	}
+	if result != "ok" {
+		return nil, kairos.Errorf(kairos.CodeCorrupt, "the database is damaged: %s", result).Suggest("restore a backup with the kairosd that made it")
+	}
+	var broken int64
+	if err := pool.QueryRowContext(ctx, "SELECT count(*) FROM pragma_foreign_key_check").Scan(&broken); err != nil {
+		return nil, translate(err, "check foreign keys")
+	}
+	if broken > 0 {
+		return nil, kairos.Errorf(kairos.CodeCorrupt, "%d rows name rows that are not there", broken)
+	}
+	rows, err := pool.QueryContext(ctx, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name")
+	if err != nil {
+		return nil, translate(err, "list tables")
+	}
+	defer rows.Close()
+	var names []string
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, translate(err, "list tables")
+		}
+		names = append(names, name)
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return nil, translate(err, "list tables")
+	}
+	counts := map[string]int64{}
+	for _, name := range names {
+		var n int64
+		if err := pool.QueryRowContext(ctx, `SELECT count(*) FROM "`+strings.ReplaceAll(name, `"`, `""`)+`"`).Scan(&n); err != nil {
+			return nil, translate(err, "count rows")
+		}
+		counts[name] = n
+	}
+	return counts, nil
+}
+
+// describeAny is describe for a database of any schema: settings and audit_events
+// have been there from the first.
+func describeAny(ctx context.Context, pool *sql.DB, schema int64) (kairos.Backup, error) {
+	b := kairos.Backup{Format: manifestFormat, Schema: schema, Verified: []kairos.Check{}}
+	var key string
+	var mac []byte
+	for _, q := range []struct {
+		text string
+		into []any
+	}{
+		{"SELECT value FROM settings WHERE key = 'instance_key'", []any{&key}},
+		{"SELECT value FROM settings WHERE key = 'incarnation'", []any{&b.Incarnation}},
+		{"SELECT seq, mac FROM audit_events ORDER BY seq DESC LIMIT 1", []any{&b.AuditSeq, &mac}},
+	} {
+		if err := pool.QueryRowContext(ctx, q.text).Scan(q.into...); err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return b, translate(err, "describe the database")
+		}
+	}
+	b.Instance, b.AuditMac = fingerprint(key), hex.EncodeToString(mac)
+	var err error
+	b.Rows, err = soundness(ctx, pool)
+	return b, err
+}
+
+// checkMigrations refuses a database whose applied migrations are not those of
+// this binary: somebody edited one (O06).
+func (s *Store) checkMigrations(ctx context.Context, pool *sql.DB, applied int64) error {
+	files, err := migrationSums(s.migrations)
+	if err != nil {
+		return err
+	}
+	for name, sum := range files {
+		var number int64
+		if _, err := fmt.Sscanf(name, "%d_", &number); err != nil || number > applied {
+			continue
+		}
+		var recorded string
+		err := pool.QueryRowContext(ctx, "SELECT value FROM settings WHERE key = ?", settingMigration+name).Scan(&recorded)
+		if errors.Is(err, sql.ErrNoRows) {
+			continue // from before they were recorded
+		} else if err != nil {
+			return translate(err, "read the applied migrations")
+		}
+		if recorded != sum {
+			return kairos.Errorf(kairos.CodeInvalid, "the database was made with another form of migration %s than this kairosd has", name).
+				Suggest("run the kairosd that made it, or begin with a new data directory")
+		}
+	}
+	return nil
+}
+
+// noteMigrations records the hashes of all migrations, which have all been
+// applied.
+func (s *Store) noteMigrations(ctx context.Context, pool *sql.DB) error {
+	files, err := migrationSums(s.migrations)
+	if err != nil {
+		return err
+	}
+	for name, sum := range files {
+		if _, err := pool.ExecContext(ctx, "INSERT INTO settings (key, value) VALUES (?, ?) ON CONFLICT (key) DO NOTHING", settingMigration+name, sum); err != nil {
+			return translate(err, "record the migrations")
+		}
+	}
+	return nil
+}
+
+func migrationSums(files fs.FS) (map[string]string, error) {
+	names, err := fs.Glob(files, "*.sql")
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]string{}
+	for _, name := range names {
+		text, err := fs.ReadFile(files, name)
+		if err != nil {
+			return nil, err
+		}
+		sum := sha256.Sum256(text)
+		out[name] = hex.EncodeToString(sum[:])
+	}
+	return out, nil
+}
+
+// schemaOf is the newest schema that migrations lead to.
+func schemaOf(files fs.FS) int64 {
+	p, err := goose.NewProvider(goose.DialectSQLite3, &sql.DB{}, files, goose.WithVerbose(false))
+	if err != nil {
+		return 0
+	}
+	sources := p.ListSources()
+	return slices.MaxFunc(sources, func(a, b *goose.Source) int { return int(a.Version - b.Version) }).Version
+}
