@@ -96,6 +96,8 @@ CREATE INDEX runs_by_status ON runs (deleted_at, status, id);
 CREATE INDEX runs_by_plan ON runs (deleted_at, plan_id, id);
 CREATE INDEX runs_by_plan_status ON runs (deleted_at, plan_id, status, id);
 CREATE INDEX runs_by_tail ON runs (tail);
+CREATE INDEX runs_by_actor ON runs (deleted_at, actor, id);
+CREATE INDEX runs_by_error ON runs (deleted_at, error_code, id) WHERE error_code <> '';
 CREATE INDEX runs_that_need_attention ON runs (deleted_at, id) WHERE attention = 1;
 CREATE INDEX runs_unfinished ON runs (priority DESC, id) WHERE status IN ('queued', 'running', 'waiting');
 CREATE INDEX runs_by_concurrency ON runs (conc_key, id) WHERE conc_key <> '' AND status IN ('queued', 'running', 'waiting');
@@ -288,6 +290,10 @@ CREATE TABLE audit_events (
 -- index over all events would cost a third of the commit rate.
 CREATE INDEX audit_events_by_run ON audit_events (run_id, seq) WHERE digest IS NULL AND run_id IS NOT NULL;
 CREATE INDEX audit_events_of_people ON audit_events (seq) WHERE action <> 'checkpoint';
+-- What people and programs do, and what is rare. Records that every run makes
+-- are in neither: they need no index to be found, and would pay for it.
+CREATE INDEX audit_events_by_actor ON audit_events (actor, seq) WHERE actor <> 'system';
+CREATE INDEX audit_events_by_action ON audit_events (action, seq) WHERE action NOT IN ('checkpoint', 'run.status', 'run.created');
 CREATE INDEX audit_events_with_mac ON audit_events (seq) WHERE mac IS NOT NULL;
 
 -- +goose StatementBegin

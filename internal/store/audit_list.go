@@ -2,8 +2,7 @@ package store
 
 import (
 	"context"
-	"math"
-	"strings"
+	"slices"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
@@ -13,24 +12,53 @@ const auditColumns = `audit_events.seq, audit_events.at, audit_events.run_id, au
 audit_events.action, audit_events.actor, audit_events.surface, audit_events.object, audit_events.result, audit_events.reason, audit_events.detail,
 audit_events.mac, coalesce(runs.public_id, '')`
 
-// auditQuery lists events with low < seq < high. Checkpoints, which are many,
-// are skipped by an index that leaves them out; those of one run are found
-// through its journal.
-func auditQuery(f kairos.AuditFilter, rowID, low, high int64, order string, limit int) (string, []any) {
-	from, where := "audit_events", []string{"audit_events.seq > ?", "audit_events.seq < ?"}
-	args := []any{low, high}
-	add := func(clause string, values ...any) { where, args = append(where, clause), append(args, values...) }
+// commonActions are recorded for every run: no index by action knows them, and
+// none is needed to find them.
+var commonActions = []string{ActionCheckpoint, "run.status", "run.created"}
+
+const auditAtSQL = "SELECT seq, at FROM audit_events WHERE seq >= ? ORDER BY seq LIMIT 1"
+
+// auditQuery is a filter as SQL: the events with low < seq < high.
+type auditQuery struct {
+	from  string
+	where string
+	args  []any
+	// sparse is set when most of the events that the index gives may be refused.
+	sparse bool
+}
+
+// newAuditQuery finds the index for a filter. Checkpoints, which are many, are
+// skipped by an index that leaves them out; those of one run are found through
+// its journal.
+func newAuditQuery(f kairos.AuditFilter, rowID int64) auditQuery {
+	q := auditQuery{from: "audit_events", where: "audit_events.seq > ? AND audit_events.seq < ?"}
+	add := func(clause string, values ...any) {
+		q.where, q.args = q.where+" AND "+clause, append(q.args, values...)
+	}
+	matched := ""
 	switch {
 	case f.Run != "":
 		add(`audit_events.seq IN (SELECT audit_seq FROM step_results WHERE step_results.run_id = ?
 UNION ALL SELECT seq FROM audit_events AS e WHERE e.run_id = ? AND e.run_id IS NOT NULL AND e.digest IS NULL)`, rowID, rowID)
+	case f.Action != "" && !slices.Contains(commonActions, f.Action):
+		q.from += " INDEXED BY audit_events_by_action"
+		add("audit_events.action = ? AND audit_events.action NOT IN ('checkpoint', 'run.status', 'run.created')", f.Action)
+		matched = "action"
+	case f.Actor != "" && f.Actor != kairos.System.Name:
+		q.from += " INDEXED BY audit_events_by_actor"
+		add("audit_events.actor = ? AND audit_events.actor <> 'system'", f.Actor)
+		if f.Action != ActionCheckpoint {
+			add("audit_events.action <> 'checkpoint'")
+		}
+		matched = "actor"
 	case f.Action != ActionCheckpoint:
-		from += " INDEXED BY audit_events_of_people"
+		q.from += " INDEXED BY audit_events_of_people"
 		add("audit_events.action <> 'checkpoint'")
 	}
 	for _, c := range []struct{ column, value string }{{"actor", f.Actor}, {"action", f.Action}, {"object", f.Object}, {"result", f.Result}} {
-		if c.value != "" {
+		if c.value != "" && c.column != matched {
 			add("audit_events."+c.column+" = ?", c.value)
+			q.sparse = q.sparse || f.Run == ""
 		}
 	}
 	if !f.Since.IsZero() {
@@ -39,12 +67,18 @@ UNION ALL SELECT seq FROM audit_events AS e WHERE e.run_id = ? AND e.run_id IS N
 	if !f.Until.IsZero() {
 		add("audit_events.at <= ?", f.Until.UnixMicro())
 	}
-	return "SELECT " + auditColumns + " FROM " + from + " LEFT JOIN runs ON runs.id = audit_events.run_id WHERE " + strings.Join(where, " AND ") +
-		" ORDER BY audit_events.seq " + order + " LIMIT ?", append(args, limit)
+	return q
+}
+
+func (q *auditQuery) text(low, high int64, order string, limit int) (string, []any) {
+	return "SELECT " + auditColumns + " FROM " + q.from + " LEFT JOIN runs ON runs.id = audit_events.run_id WHERE " + q.where +
+		" ORDER BY audit_events.seq " + order + " LIMIT ?", append(append([]any{low, high}, q.args...), limit)
 }
 
 // AuditEvents lists audit events, newest first. Checkpoints are left out unless
-// the filter asks for a run or for them.
+// the filter asks for a run or for them. A filter that no index serves is
+// answered with what was found in 30 ms; Next then goes on from there, also when
+// the page is short.
 func (s *Store) AuditEvents(ctx context.Context, f kairos.AuditFilter) (kairos.List[kairos.AuditEvent], error) {
 	var list kairos.List[kairos.AuditEvent]
 	ctx, cancel := context.WithTimeout(ctx, listDeadline)
@@ -60,32 +94,64 @@ func (s *Store) AuditEvents(ctx context.Context, f kairos.AuditFilter) (kairos.L
 	if err != nil {
 		return list, err
 	}
-	low, high, order := int64(0), at, "DESC"
-	if newer {
-		low, high, order = at, math.MaxInt64, "ASC"
-	}
-	limit := pageLimit(f.Page.Limit)
-	text, args := auditQuery(f, rowID, low, high, order, limit+1)
-	rows, err := s.read.QueryContext(ctx, text, args...)
+	first, last, err := s.auditRange(ctx, f)
 	if err != nil {
 		return list, translate(err, "list audit events")
 	}
-	defer rows.Close()
+	limit := pageLimit(f.Page.Limit)
+	q := newAuditQuery(f, rowID)
 	var ids []int64
-	for rows.Next() {
-		var e dbsqlc.AuditEvent
-		var run string
-		if err := rows.Scan(&e.Seq, &e.At, &e.RunID, &e.FirstSeq, &e.RunSeq, &e.Digest, &e.Action, &e.Actor, &e.Surface, &e.Object, &e.Result,
-			&e.Reason, &e.Detail, &e.Mac, &run); err != nil {
-			return list, translate(err, "list audit events")
+	reached, err := scan(q.sparse, first, last, at, newer, func(low, high int64, order string) (bool, error) {
+		text, args := q.text(low, high, order, limit+1-len(ids))
+		rows, err := s.read.QueryContext(ctx, text, args...)
+		if err != nil {
+			return false, err
 		}
-		list.Items, ids = append(list.Items, auditEvent(e, run)), append(ids, e.Seq)
-	}
-	if err := rows.Err(); err != nil {
+		defer rows.Close()
+		for rows.Next() {
+			var e dbsqlc.AuditEvent
+			var run string
+			if err := rows.Scan(&e.Seq, &e.At, &e.RunID, &e.FirstSeq, &e.RunSeq, &e.Digest, &e.Action, &e.Actor, &e.Surface, &e.Object, &e.Result,
+				&e.Reason, &e.Detail, &e.Mac, &run); err != nil {
+				return false, err
+			}
+			list.Items, ids = append(list.Items, auditEvent(e, run)), append(ids, e.Seq)
+		}
+		return len(ids) > limit, rows.Err()
+	})
+	if err != nil {
 		return list, translate(err, "list audit events")
 	}
 	list.Items, list.Next, list.Prev = window(list.Items, ids, limit, newer, f.Page, "audit")
+	if reached > 0 { // not all was looked at
+		if newer {
+			list.Prev = cursor("audit", reached)
+		} else {
+			list.Next = cursor("audit", reached)
+		}
+	}
 	return list, nil
+}
+
+// auditRange is where the events of a time are: they are numbered in its order.
+func (s *Store) auditRange(ctx context.Context, f kairos.AuditFilter) (first, last int64, err error) {
+	if last, err = s.q.AuditLast(ctx); err != nil {
+		return 0, 0, err
+	}
+	first = 1
+	if !f.Since.IsZero() {
+		if first, err = s.firstAfter(ctx, auditAtSQL, f.Since.Add(-clockSlack)); err != nil {
+			return 0, 0, err
+		}
+	}
+	if !f.Until.IsZero() {
+		after, err := s.firstAfter(ctx, auditAtSQL, f.Until.Add(clockSlack))
+		if err != nil {
+			return 0, 0, err
+		}
+		last = min(last, after-1)
+	}
+	return first, last, nil
 }
 
 // AuditLog gives audit events with Seq > after in order, without their journal

@@ -150,7 +150,7 @@ func fill(t *testing.T, s *store.Store, n int) {
 		case k < 80:
 			kind = "cancelled"
 		}
-		f := store.FillRun{Template: &made[kind][zipf.Uint64()], At: start.Add(time.Duration(i) * 90 * 24 * time.Hour / time.Duration(n))}
+		f := store.FillRun{Template: &made[kind][zipf.Uint64()], At: start.Add(time.Duration(i) * (90 * 24 * time.Hour / time.Duration(n)))}
 		if i%4 == 0 {
 			f.Labels = map[string]string{"customer": fmt.Sprintf("c%04d", rng.IntN(1000)), "env": []string{"prod", "test"}[rng.IntN(2)]}
 		}
@@ -167,7 +167,15 @@ func fill(t *testing.T, s *store.Store, n int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("made %d runs and %d audit events in %s; the database has %d MiB", n, rows, time.Since(began).Round(time.Second), u.Database>>20)
+	checks, err := s.PlanStorage(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps := int64(0)
+	for _, p := range checks {
+		steps += p.Rows
+	}
+	t.Logf("made %d runs, %d journal rows and %d audit events in %s; the database has %d MiB", n, steps, rows, time.Since(began).Round(time.Second), u.Database>>20)
 }
 
 // measure asks every question often and prints how long the answers take.

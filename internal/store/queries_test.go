@@ -326,7 +326,7 @@ func TestEveryListReadsAnIndexInOrder(t *testing.T) {
 	for name, f := range map[string]kairos.RunFilter{
 		"all": {}, "status": {Statuses: two[:1]}, "statuses": {Statuses: two}, "plan": {PlanKey: "p"}, "plan, statuses": {PlanKey: "p", Statuses: two},
 		"attention": {NeedsAttention: true}, "reason": {WaitReasons: []kairos.WaitReason{kairos.WaitApproval}}, "deleted": {WithDeleted: true},
-		"labels": {Labels: map[string]string{"a": "b", "c": "d"}}, "parent": {Parent: "x"}, "related": {RelatedTo: "x"}, "text": {Text: "x", Statuses: two},
+		"actor": {Actor: "a"}, "actor, statuses": {Actor: "a", Statuses: two}, "error": {ErrorCode: "e"}, "node": {Node: "n"}, "labels": {Labels: map[string]string{"a": "b", "c": "d"}}, "parent": {Parent: "x"}, "related": {RelatedTo: "x"}, "text": {Text: "x", Statuses: two},
 		"plan and attention": {PlanKey: "p", NeedsAttention: true}, "everything": {PlanKey: "p", Version: 1, Statuses: two, Node: "n", Actor: "a", ErrorCode: "e",
 			Labels: map[string]string{"a": "b"}, Since: time.Now(), Until: time.Now()},
 	} {
@@ -346,8 +346,10 @@ func TestEveryListReadsAnIndexInOrder(t *testing.T) {
 			explain(t, s, q[0], q[1], nil)
 		}
 	}
-	for _, f := range []kairos.AuditFilter{{}, {Actor: "a"}, {Action: "login"}, {Action: "checkpoint"}} {
-		text, args := auditQuery(f, 0, 1<<62, 1<<62, "DESC", 51)
+	for _, f := range []kairos.AuditFilter{{}, {Actor: "a"}, {Action: "login"}, {Action: "checkpoint"}, {Action: "run.created"}, {Actor: "a", Action: "login"},
+		{Actor: "system"}, {Object: "x", Since: time.Now(), Until: time.Now()}} {
+		q := newAuditQuery(f, 0)
+		text, args := q.text(0, 1<<62, "DESC", 51)
 		explain(t, s, "audit", text, args)
 	}
 }

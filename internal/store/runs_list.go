@@ -32,9 +32,14 @@ const runJoins = ` JOIN run_details ON run_details.run_id = runs.id JOIN plans O
 const (
 	// scanDeadline bounds a list whose filter no index serves: what was found by
 	// then is shown, with a cursor to go on from there.
-	scanDeadline = 200 * time.Millisecond
-	// scanWindow is how many runs such a list looks at in its first step.
+	scanDeadline = 30 * time.Millisecond
+	// scanWindow is how many rows such a list looks at in its first step, and
+	// scanStep how long a step may take for the next one to be larger.
 	scanWindow = 4096
+	scanStep   = 5 * time.Millisecond
+	// clockSlack is how far the clock may have been put back while rows were
+	// written, for bounds that assume that it was not.
+	clockSlack = time.Hour
 	// listDeadline bounds every list.
 	listDeadline = 2 * time.Second
 )
@@ -55,6 +60,8 @@ type runQuery struct {
 	// scan is set when the rest may refuse most rows that the arms give.
 	scan bool
 	none bool // nothing can match
+	// below is an id that all matches are below; 0: unknown.
+	below int64
 }
 
 func (q *runQuery) also(clause string, args ...any) {
@@ -115,9 +122,57 @@ func (s *Store) runQuery(ctx context.Context, f kairos.RunFilter) (*runQuery, er
 		q.also("CASE WHEN runs.ended_at <> 0 THEN runs.ended_at ELSE runs.created_at END >= ?", f.Since.UnixMicro())
 	}
 	if !f.Until.IsZero() {
+		// What ended by then was created by then.
+		var err error
+		if q.below, err = s.firstAfter(ctx, runAtSQL, f.Until.Add(clockSlack)); err != nil {
+			return nil, translate(err, "list runs")
+		}
 		q.also("CASE WHEN runs.ended_at <> 0 THEN runs.ended_at ELSE runs.created_at END <= ?", f.Until.UnixMicro())
 	}
 	return q, nil
+}
+
+// withHeadline are the statuses of runs that have a headline.
+var withHeadline = []kairos.RunStatus{kairos.RunRunning, kairos.RunWaiting, kairos.RunFailed}
+
+const runAtSQL = "SELECT id, created_at FROM runs WHERE id >= ? ORDER BY id LIMIT 1"
+
+// firstAfter is the first row, of those that are numbered in the order of time,
+// that is later than t; query gives the number and time (µs) of the first row
+// from a number on.
+func (s *Store) firstAfter(ctx context.Context, query string, t time.Time) (int64, error) {
+	low, high := int64(1), int64(1)
+	later := func(n int64) (bool, error) {
+		var at int64
+		err := s.read.QueryRowContext(ctx, query, n).Scan(&n, &at)
+		if errors.Is(err, sql.ErrNoRows) {
+			return true, nil
+		}
+		return at > t.UnixMicro(), err
+	}
+	for { // a row that is late enough, in growing strides
+		ok, err := later(high)
+		if err != nil {
+			return 0, err
+		}
+		if ok {
+			break
+		}
+		low, high = high+1, high*4
+	}
+	for low < high {
+		middle := low + (high-low)/2
+		ok, err := later(middle)
+		if err != nil {
+			return 0, err
+		}
+		if ok {
+			high = middle
+		} else {
+			low = middle + 1
+		}
+	}
+	return low, nil
 }
 
 // chooseArms takes the narrowest index that the filter allows; conditions that
@@ -175,6 +230,12 @@ func (s *Store) chooseArms(ctx context.Context, q *runQuery, f kairos.RunFilter,
 		kept()
 		rest(true, true, true)
 		hasLabel(1)
+	case f.Actor != "" && planID == 0 && !f.WithDeleted:
+		q.arms = []arm{{from: "runs INDEXED BY runs_by_actor", where: "runs.deleted_at = 0 AND runs.actor = ?", args: []any{f.Actor}}}
+		rest(false, true, true)
+	case f.ErrorCode != "" && planID == 0 && !f.WithDeleted:
+		q.arms = []arm{{from: "runs INDEXED BY runs_by_error", where: "runs.deleted_at = 0 AND runs.error_code = ? AND runs.error_code <> ''", args: []any{f.ErrorCode}}}
+		rest(false, true, true)
 	case f.WithDeleted:
 		q.arms = []arm{{from: "runs NOT INDEXED", where: "1"}}
 		rest(true, true, true)
@@ -182,6 +243,15 @@ func (s *Store) chooseArms(ctx context.Context, q *runQuery, f kairos.RunFilter,
 		q.arms = []arm{{from: "runs INDEXED BY runs_that_need_attention", where: "runs.deleted_at = 0 AND runs.attention = 1"}}
 		rest(false, true, false)
 	default:
+		if f.Text != "" || f.Node != "" { // other runs have no headline
+			if len(statuses) == 0 {
+				statuses = withHeadline
+			}
+			statuses = slices.DeleteFunc(slices.Clone(statuses), func(st kairos.RunStatus) bool { return !slices.Contains(withHeadline, st) })
+			if q.none = len(statuses) == 0; q.none {
+				return nil
+			}
+		}
 		index, where, args := "runs_by_", "runs.deleted_at = 0", []any(nil)
 		if planID != 0 {
 			index, where, args = index+"plan_", where+" AND runs.plan_id = ?", append(args, planID)
@@ -232,8 +302,8 @@ func (q *runQuery) text(columns, joins string, low, high int64, order string, li
 }
 
 // Runs lists runs, newest first, by key. A filter that no index serves is
-// answered with what was found in 200 ms; Next then goes on from there, also
-// when the page is short.
+// answered with what was found in 30 ms; Next then goes on from there, also when
+// the page is short.
 func (s *Store) Runs(ctx context.Context, f kairos.RunFilter) (kairos.List[kairos.Run], error) {
 	var list kairos.List[kairos.Run]
 	ctx, cancel := context.WithTimeout(ctx, listDeadline)
@@ -249,7 +319,14 @@ func (s *Store) Runs(ctx context.Context, f kairos.RunFilter) (kairos.List[kairo
 	}
 	limit := pageLimit(f.Page.Limit)
 	var ids []int64
-	reached, err := s.scanRuns(ctx, q, at, newer, func(low, high int64, order string) (bool, error) {
+	last, err := s.q.RunLast(ctx)
+	if err != nil {
+		return list, translate(err, "list runs")
+	}
+	if q.below > 0 {
+		last = min(last, q.below-1)
+	}
+	reached, err := scan(q.scan, 1, last, at, newer, func(low, high int64, order string) (bool, error) {
 		text, args := q.text(runColumns, runJoins, low, high, order, limit+1-len(ids))
 		rows, err := s.read.QueryContext(ctx, text, args...)
 		if err != nil {
@@ -279,33 +356,35 @@ func (s *Store) Runs(ctx context.Context, f kairos.RunFilter) (kairos.List[kairo
 	return list, nil
 }
 
-// scanRuns calls step for ranges of run ids, from a position on, until step has
-// enough or there are no more runs: for all runs at once if an index serves the
-// filter, else in growing windows until the deadline. reached is the id it came
-// to when time was up, 0: it saw all it had to.
-func (s *Store) scanRuns(ctx context.Context, q *runQuery, at int64, newer bool, step func(low, high int64, order string) (bool, error)) (reached int64, err error) {
-	low, high, order := int64(0), at, "DESC"
+// scan calls step for ranges of row numbers from first to last, from a position on, until
+// step has enough or there are no more: for all rows at once if an index serves
+// the filter, else (sparse) in windows until the deadline. reached is the number
+// it came to when time was up, 0: it saw all it had to.
+func scan(sparse bool, first, last, at int64, newer bool, step func(low, high int64, order string) (bool, error)) (reached int64, err error) {
+	low, high, order := first-1, min(at, last+1), "DESC"
 	if newer {
-		low, high, order = at, int64(math.MaxInt64), "ASC"
+		low, high, order = max(at, first-1), last+1, "ASC"
 	}
-	if !q.scan {
+	if !sparse {
 		_, err := step(low, high, order)
 		return 0, err
 	}
-	last, err := s.q.RunLast(ctx)
-	if err != nil {
-		return 0, err
-	}
-	high = min(high, last+1)
 	began := time.Now()
-	for size := int64(scanWindow); low < high-1; size *= 2 {
+	for size := int64(scanWindow); low < high-1; {
 		from, to := max(low, high-1-size), high
 		if newer {
 			from, to = low, min(high, low+1+size)
 		}
+		stepped := time.Now()
 		enough, err := step(from, to, order)
 		if err != nil || enough {
 			return 0, err
+		}
+		switch took := time.Since(stepped); {
+		case took < scanStep:
+			size *= 2
+		case took > 2*scanStep:
+			size = max(size/2, scanWindow/8)
 		}
 		if newer {
 			low = to - 1
@@ -340,7 +419,7 @@ func scanRun(rows *sql.Rows) (int64, kairos.Run, error) {
 }
 
 // RunsCount counts matches up to the cap; for a filter that no index serves, as
-// many as it finds in 200 ms.
+// many as it finds in 30 ms.
 func (s *Store) RunsCount(ctx context.Context, f kairos.RunFilter, limit int) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, listDeadline)
 	defer cancel()
@@ -348,8 +427,15 @@ func (s *Store) RunsCount(ctx context.Context, f kairos.RunFilter, limit int) (i
 	if err != nil || q.none {
 		return 0, err
 	}
+	last, err := s.q.RunLast(ctx)
+	if err != nil {
+		return 0, translate(err, "count runs")
+	}
+	if q.below > 0 {
+		last = min(last, q.below-1)
+	}
 	n := 0
-	_, err = s.scanRuns(ctx, q, math.MaxInt64, false, func(low, high int64, order string) (bool, error) {
+	_, err = scan(q.scan, 1, last, math.MaxInt64, false, func(low, high int64, order string) (bool, error) {
 		text, args := q.text("runs.id", "", low, high, order, limit-n)
 		var found int
 		if err := s.read.QueryRowContext(ctx, "SELECT count(*) FROM ("+text+")", args...).Scan(&found); err != nil {
