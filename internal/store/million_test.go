@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -113,6 +115,7 @@ func TestAMillionRuns(t *testing.T) {
 		fill(t, s, n)
 	}
 	measure(t, s, large)
+	upkeep(t, s, large)
 	if !large {
 		if report, err := s.VerifyAudit(t.Context()); err != nil || len(report.Problems) > 0 {
 			t.Errorf("audit: %+v, %v", report, err)
@@ -297,5 +300,84 @@ func measure(t *testing.T, s *store.Store, large bool) {
 			t.Fail()
 		}
 		t.Logf("%-44s %10s %10s %10s%s", q.name, took[len(took)/2].Round(time.Microsecond), p95.Round(time.Microsecond), took[len(took)-1].Round(time.Microsecond), mark)
+	}
+}
+
+// upkeep measures what is done beside running work, and how long checkpoints
+// take meanwhile.
+func upkeep(t *testing.T, s *store.Store, large bool) {
+	t.Helper()
+	ctx := t.Context()
+	quiet := 3 * time.Second
+	if !large {
+		quiet = 100 * time.Millisecond
+	}
+	v := storetest.Plan(t, s, twoNodes)
+	dir := filepath.Join(filepath.Dir(s.Path()), "backup")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir) // several GB
+	t.Logf("%-44s %10s %12s %10s %10s %10s", "beside 16 busy runs", "took", "checkpoints", "p50", "p99", "max")
+	for _, work := range []struct {
+		name string
+		do   func() error
+	}{
+		{"nothing", func() error { time.Sleep(quiet); return nil }}, // how long the comparison lasts
+		{"storage per plan", func() error { _, err := s.PlanStorage(ctx); return err }},
+		{"verify the audit chain", func() error {
+			r, err := s.VerifyAudit(ctx)
+			if err == nil && len(r.Problems) > 0 {
+				err = fmt.Errorf("%v", r.Problems[0])
+			}
+			return err
+		}},
+		{"backup, verified", func() error { _, err := s.Backup(ctx, filepath.Join(dir, "b"), "test"); return err }},
+		{"retention of the oldest tenth", func() error {
+			r, err := s.Retain(ctx, kairos.Retention{Default: kairos.RetentionRule{Completed: 81 * 24 * time.Hour, Failed: 81 * 24 * time.Hour, Cancelled: 81 * 24 * time.Hour}},
+				kairos.System, false)
+			t.Logf("  %d runs, %d journal rows, %d MiB given back", r.Runs, r.Rows, r.Bytes>>20)
+			return err
+		}},
+	} {
+		var mu sync.Mutex
+		var latencies []time.Duration
+		stop := make(chan struct{})
+		var busy sync.WaitGroup
+		for range 16 {
+			run := storetest.Run(t, s, v, "")
+			busy.Go(func() {
+				for seq := int64(0); ; seq++ {
+					select {
+					case <-stop:
+						return
+					default:
+					}
+					e := entry("a", `{"amount": 12.5, "currency": "EUR"}`)
+					e.Visit = int(seq) + 1
+					began := time.Now()
+					if err := s.Commit(ctx, kairos.Checkpoint{Run: run.ID, Fence: seq, Entries: []kairos.Entry{e}, Patch: &kairos.RunPatch{AddSteps: 1}}); err != nil {
+						t.Error(err)
+						return
+					}
+					mu.Lock()
+					latencies = append(latencies, time.Since(began))
+					mu.Unlock()
+				}
+			})
+		}
+		began := time.Now()
+		err := work.do()
+		took := time.Since(began)
+		close(stop)
+		busy.Wait()
+		if err != nil {
+			t.Errorf("%s: %v", work.name, err)
+		}
+		slices.Sort(latencies)
+		if n := len(latencies); n > 0 {
+			t.Logf("%-44s %10s %10.0f/s %10s %10s %10s", work.name, took.Round(time.Millisecond), float64(n)/took.Seconds(), latencies[n/2].Round(time.Microsecond),
+				latencies[n*99/100].Round(time.Microsecond), latencies[n-1].Round(time.Microsecond))
+		}
 	}
 }
