@@ -248,8 +248,11 @@ func (a *actor) idle() bool {
 }
 
 // blocked reports whether nothing may start.
-func (a *actor) blocked() bool {
-	return a.s.paused || a.s.held || a.s.quarantined || a.e.opts.Safe || a.budget != "" || a.stopping || a.ended || a.early()
+func (a *actor) blocked() bool { return a.stopping || a.barred() }
+
+// barred is blocked for a reason that outlives a restart.
+func (a *actor) barred() bool {
+	return a.s.paused || a.s.held || a.s.quarantined || a.e.opts.Safe || a.budget != "" || a.ended || a.early()
 }
 
 // early reports whether the run may not start yet.

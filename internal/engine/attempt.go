@@ -64,6 +64,7 @@ func (a *actor) newAttempt(w *work, node *planner.ProgramNode, h Handler, effect
 		Previous:       func() []PreviousResult { return previous },
 		Log:            t.log.line, Progress: t.log.progress,
 	}
+	t.call.Stream = func(text string) { t.e.bus.live(t.event("node_text", map[string]any{"text": t.e.mask(text)})) }
 	t.call.Substep = func(n int, kind, digest string, effect planner.Effect, fn func() (any, kairos.Usage, error)) (any, error) {
 		return a.runSubstep(t, substeps[n], n, kind, digest, effect, fn)
 	}

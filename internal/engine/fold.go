@@ -362,7 +362,7 @@ func (s *state) record(k workKey, status kairos.NodeStatus, e *kairos.Entry, out
 		if k.item != noItem {
 			out, _ = s.walk.Output(n.ID)
 		}
-		s.previous = append(s.previous, PreviousResult{Node: n.ID, Task: n.Task, Status: status, Output: out})
+		s.previous = append(s.previous, PreviousResult{Node: n.ID, Task: n.Task, Agent: e.Agent, Status: status, Output: out})
 	}
 }
 

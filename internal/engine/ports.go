@@ -107,6 +107,9 @@ type Call struct {
 	Log func(level, message string)
 	// Progress is sent live and kept as the attempt's last progress.
 	Progress func(done, total int64, message string)
+	// Stream sends a part of a model's text to whoever watches; it is not stored
+	// (ruling 43).
+	Stream func(text string)
 	// Substep runs fn at most once per (visit, item, n) across crashes: a
 	// recorded response is returned without calling fn.
 	Substep func(n int, kind string, digest string, effect planner.Effect, fn func() (any, kairos.Usage, error)) (any, error)
@@ -114,7 +117,7 @@ type Call struct {
 
 // PreviousResult is a completed node, for context messages.
 type PreviousResult struct {
-	Node, Task string
+	Node, Task, Agent string
 	Status     kairos.NodeStatus
 	Output     any
 }

@@ -122,7 +122,9 @@ func (a *actor) where() (kairos.RunStatus, kairos.WaitReason, []kairos.Wait) {
 	if len(a.running) > 0 || a.dispatching {
 		return kairos.RunRunning, "", nil
 	}
-	if !a.blocked() && a.peek() != nil {
+	// What became ready while the engine stops is work for its next start: a run
+	// left waiting without a due time would be taken up by nobody.
+	if !a.barred() && a.peek() != nil {
 		if a.slot {
 			return kairos.RunRunning, "", nil
 		}
