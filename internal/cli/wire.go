@@ -28,17 +28,11 @@ func newRegistry(cfg config.Config, guard *tool.Guard) (*handler.Registry, error
 		return nil, kairos.Errorf(kairos.CodeInvalid, "configuration: %w", err)
 	}
 	r := handler.New(tools)
-	agents := map[string]planner.AgentInfo{"supervisor": {Effect: planner.EffectIdempotent, System: true}, "orchestrator": {Effect: planner.EffectIdempotent, System: true}}
-	for _, a := range cfg.Agents {
-		info := planner.AgentInfo{Effect: planner.EffectIdempotent}
-		for _, t := range a.Tools {
-			if tools.Effect(t, nil) == planner.EffectUnsafe {
-				info.Effect = planner.EffectUnsafe
-			}
-		}
-		agents[a.ID] = info
+	m, err := newModels(cfg)
+	if err != nil {
+		return nil, kairos.Errorf(kairos.CodeInvalid, "configuration: %w", err)
 	}
-	r.SetAgents(agents)
+	r.SetModels(m)
 	skills := map[string]planner.SkillInfo{}
 	for _, s := range cfg.Skills {
 		skills[s.ID] = planner.SkillInfo{Tool: s.Tool, Agent: s.Agent}

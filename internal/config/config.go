@@ -16,6 +16,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/provider"
 	"github.com/kairosd/kairosd/internal/tool"
 )
 
@@ -44,6 +45,10 @@ type Provider struct {
 	APIKeyEnv string `yaml:"api_key_env"`
 	Model     string `yaml:"model"`
 	File      string `yaml:"file"` // of scripted answers
+	// APIKeyFile holds the key, instead of an environment variable.
+	APIKeyFile string `yaml:"api_key_file"`
+	// Prices of a million tokens by model, in the installation's currency.
+	Prices map[string]provider.Price `yaml:"prices"`
 }
 
 // Agent is who acts with a model.
@@ -59,6 +64,7 @@ type Agent struct {
 	Model           string   `yaml:"model"`
 	MaxTokens       int      `yaml:"max_tokens"`
 	Temperature     *float64 `yaml:"temperature"`
+	MaxIterations   int      `yaml:"max_iterations"`
 	Tools           []string `yaml:"tools"`
 	TriggerKeywords []string `yaml:"trigger_keywords"`
 	Selectable      *bool    `yaml:"selectable"`
@@ -266,6 +272,17 @@ func (c *Config) check() error {
 		if p.Type == "scripted" && p.File == "" {
 			add("provider %s: scripted needs file", name)
 		}
+		if p.APIKeyEnv != "" && p.APIKeyFile != "" {
+			add("provider %s: only one of api_key_env and api_key_file", name)
+		}
+		if (p.Type == "openai" || p.Type == "anthropic") && p.Model == "" {
+			add("provider %s: model is missing", name)
+		}
+		for model, price := range p.Prices {
+			if price.Input < 0 || price.Output < 0 {
+				add("provider %s: the price of %s is negative", name, model)
+			}
+		}
 	}
 	if c.DefaultProvider != "" {
 		if _, ok := c.Providers[c.DefaultProvider]; !ok {
@@ -281,6 +298,9 @@ func (c *Config) check() error {
 			add("two agents have the id %q", a.ID)
 		}
 		ids[a.ID] = true
+		if a.MaxIterations < 0 || a.MaxTokens < 0 {
+			add("agent %s: limits must not be negative", a.ID)
+		}
 		if _, ok := c.Providers[a.Provider]; a.Provider != "" && !ok {
 			add("agent %s: provider %q is not configured", a.ID, a.Provider)
 		}

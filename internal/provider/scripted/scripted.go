@@ -113,7 +113,9 @@ func (p *Provider) Complete(ctx context.Context, r agent.Request) (agent.Respons
 		Message: fmt.Sprintf("the script has no answer %d to %q", turn+1, user), Suggestion: "add one under answers"}
 }
 
-func holds(text, part string) bool { return strings.Contains(strings.ToLower(text), strings.ToLower(part)) }
+func holds(text, part string) bool {
+	return strings.Contains(strings.ToLower(text), strings.ToLower(part))
+}
 
 func (a Answer) response(index, turn, words int, fill *strings.Replacer, stream func(string)) (agent.Response, error) {
 	if e := a.Error; e != nil {

@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/internal/config"
+	"github.com/kairosd/kairosd/internal/handler"
+	"github.com/kairosd/kairosd/internal/provider"
+	"github.com/kairosd/kairosd/internal/provider/anthropic"
+	"github.com/kairosd/kairosd/internal/provider/offline"
+	"github.com/kairosd/kairosd/internal/provider/openai"
+	"github.com/kairosd/kairosd/internal/provider/scripted"
+)
+
+// offlineProvider is the provider of an installation that configures none.
+const offlineProvider = "offline"
+
+// newModels makes the providers and agents of a configuration. Nothing is called.
+func newModels(cfg config.Config) (*handler.Models, error) {
+	c := handler.Config{Providers: map[string]agent.Provider{offlineProvider: offline.Provider{}}, Prices: map[string]map[string]provider.Price{},
+		DefaultProvider: cfg.DefaultProvider, DefaultAgent: cfg.DefaultAgent}
+	for name, p := range cfg.Providers {
+		made, err := newProvider(name, p)
+		if err != nil {
+			return nil, fmt.Errorf("provider %s: %w", name, err)
+		}
+		c.Providers[name], c.Prices[name] = made, p.Prices
+		if cfg.DefaultProvider == "" && len(cfg.Providers) == 1 {
+			c.DefaultProvider = name // the only one there is
+		}
+	}
+	c.DefaultProvider = cmp.Or(c.DefaultProvider, offlineProvider)
+	for _, a := range cfg.Agents {
+		c.Agents = append(c.Agents, handler.Agent{ID: a.ID, Name: cmp.Or(a.Name, a.ID), Description: a.Description, Icon: a.Icon, Color: a.Color, Capabilities: a.Capabilities,
+			SystemPrompt: a.SystemPrompt, Provider: a.Provider, Model: a.Model, MaxTokens: a.MaxTokens, Temperature: a.Temperature, MaxIterations: a.MaxIterations,
+			Tools: a.Tools, TriggerKeywords: a.TriggerKeywords, Selectable: a.Selectable == nil || *a.Selectable})
+	}
+	return handler.NewModels(c)
+}
+
+func newProvider(name string, p config.Provider) (agent.Provider, error) {
+	key, err := apiKey(p)
+	if err != nil {
+		return nil, err
+	}
+	switch p.Type {
+	case "openai":
+		return openai.New(openai.Config{Name: name, BaseURL: p.BaseURL, Key: key, Model: p.Model}), nil
+	case "anthropic":
+		return anthropic.New(anthropic.Config{Name: name, BaseURL: p.BaseURL, Key: key, Model: p.Model}), nil
+	case "scripted":
+		return scripted.Load(p.File)
+	}
+	return offline.Provider{}, nil
+}
+
+// apiKey reads a key where the configuration says. An environment variable that
+// is not set is no key: servers on one's own machine need none, and the others
+// say so themselves.
+func apiKey(p config.Provider) (string, error) {
+	if p.APIKeyFile != "" {
+		b, err := os.ReadFile(p.APIKeyFile)
+		if err != nil {
+			return "", fmt.Errorf("api_key_file: %w", err)
+		}
+		return strings.TrimSpace(string(b)), nil
+	}
+	if p.APIKeyEnv == "" {
+		return "", nil
+	}
+	return os.Getenv(p.APIKeyEnv), nil
+}

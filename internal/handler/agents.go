@@ -1,0 +1,326 @@
+package handler
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/provider"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// Agent is who acts with a model (SPEC 6.1).
+type Agent struct {
+	ID, Name, Description, Icon, Color string
+	Capabilities                       []string
+	SystemPrompt                       string
+	// Provider names one of the models' providers; empty: the default one.
+	Provider, Model string
+	MaxTokens       int
+	Temperature     *float64
+	MaxIterations   int
+	Tools           []string
+	TriggerKeywords []string
+	// Selectable agents may be chosen by classifiers and planners; System ones
+	// are part of kairosd.
+	Selectable, System bool
+}
+
+// Models are the providers and agents of an installation. It is safe for
+// concurrent use.
+type Models struct {
+	providers       map[string]agent.Provider
+	prices          map[string]map[string]provider.Price // by provider, then model
+	agents          map[string]Agent
+	defaultProvider string
+	defaultAgent    string
+
+	mu     sync.Mutex
+	health map[string]Health
+}
+
+// Health is what the last calls of a provider came to.
+type Health struct {
+	Calls, Failures int64
+	LastError       string
+}
+
+// Config is what Models are made of.
+type Config struct {
+	Providers       map[string]agent.Provider
+	Prices          map[string]map[string]provider.Price
+	Agents          []Agent
+	DefaultProvider string // must be one of Providers
+	DefaultAgent    string // empty: the first agent that may be selected
+}
+
+// Assistant is the agent of an installation that configures none: the default
+// provider, without tools.
+const Assistant = "assistant"
+
+// NewModels checks a configuration: every name in it must exist.
+func NewModels(c Config) (*Models, error) {
+	m := &Models{providers: maps.Clone(c.Providers), prices: c.Prices, agents: map[string]Agent{}, defaultProvider: c.DefaultProvider, defaultAgent: c.DefaultAgent, health: map[string]Health{}}
+	if m.providers[m.defaultProvider] == nil {
+		return nil, fmt.Errorf("the default provider %q is not configured", m.defaultProvider)
+	}
+	for _, a := range c.Agents {
+		if a.Provider != "" && m.providers[a.Provider] == nil {
+			return nil, fmt.Errorf("agent %s: provider %q is not configured", a.ID, a.Provider)
+		}
+		m.agents[a.ID] = a
+		if m.defaultAgent == "" && a.Selectable && !a.System {
+			m.defaultAgent = a.ID
+		}
+	}
+	for _, id := range []string{"supervisor", "orchestrator"} {
+		if _, ok := m.agents[id]; !ok {
+			m.agents[id] = Agent{ID: id, Name: strings.ToUpper(id[:1]) + id[1:], System: true}
+		}
+	}
+	if m.defaultAgent == "" {
+		m.defaultAgent = Assistant
+		m.agents[Assistant] = Agent{ID: Assistant, Name: "Assistant", Selectable: true}
+	}
+	return m, nil
+}
+
+// Agents lists the agents by id.
+func (m *Models) Agents() []Agent {
+	return slices.SortedFunc(maps.Values(m.agents), func(a, b Agent) int { return cmp.Compare(a.ID, b.ID) })
+}
+
+// Agent finds an agent; an empty id is the default one.
+func (m *Models) Agent(id string) (Agent, bool) {
+	a, ok := m.agents[cmp.Or(id, m.defaultAgent)]
+	return a, ok
+}
+
+// Providers lists the providers' names and how their last calls went.
+func (m *Models) Providers() map[string]Health {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := map[string]Health{}
+	for name := range m.providers {
+		out[name] = m.health[name]
+	}
+	return out
+}
+
+// Provider is a provider as callers use it: its calls are priced and counted.
+// An empty name is the default one.
+func (m *Models) Provider(name string) (agent.Provider, bool) {
+	name = cmp.Or(name, m.defaultProvider)
+	p := m.providers[name]
+	return counted{m, name, p}, p != nil
+}
+
+type counted struct {
+	m    *Models
+	name string
+	agent.Provider
+}
+
+func (c counted) Complete(ctx context.Context, r agent.Request) (agent.Response, error) {
+	out, err := c.Provider.Complete(ctx, r)
+	prices := c.m.prices[c.name]
+	price, ok := prices[out.Model]
+	if !ok {
+		price = prices[r.Model]
+	}
+	out.Usage.Cost = price.Cost(out.Usage)
+	c.m.mu.Lock()
+	defer c.m.mu.Unlock()
+	h := c.m.health[c.name]
+	h.Calls++
+	if h.LastError = ""; err != nil {
+		h.Failures++
+		h.LastError = err.Error()
+	}
+	c.m.health[c.name] = h
+	return out, err
+}
+
+// SetModels gives the registry its models: agent, llm and the nodes of the
+// router graph run with them, and plans may name their agents.
+func (r *Registry) SetModels(m *Models) {
+	infos := map[string]planner.AgentInfo{}
+	for _, a := range m.Agents() {
+		info := planner.AgentInfo{Effect: planner.EffectIdempotent, System: a.System}
+		for _, t := range a.Tools {
+			if r.tools.Effect(t, nil) == planner.EffectUnsafe {
+				info.Effect = planner.EffectUnsafe // SPEC 5
+			}
+		}
+		infos[a.ID] = info
+	}
+	r.SetAgents(infos)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.models = m
+	r.byType[planner.TypeAgent] = stepped{agentNode{r, m}}
+	r.byType[planner.TypeLLM] = llmNode{m}
+	r.byType[planner.TypeRouter] = stepped{routerNode{r, m}}
+	r.byType[planner.TypeTools] = stepped{toolsNode{r}}
+	r.byType[planner.TypeGenerator] = generatorNode{m}
+}
+
+// Models are the registry's models, or nil.
+func (r *Registry) Models() *Models {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.models
+}
+
+// stepped marks handlers whose every effect is a sub-step (ruling 21).
+type stepped struct{ engine.Handler }
+
+func (stepped) Stepped() bool { return true }
+
+// agentNode runs the agent loop on the text of its input.
+type agentNode struct {
+	r *Registry
+	m *Models
+}
+
+func (n agentNode) Handle(ctx context.Context, call *engine.Call) (engine.Result, error) {
+	a, err := n.m.named(call.Node)
+	if err != nil {
+		return engine.Result{}, err
+	}
+	loop := n.m.loop(a, call)
+	for _, name := range a.Tools {
+		t, ok := n.r.tools.Lookup(name)
+		if !ok {
+			return engine.Result{}, &planner.Failure{Code: planner.CodeUnknownTool, Permanent: true, NoEffect: true,
+				Message: fmt.Sprintf("agent %s has a tool %q that does not exist", a.ID, name), Suggestion: "mend tools of the agent in the configuration"}
+		}
+		loop.Tools = append(loop.Tools, offered{n.r, t.Spec()})
+	}
+	memory := ""
+	out, err := loop.Run(ctx, prompt(call), memory)
+	if err != nil {
+		return engine.Result{Agent: a.ID}, err
+	}
+	return engine.Result{Output: answer(out, loop.Schema), Agent: a.ID}, nil
+}
+
+// named is the agent of a node: the one it names, else the default one.
+func (m *Models) named(node *planner.ProgramNode) (Agent, error) {
+	id := cmp.Or(node.Agent, node.Metadata["agent_id"])
+	a, ok := m.Agent(id)
+	if !ok {
+		return a, &planner.Failure{Code: "unknown_agent", Permanent: true, NoEffect: true, Message: fmt.Sprintf("no agent %q is configured", id), Suggestion: "add it under agents in the configuration"}
+	}
+	return a, nil
+}
+
+// loop is a conversation of an agent on behalf of a node, without its tools.
+func (m *Models) loop(a Agent, call *engine.Call) *agent.Loop {
+	p, _ := m.Provider(a.Provider) // checked by NewModels
+	l := &agent.Loop{Name: a.ID, Provider: p, Model: a.Model, System: a.SystemPrompt, MaxTokens: a.MaxTokens, Temperature: a.Temperature, MaxIterations: a.MaxIterations,
+		Journal: journal{call}, Key: call.IdempotencyKey, Stream: call.Stream, Log: call.Log}
+	if s, ok := call.Node.OutputSchema.(map[string]any); ok {
+		l.Schema = s
+	}
+	return l
+}
+
+// answer is a node's output: what output_schema asked for, a value where the
+// whole answer is one, else text (ruling 31).
+func answer(out any, schema map[string]any) any {
+	if text, ok := out.(string); ok && schema == nil {
+		if v, ok := agent.JSONAnswer(text); ok {
+			return v
+		}
+	}
+	return out
+}
+
+// journal keeps a conversation's steps in the run's journal.
+type journal struct{ call *engine.Call }
+
+func (j journal) Do(n int, kind, digest string, effect planner.Effect, fn func() (any, agent.Usage, error)) (any, error) {
+	return j.call.Substep(n, kind, digest, effect, func() (any, kairos.Usage, error) {
+		v, u, err := fn()
+		return v, kairos.Usage{InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, Cost: u.Cost}, err
+	})
+}
+
+// offered is a tool as an agent has it: permissions hold, and its own schema
+// check names every problem.
+type offered struct {
+	r    *Registry
+	spec agent.ToolSpec
+}
+
+func (o offered) Spec() agent.ToolSpec { return o.spec }
+
+func (o offered) Call(ctx context.Context, c agent.ToolCall) (any, error) {
+	if err := o.r.permitted(o.spec.Name); err != nil {
+		return nil, err
+	}
+	return o.r.tools.Call(ctx, o.spec.Name, c)
+}
+
+// llmNode is one model call without tools.
+type llmNode struct{ m *Models }
+
+func (n llmNode) Handle(ctx context.Context, call *engine.Call) (engine.Result, error) {
+	a, err := n.m.named(call.Node)
+	if err != nil {
+		return engine.Result{}, err
+	}
+	a.Model = cmp.Or(call.Node.Metadata["model"], a.Model)
+	l := n.m.loop(a, call)
+	if l.MaxIterations = 1; l.Schema != nil {
+		l.MaxIterations = 2 // one to mend an answer that does not fit
+	}
+	total := &tally{}
+	l.Journal = total
+	out, err := l.Run(ctx, prompt(call), "")
+	return engine.Result{Output: answer(out, l.Schema), Usage: total.usage, Agent: a.ID}, err
+}
+
+// tally counts usage and keeps nothing: one call has nothing to resume.
+type tally struct{ usage kairos.Usage }
+
+func (t *tally) Do(_ int, _, _ string, _ planner.Effect, fn func() (any, agent.Usage, error)) (any, error) {
+	v, u, err := fn()
+	t.usage = t.usage.Add(kairos.Usage{InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, Cost: u.Cost})
+	return v, err
+}
+
+// maxPrevious bounds each earlier result in a context message, in letters.
+const maxPrevious = 4000
+
+// prompt is what a model is told: the node's input as text, for a step of a step
+// plan with the results before it [002].
+func prompt(call *engine.Call) string {
+	text := planner.Text(call.Input)
+	if call.Node.Task == "" {
+		return text
+	}
+	var lines []string
+	for i, p := range call.Previous() {
+		if p.Status != kairos.NodeCompleted || p.Output == nil {
+			continue
+		}
+		result := planner.Text(p.Output)
+		if r := []rune(result); len(r) > maxPrevious {
+			result = string(r[:maxPrevious]) + fmt.Sprintf("… (cut; all of it is ${output.%s})", p.Node)
+		}
+		lines = append(lines, fmt.Sprintf("- Step %d (%s): %s", i+1, cmp.Or(p.Agent, p.Node), result))
+	}
+	if len(lines) == 0 {
+		return "Task: " + text
+	}
+	return "Previous step results:\n" + strings.Join(lines, "\n") + "\n\nCurrent task: " + text
+}
