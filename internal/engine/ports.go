@@ -118,8 +118,8 @@ type Call struct {
 // PreviousResult is a completed node, for context messages.
 type PreviousResult struct {
 	Node, Task, Agent string
-	Status     kairos.NodeStatus
-	Output     any
+	Status            kairos.NodeStatus
+	Output            any
 }
 
 // Result is what a handler returns when it succeeds.
