@@ -55,6 +55,13 @@ func (r *request) system() error {
 	if i.LastFailure != "" {
 		fact(&p.Health, "Stopped before by", "%s", visible(i.LastFailure))
 	}
+	if !i.CheckedAt.IsZero() {
+		found := "nothing was found"
+		if i.Finding != "" {
+			found = visible(i.Finding)
+		}
+		fact(&p.Health, "Examined", "%s: %s", r.s.time(i.CheckedAt).Text, found)
+	}
 	fact(&p.Health, "Start number", "%d", i.Epoch)
 	fact(&p.Health, "Audit events", "%d", i.Events)
 	fact(&p.Health, "Installation", "%s", i.Instance)

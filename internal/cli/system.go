@@ -35,9 +35,13 @@ type system struct {
 
 	working sync.Mutex // one backup or retention at a time
 
-	mu      sync.Mutex
-	plans   []kairos.PlanStorage
-	plansAt time.Time
+	unclean bool // the daemon before this one did not end by itself
+
+	mu        sync.Mutex
+	plans     []kairos.PlanStorage
+	plansAt   time.Time
+	checkedAt time.Time
+	finding   string
 }
 
 // Installation says how the daemon and its data are.
@@ -64,7 +68,7 @@ func (s *system) Installation(ctx context.Context) (kairos.Installation, error) 
 		return i, err
 	}
 	s.mu.Lock()
-	i.Plans, i.PlansAt = append(i.Plans, s.plans...), s.plansAt
+	i.Plans, i.PlansAt, i.CheckedAt, i.Finding = append(i.Plans, s.plans...), s.plansAt, s.checkedAt, s.finding
 	s.mu.Unlock()
 	i.Backups, err = listBackups(s.backups)
 	return i, err
@@ -81,6 +85,12 @@ func (s *system) Notices(ctx context.Context) []kairos.Notice {
 	}
 	if s.safe != "" {
 		add(true, "/system", "Look", "Safe mode: %s. Everything can be looked at and cancelled; nothing is executed.", s.safe)
+	}
+	s.mu.Lock()
+	finding := s.finding
+	s.mu.Unlock()
+	if finding != "" {
+		add(true, "/system", "Look", "The examination of the database found a problem: %s. Run kairosd doctor.", finding)
 	}
 	held := int64(0)
 	if counts, err := s.store.RunCounts(ctx); err == nil {
@@ -336,6 +346,7 @@ func (s *system) run(ctx context.Context, cfg config.Config) {
 		}
 		return err
 	})
+	every(s.untilCheck(ctx), checkEvery, "examine the database", func() error { return s.check(ctx) })
 	if backup > 0 {
 		every(s.untilBackup(backup), backup, "backup", func() error {
 			b, err := s.BackUp(ctx, kairos.System)
@@ -346,6 +357,57 @@ func (s *system) run(ctx context.Context, cfg config.Config) {
 		})
 	}
 	wg.Wait()
+}
+
+// checkEvery is how often the whole database is examined.
+const checkEvery = 7 * 24 * time.Hour
+
+// actionChecked is the record of an examination.
+const actionChecked = "store.checked"
+
+// untilCheck is when the next examination is due, by the record of the last one;
+// soon after an unclean stop (RELIABILITY 2.3).
+func (s *system) untilCheck(ctx context.Context) time.Duration {
+	list, err := s.store.AuditEvents(ctx, kairos.AuditFilter{Action: actionChecked, Page: kairos.Page{Limit: 1}})
+	if err != nil || len(list.Items) == 0 {
+		return time.Minute
+	}
+	last := list.Items[0]
+	s.mu.Lock()
+	s.checkedAt = last.At
+	if last.Result != "ok" {
+		s.finding = last.Reason
+	}
+	s.mu.Unlock()
+	if s.unclean {
+		return time.Minute
+	}
+	return max(time.Minute, checkEvery-time.Since(last.At))
+}
+
+// check examines the whole database.
+func (s *system) check(ctx context.Context) error {
+	began := time.Now()
+	checks, err := s.store.Verify(ctx)
+	if err != nil {
+		return err
+	}
+	record := kairos.AuditRecord{Action: actionChecked, Actor: kairos.System.Name, Surface: kairos.System.Surface, Reason: "nothing was found"}
+	for _, c := range checks {
+		if len(c.Problems) > 0 {
+			record.Result, record.Reason = "failed", c.Name+": "+c.Problems[0]
+			s.log.Error("the database has a problem", "check", c.Name, "problem", c.Problems[0], "problems", len(c.Problems), "advice", c.Advice)
+			break
+		}
+	}
+	s.log.Info("the database was examined", "result", record.Reason, "ms", time.Since(began).Milliseconds())
+	s.mu.Lock()
+	s.checkedAt, s.finding = time.Now().UTC(), ""
+	if record.Result != "" {
+		s.finding = record.Reason
+	}
+	s.mu.Unlock()
+	return s.store.Audit(ctx, record)
 }
 
 // untilBackup is when the next backup is due: restarts do not put it off.

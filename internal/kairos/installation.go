@@ -21,6 +21,11 @@ type Installation struct {
 	Hold *Hold `json:"hold,omitempty"`
 	Held int64 `json:"held"` // runs that wait with reason held
 
+	// CheckedAt is when all of the database was examined last; Finding is the
+	// first problem that was found then, empty if there was none.
+	CheckedAt time.Time `json:"checkedAt,omitzero"`
+	Finding   string    `json:"finding,omitempty"`
+
 	Storage Storage `json:"storage"`
 	// Plans is the storage per plan, largest first, as it was at PlansAt.
 	Plans   []PlanStorage `json:"plans"`

@@ -140,12 +140,12 @@ func (s *Store) auditRange(ctx context.Context, f kairos.AuditFilter) (first, la
 	}
 	first = 1
 	if !f.Since.IsZero() {
-		if first, err = s.firstAfter(ctx, auditAtSQL, f.Since.Add(-clockSlack)); err != nil {
+		if first, err = s.firstAfter(ctx, auditAtSQL, f.Since.Add(-clockSlack), last); err != nil {
 			return 0, 0, err
 		}
 	}
 	if !f.Until.IsZero() {
-		after, err := s.firstAfter(ctx, auditAtSQL, f.Until.Add(clockSlack))
+		after, err := s.firstAfter(ctx, auditAtSQL, f.Until.Add(clockSlack), last)
 		if err != nil {
 			return 0, 0, err
 		}

@@ -127,7 +127,7 @@ func examine(ctx context.Context, path string, key []byte) (b kairos.Backup, err
 	if b, err = c.describe(ctx); err != nil {
 		return b, err
 	}
-	b.Verified, err = c.verify(ctx)
+	b.Verified, err = c.Verify(ctx)
 	return b, err
 }
 

@@ -17,7 +17,7 @@ import (
 // audit chain and its anchor, permissions, free space and the write-ahead log.
 // Every finding comes with what to do.
 func (s *Store) Doctor(ctx context.Context) ([]kairos.Check, error) {
-	out, err := s.verify(ctx)
+	out, err := s.Verify(ctx)
 	if err != nil {
 		return out, err
 	}

@@ -123,8 +123,11 @@ func (s *Store) runQuery(ctx context.Context, f kairos.RunFilter) (*runQuery, er
 	}
 	if !f.Until.IsZero() {
 		// What ended by then was created by then.
-		var err error
-		if q.below, err = s.firstAfter(ctx, runAtSQL, f.Until.Add(clockSlack)); err != nil {
+		last, err := s.q.RunLast(ctx)
+		if err == nil {
+			q.below, err = s.firstAfter(ctx, runAtSQL, f.Until.Add(clockSlack), last)
+		}
+		if err != nil {
 			return nil, translate(err, "list runs")
 		}
 		q.also("CASE WHEN runs.ended_at <> 0 THEN runs.ended_at ELSE runs.created_at END <= ?", f.Until.UnixMicro())
@@ -137,11 +140,11 @@ var withHeadline = []kairos.RunStatus{kairos.RunRunning, kairos.RunWaiting, kair
 
 const runAtSQL = "SELECT id, created_at FROM runs WHERE id >= ? ORDER BY id LIMIT 1"
 
-// firstAfter is the first row, of those that are numbered in the order of time,
-// that is later than t; query gives the number and time (µs) of the first row
-// from a number on.
-func (s *Store) firstAfter(ctx context.Context, query string, t time.Time) (int64, error) {
-	low, high := int64(1), int64(1)
+// firstAfter is the first row up to last that is later than t, of rows that are
+// numbered in the order of time; query gives number and time (µs) of the first
+// row from a number on. It looks from the newest row on, so that a clock that was
+// wrong long ago does no harm.
+func (s *Store) firstAfter(ctx context.Context, query string, t time.Time, last int64) (int64, error) {
 	later := func(n int64) (bool, error) {
 		var at int64
 		err := s.read.QueryRowContext(ctx, query, n).Scan(&n, &at)
@@ -150,15 +153,17 @@ func (s *Store) firstAfter(ctx context.Context, query string, t time.Time) (int6
 		}
 		return at > t.UnixMicro(), err
 	}
-	for { // a row that is late enough, in growing strides
-		ok, err := later(high)
+	low, high := int64(1), last+1 // high is later, or beyond the last row
+	for stride := int64(1); high-stride >= 1; stride *= 4 {
+		ok, err := later(high - stride)
 		if err != nil {
 			return 0, err
 		}
-		if ok {
+		if !ok {
+			low = high - stride + 1
 			break
 		}
-		low, high = high+1, high*4
+		high -= stride
 	}
 	for low < high {
 		middle := low + (high-low)/2

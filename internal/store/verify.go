@@ -21,8 +21,8 @@ func find(c *kairos.Check, format string, args ...any) bool {
 	return len(c.Problems) >= maxFindings
 }
 
-// verify examines everything that is in the database file, without changing it.
-func (s *Store) verify(ctx context.Context) ([]kairos.Check, error) {
+// Verify examines everything that is in the database file, without changing it.
+func (s *Store) Verify(ctx context.Context) ([]kairos.Check, error) {
 	var out []kairos.Check
 	for _, check := range []func(context.Context, *kairos.Check) error{s.checkPages, s.checkForeignKeys, s.checkJournals, s.checkPayloads,
 		s.checkCounters, s.checkAudit} {
