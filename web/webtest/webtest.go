@@ -33,14 +33,21 @@ type Site struct {
 	Engine *engine.Engine
 	Auth   *auth.Service
 	// Setup is the one-time secret of an installation without users.
-	Setup string
-	Admin kairos.Actor
+	Setup  string
+	Admin  kairos.Actor
+	System *System
 }
 
 // New starts an installation; it ends with the test.
 func New(tb testing.TB) *Site {
 	tb.Helper()
-	s := &Site{Store: storetest.Open(tb), Admin: kairos.Actor{Name: "marta", Role: kairos.RoleAdmin, Surface: "ui"}}
+	return NewOn(tb, storetest.Open(tb))
+}
+
+// NewOn starts an installation on a store; it ends with the test.
+func NewOn(tb testing.TB, on *store.Store) *Site {
+	tb.Helper()
+	s := &Site{Store: on, Admin: kairos.Actor{Name: "marta", Role: kairos.RoleAdmin, Surface: "ui"}}
 	tools, err := tool.Builtin(tool.Config{HTTP: tool.HTTPConfig{AllowPrivate: []string{"127.0.0.1"}}}, nil)
 	if err != nil {
 		tb.Fatal(err)
@@ -58,12 +65,13 @@ func New(tb testing.TB) *Site {
 	if s.Setup, err = s.Auth.BeginSetup(context.Background()); err != nil {
 		tb.Fatal(err)
 	}
+	s.System = &System{engine: s.Engine}
 	server := httptest.NewUnstartedServer(nil)
 	public, err := api.New(api.Config{Reader: s.Store, Engine: s.Engine, Principals: s.Auth, Accounts: s.Auth, Idempotency: s.Store, SessionCookies: web.SessionCookies()})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	site, err := web.New(web.Config{Reader: s.Store, Engine: s.Engine, Auth: s.Auth, API: public, Hosts: []string{server.Listener.Addr().String()}, Version: "test"})
+	site, err := web.New(web.Config{Reader: s.Store, Engine: s.Engine, Auth: s.Auth, System: s.System, API: public, Hosts: []string{server.Listener.Addr().String()}, Version: "test"})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -174,7 +182,7 @@ type Browser struct {
 
 // Paths are the pages to look at, with the runs of a seed.
 func (d Seeded) Paths() []string {
-	out := []string{"/", "/runs", "/runs?q=status:failed", "/plans", "/plans/new", "/plans/ledger", "/plans/ledger/start", "/plans/ledger/edit", "/approvals", "/audit", "/help"}
+	out := []string{"/", "/runs", "/runs?q=status:failed", "/plans", "/plans/new", "/plans/ledger", "/plans/ledger/start", "/plans/ledger/edit", "/approvals", "/audit", "/system", "/help"}
 	for _, r := range []kairos.Run{d.Completed, d.Failed, d.Waiting, d.InDoubt, d.Hostile} {
 		for _, v := range []string{"", "?view=graph", "?view=events", "?view=log", "?view=io"} {
 			out = append(out, "/runs/"+r.ID+v)
