@@ -77,3 +77,40 @@ func TestExamplesDoWhatTheySay(t *testing.T) {
 		}
 	}
 }
+
+// The examples that call models run with the answers of a file.
+func TestExamplesWithModels(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if _, stderr, code := kairos(t, dir, "plans", "add", "invoice.yaml"); code != 0 {
+		t.Fatalf("store the plan invoice: %s", stderr)
+	}
+	for _, c := range []struct {
+		file, input string
+		code        int
+		says        []string
+	}{
+		{"router-clock.yaml", `"what time is it in Tokyo and London?"`, 0, []string{`"datetime_0"`, "Asia/Tokyo", `"datetime_1"`, "Europe/London"}},
+		{"router-clock.yaml", `"hello"`, 1, nil}, // the script has no answer without results
+		{"support-triage.yaml", `{}`, 3, []string{`"refund"`}},
+		{"support-triage.yaml", `{"message": "Do you ship to Chile?"}`, 0, []string{`"question"`, "Thank you for asking."}},
+		{"invoice.yaml", `{}`, 0, []string{`"total":238`}},
+		{"invoices.yaml", `{"texts": ["Invoice 17", "Invoice 18", "Invoice 17 again"]}`, 0, []string{`"total":238`, `"total":12.71`}},
+		{"research.yaml", `{"topic": "tea"}`, 0, []string{"A brief from the notes", "Nobody reads the journal."}},
+	} {
+		out, stderr, code := kairos(t, dir, "run", "--plan", c.file, "--input", c.input, "--config", "scripted/kairos.yaml", "--json")
+		if code != c.code {
+			t.Errorf("%s %s: exit %d, want %d\n%s%s", c.file, c.input, code, c.code, out, stderr)
+		}
+		var r struct{ Outputs map[string]json.RawMessage }
+		if err := json.Unmarshal([]byte(out), &r); err != nil {
+			t.Errorf("%s: %v\n%s", c.file, err, out)
+		}
+		all := strings.ReplaceAll(out, `\"`, `"`)
+		for _, want := range c.says {
+			if !strings.Contains(all, want) {
+				t.Errorf("%s %s: no %s in\n%s", c.file, c.input, want, out)
+			}
+		}
+	}
+}

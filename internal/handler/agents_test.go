@@ -1,0 +1,223 @@
+package handler_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/handler"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/provider"
+	"github.com/kairosd/kairosd/internal/provider/scripted"
+	"github.com/kairosd/kairosd/internal/store/storetest"
+	"github.com/kairosd/kairosd/internal/tool"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// converse runs a plan whose model is a script, and gives the run and its rows.
+func converse(t *testing.T, p agent.Provider, plan string, agents ...handler.Agent) (kairos.Run, []kairos.Entry) {
+	t.Helper()
+	set, err := tool.Builtin(tool.Config{Permissions: map[string]tool.Permission{"sleep": tool.Deny, "json": tool.Ask}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry := handler.New(set)
+	models, err := handler.NewModels(handler.Config{Providers: map[string]agent.Provider{"script": p}, DefaultProvider: "script", Agents: agents,
+		Prices: map[string]map[string]provider.Price{"script": {"scripted": {Input: 1e6, Output: 2e6}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry.SetModels(models)
+	s := storetest.Open(t)
+	e, err := engine.New(engine.Config{Store: s, Registry: registry})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := e.Open(ctx); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	author := kairos.Actor{Name: "ana", Role: kairos.RoleAuthor, Surface: "cli"}
+	_, version, _, problems, err := e.SavePlan(ctx, author, []byte(plan), planner.FormatYAML, "api", "")
+	if err != nil {
+		t.Fatalf("%v: %v", err, problems)
+	}
+	run, err := e.Start(ctx, author, kairos.StartRequest{Hash: version.Hash, Input: kairos.RawJSON(`"hello"`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if run, err = e.Wait(ctx, run.ID); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := s.Journal(ctx, run.ID, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run, rows
+}
+
+func turnAt(n int) *int { return &n }
+
+func call(name string, args map[string]any) scripted.Call {
+	return scripted.Call{Tool: name, Arguments: args}
+}
+
+func script(answers ...scripted.Answer) agent.Provider {
+	return scripted.New(scripted.Script{Answers: answers})
+}
+
+// Every model and tool call is a row of the run's journal; failures of tools go
+// back to the model; usage and cost are summed (SPEC 6.1, ruling 21).
+func TestTheLoopIsJournalled(t *testing.T) {
+	t.Parallel()
+	run, rows := converse(t, script(
+		scripted.Answer{Turn: turnAt(0), Calls: []scripted.Call{call("calculator", map[string]any{"expression": "6*7"}), call("nothing", nil), call("sleep", map[string]any{"for": "1s"}),
+			call("json", map[string]any{"value": 1}), call("calculator", map[string]any{"expresion": "1"})}, InputTokens: 10, OutputTokens: 1},
+		scripted.Answer{Turn: turnAt(1), Text: "done: ${last}", InputTokens: 20, OutputTokens: 2},
+	), "nodes: {ask: {type: agent, agent: sums}}", handler.Agent{ID: "sums", Tools: []string{"calculator", "sleep", "json"}, SystemPrompt: "You add."})
+	if run.Status != kairos.RunCompleted || !strings.Contains(string(run.Output), "is required") {
+		t.Fatalf("%s %s %+v", run.Status, run.Output, run.Error)
+	}
+	if u := run.Usage; u.InputTokens != 30 || u.OutputTokens != 3 || u.Cost != 36 {
+		t.Errorf("usage %+v", u)
+	}
+	var kinds []string
+	said := map[string]string{}
+	for _, r := range rows {
+		if r.Kind != kairos.EntrySubstep {
+			continue
+		}
+		var p struct{ Kind string }
+		if err := json.Unmarshal(r.Decision, &p); err != nil {
+			t.Fatal(err)
+		}
+		kinds = append(kinds, p.Kind)
+		if r.Failure != nil {
+			said[p.Kind+r.Failure.Code] = r.Failure.Message
+		}
+	}
+	if len(kinds) != 6 || kinds[0] != "model" || kinds[5] != "model" { // an unknown tool is no call
+		t.Errorf("sub-steps %v", kinds)
+	}
+	if said["tool:sleep"+planner.CodePolicy] == "" || said["tool:json"+planner.CodePolicy] == "" || said["tool:calculator"+planner.CodeInvalidInput] == "" {
+		t.Errorf("failures %v", said)
+	}
+	if last := rows[len(rows)-1]; last.Agent != "sums" || !last.Final {
+		t.Errorf("the row of the node: %+v", last)
+	}
+}
+
+// The same call for ever ends the conversation (L04).
+func TestARepeatedCallEndsTheLoop(t *testing.T) {
+	t.Parallel()
+	run, _ := converse(t, script(scripted.Answer{Calls: []scripted.Call{call("calculator", map[string]any{"expression": "1"})}}),
+		"nodes: {ask: {type: agent, agent: sums}}", handler.Agent{ID: "sums", Tools: []string{"calculator"}})
+	if run.Status != kairos.RunFailed || run.Error.Code != agent.CodeLoop {
+		t.Errorf("%s %+v", run.Status, run.Error)
+	}
+}
+
+// Structured output is checked; an answer that does not fit is sent back once
+// (L01, L02). Without output_schema, an answer that is one JSON value becomes it
+// (ruling 31).
+func TestAnswersBecomeValues(t *testing.T) {
+	t.Parallel()
+	const schema = "nodes: {ask: {type: llm, output_schema: {type: object, required: [n], properties: {n: {type: integer}}}}}"
+	bad := scripted.Answer{Turn: turnAt(0), Text: "Sure! Here it is."}
+	for name, c := range map[string]struct {
+		provider   agent.Provider
+		plan, want string
+		code       string
+	}{
+		"fits":                {script(scripted.Answer{JSON: map[string]any{"n": 4}}), schema, `{"n":4}`, ""},
+		"mended":              {script(bad, scripted.Answer{Turn: turnAt(1), Contains: "does not fit the schema", Text: "```json\n{\"n\": 5}\n```"}), schema, `{"n":5}`, ""},
+		"never fits":          {script(bad, scripted.Answer{Turn: turnAt(1), JSON: map[string]any{"n": "five"}}), schema, "", agent.CodeSchema},
+		"a value by itself":   {script(scripted.Answer{Text: " [1, 2] "}), "nodes: {ask: {type: llm}}", `[1,2]`, ""},
+		"text around a value": {script(scripted.Answer{Text: "so: [1]"}), "nodes: {ask: {type: llm}}", `"so: [1]"`, ""},
+		"a number is text":    {script(scripted.Answer{Text: "42"}), "nodes: {ask: {type: llm}}", `"42"`, ""},
+		"no answer":           {script(scripted.Answer{Contains: "other"}), "nodes: {ask: {type: llm}}", "", scripted.CodeNoAnswer},
+	} {
+		run, _ := converse(t, c.provider, c.plan)
+		code := ""
+		if run.Error != nil {
+			code = run.Error.Code
+		}
+		if string(run.Output) != c.want || code != c.code {
+			t.Errorf("%s: got %s %s %+v, want %s %s", name, run.Status, run.Output, run.Error, c.want, c.code)
+		}
+	}
+}
+
+// Duplicates are kept apart by position, an unknown tool and a failure are
+// results of their own (SPEC 6.2).
+func TestTheRouterGraph(t *testing.T) {
+	t.Parallel()
+	args := func(e string) map[string]any {
+		return map[string]any{"name": "calculator", "args": map[string]any{"expression": e}}
+	}
+	run, rows := converse(t, script(
+		scripted.Answer{System: "Choose the tools", JSON: map[string]any{"tools": []any{args("1+1"), args("1/0"), map[string]any{"name": "oracle", "args": map[string]any{}}, args("2+2")}}},
+		scripted.Answer{Contains: "Tool results", Text: "2 and 4"}), `
+nodes: {router: {type: router}, tools: {type: tools}, generator: {type: generator}}
+edges: [{from: router, to: tools, condition: "expr: size(last.selectedTools) > 0"}, {from: router, to: generator, condition: default}, {from: tools, to: generator}]`)
+	if run.Status != kairos.RunCompleted {
+		t.Fatalf("%s %+v", run.Status, run.Error)
+	}
+	var state struct {
+		Response      string
+		SelectedTools []string
+		ToolArgs      map[string]any
+		ToolResults   map[string]any
+		Messages      []map[string]string
+	}
+	if err := json.Unmarshal(run.Output, &state); err != nil {
+		t.Fatal(err)
+	}
+	if state.Response != "2 and 4" || len(state.Messages) != 2 || state.Messages[0]["content"] != "hello" || state.Messages[1]["role"] != "assistant" {
+		t.Errorf("%s", run.Output)
+	}
+	r := state.ToolResults
+	if len(r) != 4 || planner.Text(r["calculator_0"]) != "2" || planner.Text(r["calculator_3"]) != "4" || r["oracle_2"] != `Tool "oracle" not found` ||
+		!strings.HasPrefix(planner.Text(r["calculator_1"]), "Error: ") {
+		t.Errorf("results %v", r)
+	}
+	checkpointed := 0
+	for _, e := range rows {
+		if e.Node == "tools" && e.Kind == kairos.EntrySubstep {
+			checkpointed++
+		}
+	}
+	if checkpointed != 3 {
+		t.Errorf("%d calls are checkpointed, want 3", checkpointed)
+	}
+}
+
+// flaky fails once as a busy server does.
+type flaky struct{ calls atomic.Int32 }
+
+func (f *flaky) Complete(context.Context, agent.Request) (agent.Response, error) {
+	if f.calls.Add(1) == 1 {
+		return agent.Response{}, &planner.Failure{Code: provider.CodeRateLimited, Message: "slow down", NoEffect: true, RetryAfter: time.Millisecond}
+	}
+	return agent.Response{Text: "hi"}, nil
+}
+
+func TestABusyProviderIsRetriedByTheEngine(t *testing.T) {
+	t.Parallel()
+	f := &flaky{}
+	run, _ := converse(t, f, "nodes: {ask: {type: llm, retry: {max_attempts: 2, backoff: [1ms]}}}")
+	if run.Status != kairos.RunCompleted || string(run.Output) != `"hi"` || f.calls.Load() != 2 {
+		t.Errorf("%s %s, %d calls", run.Status, run.Output, f.calls.Load())
+	}
+}
