@@ -303,8 +303,7 @@ func (a *actor) load() error {
 			return err
 		}
 	}
-	held := a.run.Status == kairos.RunWaiting && a.run.WaitReason == kairos.WaitHeld
-	s, err := fold(p.Program, facts{run: a.id, input: input, held: held}, journal)
+	s, err := foldRun(p.Program, a.run, input, journal)
 	if err != nil {
 		return err
 	}

@@ -33,6 +33,9 @@ func (e *Engine) newRun(ctx context.Context, actor kairos.Actor, req kairos.Verb
 	if req.Rev != 0 && req.Rev != v.run.LastSeq {
 		return kairos.Run{}, kairos.Errorf(kairos.CodeStale, "the run has moved on from revision %d to %d", req.Rev, v.run.LastSeq).Suggest("look at it again")
 	}
+	if needsJournal(v.run, req) {
+		return kairos.Run{}, purged(v.run)
+	}
 	b, err := v.branch(ctx, req)
 	if err != nil {
 		return kairos.Run{}, err

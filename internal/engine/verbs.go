@@ -298,6 +298,9 @@ func (a *actor) resume(m verbMsg, record kairos.AuditRecord) error {
 	if !a.run.DeletedAt.IsZero() {
 		return a.conflict("the run was deleted")
 	}
+	if !a.run.PurgedAt.IsZero() {
+		return purged(a.run)
+	}
 	ctx := context.WithoutCancel(a.e.base)
 	view, err := a.e.view(ctx, a.id)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
@@ -38,11 +39,26 @@ func (e *Engine) view(ctx context.Context, run string) (*view, error) {
 	if err != nil {
 		return nil, kairos.Errorf(kairos.CodeCorrupt, "input of run %s: %w", run, err)
 	}
-	s, err := fold(p.Program, facts{run: r.ID, input: input, held: r.Status == kairos.RunWaiting && r.WaitReason == kairos.WaitHeld}, journal)
+	s, err := foldRun(p.Program, r, input, journal)
 	if err != nil {
 		return nil, err
 	}
 	return &view{e, r, p, journal, s}, nil
+}
+
+// foldRun folds the journal of a run as it is stored now.
+func foldRun(p *planner.Program, r kairos.Run, input any, journal []kairos.Entry) (*state, error) {
+	s, err := fold(p, facts{run: r.ID, input: input, held: r.Status == kairos.RunWaiting && r.WaitReason == kairos.WaitHeld}, journal)
+	if err == nil && !r.PurgedAt.IsZero() {
+		s.seq = r.LastSeq // its rows are gone, their numbers are not given out again
+	}
+	return s, err
+}
+
+// purged refuses what needs the journal of a run that retention has removed.
+func purged(r kairos.Run) error {
+	return kairos.Errorf(kairos.CodeConflict, "the journal of run %s was removed by retention on %s", kairos.ShortID(r.ID), r.PurgedAt.Format(time.DateOnly)).
+		Suggest("start a new run of its plan, or rerun it with an input")
 }
 
 // Detail folds a run: its waits, where it stands.
@@ -250,10 +266,12 @@ func (e *Engine) Preview(ctx context.Context, actor kairos.Actor, req kairos.Ver
 		return kairos.Preview{}, err
 	}
 	var pre kairos.Preview
-	switch req.Action {
-	case kairos.ActionResume:
+	switch {
+	case needsJournal(v.run, req):
+		err = purged(v.run)
+	case req.Action == kairos.ActionResume:
 		pre, _, err = v.resume()
-	case kairos.ActionRerun, kairos.ActionFork:
+	case req.Action == kairos.ActionRerun, req.Action == kairos.ActionFork:
 		var b *branch
 		if b, err = v.branch(ctx, req); err == nil {
 			pre = b.preview
@@ -271,6 +289,18 @@ func (e *Engine) Preview(ctx context.Context, actor kairos.Actor, req kairos.Ver
 		return pre, nil
 	}
 	return pre, err
+}
+
+// needsJournal reports whether an act asks for what retention has removed: with
+// an input of its own, a rerun does not.
+func needsJournal(r kairos.Run, req kairos.VerbRequest) bool {
+	switch req.Action {
+	case kairos.ActionResume, kairos.ActionFork:
+		return !r.PurgedAt.IsZero()
+	case kairos.ActionRerun:
+		return !r.PurgedAt.IsZero() && req.Input == nil
+	}
+	return false
 }
 
 // refusesVerb reports whether a code says "not now" rather than "broken".

@@ -61,6 +61,8 @@ type Run struct {
 	// RunningTime is how long the run has been running, waits not counted.
 	RunningTime time.Duration
 	DeletedAt   time.Time
+	// PurgedAt is when retention took its journal, input and output away.
+	PurgedAt time.Time
 }
 
 // RunError is why a run failed.

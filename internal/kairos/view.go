@@ -43,6 +43,7 @@ type RunFacts struct {
 	EndedAt   time.Time `json:"endedAt,omitzero"`
 	DueAt     time.Time `json:"dueAt,omitzero"`
 	DeletedAt time.Time `json:"deletedAt,omitzero"`
+	PurgedAt  time.Time `json:"purgedAt,omitzero" doc:"When retention took its journal, input and output away."`
 	RunningMs int64     `json:"runningMs"` // waits not counted
 }
 
@@ -133,7 +134,7 @@ func (f RunFacts) run() Run {
 		Parent: f.Parent, ForkedFrom: f.ForkedFrom, ForkSeq: f.ForkSeq, RerunOf: f.RerunOf, Actor: f.Actor, Origin: f.Origin,
 		Session: f.Session, Priority: f.Priority, Labels: f.Labels, Limits: limits, Key: f.Key, Concurrency: f.Concurrency,
 		LastSeq: f.Rev, Steps: f.Steps, Crashes: f.Crashes, Paused: f.Paused,
-		CreatedAt: f.CreatedAt, StartAt: f.StartAt, StartedAt: f.StartedAt, EndedAt: f.EndedAt, DueAt: f.DueAt, DeletedAt: f.DeletedAt,
+		CreatedAt: f.CreatedAt, StartAt: f.StartAt, StartedAt: f.StartedAt, EndedAt: f.EndedAt, DueAt: f.DueAt, DeletedAt: f.DeletedAt, PurgedAt: f.PurgedAt,
 		RunningTime: time.Duration(f.RunningMs) * time.Millisecond,
 	}
 }
@@ -153,7 +154,7 @@ func factsOf(r Run) RunFacts {
 		Parent: r.Parent, ForkedFrom: r.ForkedFrom, ForkSeq: r.ForkSeq, RerunOf: r.RerunOf, Actor: r.Actor, Origin: r.Origin,
 		Session: r.Session, Priority: r.Priority, Labels: r.Labels, Limits: ViewLimits(r.Limits), Key: r.Key, Concurrency: r.Concurrency,
 		Rev: r.LastSeq, Steps: r.Steps, Crashes: r.Crashes, Paused: r.Paused,
-		CreatedAt: r.CreatedAt, StartAt: r.StartAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt, DueAt: r.DueAt, DeletedAt: r.DeletedAt,
+		CreatedAt: r.CreatedAt, StartAt: r.StartAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt, DueAt: r.DueAt, DeletedAt: r.DeletedAt, PurgedAt: r.PurgedAt,
 		RunningMs: r.RunningTime.Milliseconds(),
 	}
 }

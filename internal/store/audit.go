@@ -114,29 +114,34 @@ type AuditReport struct {
 	Problems []string
 }
 
-// VerifyAudit reads the whole audit log and checks numbering, chain and anchor.
+// verifyRows is how many rows one read of a verification covers.
+const verifyRows = 10_000
+
+// VerifyAudit reads the whole audit log and checks numbering, chain, the journal
+// rows that its events stand for, and the anchor.
 func (s *Store) VerifyAudit(ctx context.Context) (AuditReport, error) {
 	var r AuditReport
 	l := newLink(s.secrets.auditKey, nil)
 	unlinked := int64(0)
-	for after := int64(0); ; {
-		rows, err := s.q.AuditAfter(ctx, after, 1000)
+	steps := &stepHashes{s: s, purged: map[int64]bool{}}
+	for {
+		events, err := s.auditWindow(ctx, r.Last)
 		if err != nil {
-			return r, translate(err, "read the audit log")
+			return r, err
 		}
-		if len(rows) == 0 {
+		if len(events) == 0 {
 			break
 		}
-		for _, row := range rows {
-			e := row.AuditEvent
-			if e.Seq != after+1 {
-				r.Problems = append(r.Problems, fmt.Sprintf("events %d to %d are missing", after+1, e.Seq-1))
+		for i := range events {
+			e := &events[i]
+			if e.Seq != r.Last+1 {
+				r.Problems = append(r.Problems, fmt.Sprintf("events %d to %d are missing", r.Last+1, e.Seq-1))
 			}
-			after = e.Seq
+			r.Last = e.Seq
 			r.Events++
-			l.add(&e)
+			l.add(e)
 			unlinked++
-			problem, err := s.checkDigest(ctx, e)
+			problem, err := steps.check(ctx, e)
 			if err != nil {
 				return r, err
 			} else if problem != "" {
@@ -151,7 +156,6 @@ func (s *Store) VerifyAudit(ctx context.Context) (AuditReport, error) {
 				unlinked = 0
 			}
 		}
-		r.Last = after
 	}
 	if unlinked > 0 {
 		r.Problems = append(r.Problems, fmt.Sprintf("the last %d events have no link", unlinked))
@@ -168,6 +172,95 @@ func (s *Store) VerifyAudit(ctx context.Context) (AuditReport, error) {
 		r.Problems = append(r.Problems, fmt.Sprintf("event %d is not the one that the anchor has seen", at.seq))
 	}
 	return r, nil
+}
+
+// auditWindow reads the next events, without what only lists show.
+func (s *Store) auditWindow(ctx context.Context, after int64) ([]dbsqlc.AuditEvent, error) {
+	rows, err := s.read.QueryContext(ctx, `SELECT seq, at, run_id, first_seq, run_seq, digest, action, actor, surface, object, result, reason, detail, mac
+FROM audit_events WHERE seq > ? ORDER BY seq LIMIT ?`, after, verifyRows)
+	if err != nil {
+		return nil, translate(err, "read the audit log")
+	}
+	defer rows.Close()
+	out := make([]dbsqlc.AuditEvent, 0, verifyRows)
+	for rows.Next() {
+		var e dbsqlc.AuditEvent
+		if err := rows.Scan(&e.Seq, &e.At, &e.RunID, &e.FirstSeq, &e.RunSeq, &e.Digest, &e.Action, &e.Actor, &e.Surface, &e.Object, &e.Result,
+			&e.Reason, &e.Detail, &e.Mac); err != nil {
+			return nil, translate(err, "read the audit log")
+		}
+		out = append(out, e)
+	}
+	return out, translate(rows.Err(), "read the audit log")
+}
+
+// stepHashes compares events with the journal rows that they stand for. Rows are
+// stored in the order of their events, so both are read once, side by side; what
+// does not meet its event that way is looked up.
+type stepHashes struct {
+	s      *Store
+	buffer []stepHash
+	last   int64 // row id
+	end    bool
+	purged map[int64]bool // runs that were found purged
+}
+
+type stepHash struct {
+	id, run, event int64
+	hash           []byte
+}
+
+// check compares one event; problem is empty if it fits. Events are checked in
+// their order.
+func (h *stepHashes) check(ctx context.Context, e *dbsqlc.AuditEvent) (problem string, err error) {
+	if e.Digest == nil || e.RunID == nil || h.purged[*e.RunID] {
+		return "", nil
+	}
+	sum, n := sha256.New(), int64(0)
+	for {
+		if len(h.buffer) == 0 && !h.end {
+			if err := h.fill(ctx); err != nil {
+				return "", err
+			}
+		}
+		if len(h.buffer) == 0 || h.buffer[0].event > e.Seq {
+			break
+		}
+		if r := h.buffer[0]; r.event == e.Seq && r.run == *e.RunID {
+			sum.Write(r.hash)
+			n++
+		}
+		h.buffer = h.buffer[1:]
+	}
+	if n == e.RunSeq-e.FirstSeq+1 && hmac.Equal(sum.Sum(nil), e.Digest) {
+		return "", nil
+	}
+	if problem, err = h.s.checkDigest(ctx, *e); err != nil || problem != "" {
+		return problem, err
+	}
+	at, err := h.s.q.RunPurgedAt(ctx, *e.RunID)
+	if at != 0 && len(h.purged) < 1_000_000 {
+		h.purged[*e.RunID] = true
+	}
+	return "", translate(err, "read a run")
+}
+
+func (h *stepHashes) fill(ctx context.Context) error {
+	rows, err := h.s.read.QueryContext(ctx, "SELECT id, run_id, audit_seq, hash FROM step_results WHERE id > ? ORDER BY id LIMIT ?", h.last, verifyRows)
+	if err != nil {
+		return translate(err, "read journal rows")
+	}
+	defer rows.Close()
+	h.buffer = h.buffer[:0]
+	for rows.Next() {
+		var r stepHash
+		if err := rows.Scan(&r.id, &r.run, &r.event, &r.hash); err != nil {
+			return translate(err, "read journal rows")
+		}
+		h.buffer, h.last = append(h.buffer, r), r.id
+	}
+	h.end = len(h.buffer) == 0
+	return translate(rows.Err(), "read journal rows")
 }
 
 // checkDigest compares the journal rows that an event stands for with what it

@@ -188,6 +188,14 @@ func (p *prepared) advance(w *writer, before, next *runState) (int64, error) {
 		if !kairos.CanMove(kairos.RunStatus(before.Status), patch.Status) {
 			return 0, kairos.Errorf(kairos.CodeConflict, "a run that is %s cannot become %s", before.Status, patch.Status)
 		}
+		if kairos.RunStatus(before.Status).Final() && !patch.Status.Final() {
+			// Retention may have come first: what would go on has no journal any more.
+			if purged, err := w.q.RunPurgedAt(w.ctx, p.rowID); err != nil {
+				return 0, err
+			} else if purged != 0 {
+				return 0, kairos.Errorf(kairos.CodeConflict, "the journal of run %s was removed by retention", kairos.ShortID(p.c.Run))
+			}
+		}
 	}
 	set := func(into *string, from *string) {
 		if from != nil {
