@@ -161,6 +161,9 @@ func (b *runPage) build() (view.RunPage, error) {
 		Version: view.Link{Text: fmt.Sprintf("v%d", run.Version), Href: fmt.Sprintf("/plans/%s/v/%d", url.PathEscape(run.PlanKey), run.Version)},
 		Topic:   "run-" + run.ID, Terminal: run.Status.Final()}
 	p.Live, p.Favicon = true, favicon(run.Status)
+	if !run.PurgedAt.IsZero() {
+		p.Notices = append(p.Notices, view.Notice{Text: "Retention removed the journal, input and output of this run on " + b.s.time(run.PurgedAt).Text + "."})
+	}
 	b.view = b.c.QueryParam("view")
 	if !slices.Contains([]string{"timeline", "graph", "events", "log", "io"}, b.view) {
 		b.view = "timeline"

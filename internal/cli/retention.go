@@ -36,7 +36,7 @@ touched. Works while the daemon runs, which then applies its own configuration.`
 				d.printf("%d runs with %d journal rows would be removed\n", r.Runs, r.Rows)
 				return nil
 			}
-			d.printf("%d runs with %d journal rows removed, %d MiB given back\n", r.Runs, r.Rows, r.Bytes>>20)
+			d.printf("%d runs with %d journal rows and %d audit events removed, %d MiB given back\n", r.Runs, r.Rows, r.Events, r.Bytes>>20)
 			return nil
 		},
 	}

@@ -174,6 +174,9 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe string) error {
 	}
 	s.system = &system{store: s.store, engine: s.engine, policy: policy, words: policyWords(s.cfg.Retention), backups: s.backups(s.cfg), keep: s.cfg.Backup,
 		log: s.log, started: time.Now().UTC(), safe: safe, lastFailure: failure, unclean: socketThere(socketPath(s.database()))}
+	if err := s.system.checkClock(ctx); err != nil {
+		return err
+	}
 	if s.auth, err = auth.New(auth.Config{Store: s.store, Audit: s.store, Log: s.log, SetupFile: filepath.Join(s.data, "setup.token")}); err != nil {
 		return err
 	}

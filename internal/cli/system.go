@@ -35,6 +35,8 @@ type system struct {
 
 	working sync.Mutex // one backup or retention at a time
 
+	// clock says that the machine's clock is behind what was recorded (O14).
+	clock   string
 	unclean bool // the daemon before this one did not end by itself
 
 	mu        sync.Mutex
@@ -92,6 +94,9 @@ func (s *system) Notices(ctx context.Context) []kairos.Notice {
 	if finding != "" {
 		add(true, "/system", "Look", "The examination of the database found a problem: %s. Run kairosd doctor.", finding)
 	}
+	if s.clock != "" {
+		add(true, "", "", "%s", s.clock)
+	}
 	held := int64(0)
 	if counts, err := s.store.RunCounts(ctx); err == nil {
 		held = counts.Held
@@ -129,6 +134,24 @@ func holdText(h *kairos.Hold) string {
 // ReleaseHeld ends a hold and lets all held runs go on.
 func (s *system) ReleaseHeld(ctx context.Context, actor kairos.Actor, reason string) (int, error) {
 	return s.engine.ReleaseHeld(ctx, actor, reason)
+}
+
+// checkClock compares the machine's clock with the newest record.
+func (s *system) checkClock(ctx context.Context) error {
+	last, err := s.store.LastEvent(ctx)
+	if err != nil || last == 0 {
+		return err
+	}
+	events, err := s.store.AuditLog(ctx, last-1, 1)
+	if err != nil {
+		return err
+	}
+	if behind := time.Until(events[0].At); behind > 5*time.Minute {
+		s.clock = fmt.Sprintf("The clock of this machine was %s behind the newest record when kairosd started: timers and sessions may end late.",
+			behind.Round(time.Minute))
+		s.log.Error("the clock is behind what was recorded", "by", behind.String())
+	}
+	return nil
 }
 
 // admin refuses who may not manage the installation.
@@ -270,9 +293,9 @@ func (s *system) Retain(ctx context.Context, actor kairos.Actor, dryRun bool) (k
 	}
 	defer done()
 	r, err := s.store.Retain(ctx, s.policy, actor, dryRun)
-	if err == nil && !dryRun && r.Runs > 0 {
+	if err == nil && !dryRun && r.Runs+r.Events > 0 {
 		err = s.store.Audit(ctx, kairos.AuditRecord{Action: "store.retention", Actor: actor.Name, Surface: actor.Surface,
-			Reason: fmt.Sprintf("%d runs with %d journal rows", r.Runs, r.Rows)})
+			Reason: fmt.Sprintf("%d runs with %d journal rows, %d audit events", r.Runs, r.Rows, r.Events)})
 	}
 	return r, err
 }
@@ -297,6 +320,9 @@ func policyWords(c config.Retention) []string {
 		if len(out) == before {
 			out = append(out, "plan "+plan+": kept for ever")
 		}
+	}
+	if c.Audit != "" {
+		out = append(out, "audit events are kept for "+c.Audit)
 	}
 	if c.MaxSize != "" {
 		out = append(out, "above "+c.MaxSize+" the oldest finished runs lose their journal first")
@@ -341,8 +367,8 @@ func (s *system) run(ctx context.Context, cfg config.Config) {
 		if kairos.CodeOf(err) == kairos.CodeConflict {
 			return nil // at the next turn
 		}
-		if r.Runs > 0 {
-			s.log.Info("retention", "runs", r.Runs, "rows", r.Rows, "bytes", r.Bytes, "ms", r.Took)
+		if r.Runs+r.Events > 0 {
+			s.log.Info("retention", "runs", r.Runs, "rows", r.Rows, "events", r.Events, "bytes", r.Bytes, "ms", r.Took)
 		}
 		return err
 	})

@@ -121,6 +121,8 @@ type Retention struct {
 	RetentionRule `yaml:",inline"`
 	// MaxSize bounds the database ("20GiB"): above it the oldest finished runs go.
 	MaxSize string `yaml:"max_size"`
+	// Audit is how long audit events are kept ("3650d").
+	Audit string `yaml:"audit"`
 	// Every is how often it is looked after; default 1h.
 	Every string `yaml:"every"`
 	// Plans have rules of their own, instead of the one above, by plan id.

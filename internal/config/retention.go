@@ -22,6 +22,9 @@ func (r Retention) Policy() (kairos.Retention, error) {
 			return p, fmt.Errorf("plan %s: %w", plan, err)
 		}
 	}
+	if p.Audit, err = Age(r.Audit); err != nil {
+		return p, fmt.Errorf("audit: %w", err)
+	}
 	p.MaxSize, err = Size(r.MaxSize)
 	return p, err
 }

@@ -22,6 +22,8 @@ type Retention struct {
 	// MaxSize bounds the database: above it the oldest finished runs go, whatever
 	// their rule; 0: no bound.
 	MaxSize int64
+	// Audit is how old audit events may grow; 0: for ever.
+	Audit time.Duration
 }
 
 // Retained is what one pass of retention removed, or would remove.
@@ -30,6 +32,7 @@ type Retained struct {
 	Plans  []RetainedPlan `json:"plans"`
 	Runs   int64          `json:"runs"`
 	Rows   int64          `json:"rows"`
+	Events int64          `json:"events"` // of the audit log
 	// Bytes given back to the disk; 0 for a dry run.
 	Bytes int64 `json:"bytes"`
 	Took  int64 `json:"ms"`

@@ -121,7 +121,17 @@ const verifyRows = 10_000
 // rows that its events stand for, and the anchor.
 func (s *Store) VerifyAudit(ctx context.Context) (AuditReport, error) {
 	var r AuditReport
-	l := newLink(s.secrets.auditKey, nil)
+	cut, err := cutOf(ctx, s.q)
+	if err != nil {
+		return r, err
+	}
+	begin, err := hex.DecodeString(cut.Mac)
+	if err != nil {
+		r.Problems = append(r.Problems, "where the log was cut cannot be read")
+	}
+	r.Last = cut.Seq
+	vouched := cut.Seq == 0
+	l := newLink(s.secrets.auditKey, begin)
 	unlinked := int64(0)
 	steps := &stepHashes{s: s, purged: map[int64]bool{}}
 	for {
@@ -141,6 +151,9 @@ func (s *Store) VerifyAudit(ctx context.Context) (AuditReport, error) {
 			r.Events++
 			l.add(e)
 			unlinked++
+			if e.Action == actionCut && e.Detail != nil && *e.Detail == encodeJSON(cut) {
+				vouched = true
+			}
 			problem, err := steps.check(ctx, e)
 			if err != nil {
 				return r, err
@@ -156,6 +169,9 @@ func (s *Store) VerifyAudit(ctx context.Context) (AuditReport, error) {
 				unlinked = 0
 			}
 		}
+	}
+	if !vouched {
+		r.Problems = append(r.Problems, fmt.Sprintf("the log begins after event %d, and no event says that it was cut there", cut.Seq))
 	}
 	if unlinked > 0 {
 		r.Problems = append(r.Problems, fmt.Sprintf("the last %d events have no link", unlinked))

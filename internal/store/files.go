@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/kairos"
@@ -30,6 +31,31 @@ func keepPrivate(path string, mode fs.FileMode) error {
 	if err := os.Chmod(path, mode); err != nil {
 		return kairos.Errorf(kairos.CodeForbidden, "%s can be read by others, and that cannot be changed: %w", path, err).
 			Suggest("chmod %o %s, or choose another data directory", mode, path)
+	}
+	return nil
+}
+
+// networks are file systems on which SQLite's locks and write-ahead log cannot be
+// relied on, by their magic numbers (statfs(2)); doubtful are those that may be
+// networks, or layers of a container.
+var (
+	networks = map[int64]string{0x6969: "NFS", 0x517b: "SMB", 0xff534d42: "CIFS", 0xfe534d42: "SMB2", 0x00c36400: "Ceph", 0x5346414f: "AFS"}
+	doubtful = map[int64]string{0x01021997: "9p", 0x65735546: "FUSE", 0x01021994: "tmpfs, which is gone after a restart of the machine"}
+)
+
+// checkFileSystem refuses to keep a database where it would be damaged (O01).
+func (s *Store) checkFileSystem(dir string) error {
+	var fs syscall.Statfs_t
+	if err := syscall.Statfs(dir, &fs); err != nil {
+		return kairos.Errorf(kairos.CodeUnavailable, "look at the file system of %s: %w", dir, err)
+	}
+	kind := int64(uint32(fs.Type))
+	if name := networks[kind]; name != "" {
+		return kairos.Errorf(kairos.CodeInvalid, "%s is on %s, where a database cannot be kept safely", dir, name).
+			Suggest("use a local disk; back up to the network instead")
+	}
+	if name := doubtful[kind]; name != "" && s.dir == "" {
+		s.log.Warn("the data directory is on a file system that may not keep it safe", "dir", dir, "file system", name)
 	}
 	return nil
 }

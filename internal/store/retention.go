@@ -76,6 +76,9 @@ func (s *Store) Retain(ctx context.Context, policy kairos.Retention, actor kairo
 		out.Runs += p.Runs
 		out.Rows += p.Rows
 	}
+	if err == nil && !dryRun && policy.Audit > 0 {
+		out.Events, err = s.CutAudit(ctx, s.now().Add(-policy.Audit), actor)
+	}
 	if err == nil && !dryRun {
 		if _, err = s.CollectPayloads(ctx); err == nil {
 			err = s.GiveBack(ctx)

@@ -192,6 +192,9 @@ func (s *Store) prepareFiles() error {
 	if err := keepPrivate(dir, 0o700); err != nil {
 		return err
 	}
+	if err := s.checkFileSystem(dir); err != nil {
+		return err
+	}
 	lock, err := takeLock(s.path + ".lock")
 	if err != nil {
 		return err

@@ -59,6 +59,19 @@ func (q *Queries) AuditAfter(ctx context.Context, after int64, max int64) ([]Aud
 	return items, nil
 }
 
+const auditDelete = `-- name: AuditDelete :execrows
+DELETE FROM audit_events WHERE seq IN (SELECT e.seq FROM audit_events AS e WHERE e.seq <= ?1 ORDER BY e.seq LIMIT ?2)
+`
+
+// Only what was cut off may go; see settings.audit_cut.
+func (q *Queries) AuditDelete(ctx context.Context, upto int64, max int64) (int64, error) {
+	result, err := q.exec(ctx, q.auditDeleteStmt, auditDelete, upto, max)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const auditLast = `-- name: AuditLast :one
 SELECT cast(coalesce(max(seq), 0) AS integer) AS seq FROM audit_events
 `
@@ -82,6 +95,23 @@ type AuditLastMacRow struct {
 func (q *Queries) AuditLastMac(ctx context.Context) (AuditLastMacRow, error) {
 	row := q.queryRow(ctx, q.auditLastMacStmt, auditLastMac)
 	var i AuditLastMacRow
+	err := row.Scan(&i.Seq, &i.Mac)
+	return i, err
+}
+
+const auditLinkBefore = `-- name: AuditLinkBefore :one
+SELECT seq, mac FROM audit_events WHERE mac IS NOT NULL AND seq < ?1 ORDER BY seq DESC LIMIT 1
+`
+
+type AuditLinkBeforeRow struct {
+	Seq int64
+	Mac []byte
+}
+
+// The last event before a position that carries a link of the chain.
+func (q *Queries) AuditLinkBefore(ctx context.Context, seq int64) (AuditLinkBeforeRow, error) {
+	row := q.queryRow(ctx, q.auditLinkBeforeStmt, auditLinkBefore, seq)
+	var i AuditLinkBeforeRow
 	err := row.Scan(&i.Seq, &i.Mac)
 	return i, err
 }

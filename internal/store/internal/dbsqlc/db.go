@@ -45,11 +45,17 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.auditAfterStmt, err = db.PrepareContext(ctx, auditAfter); err != nil {
 		return nil, fmt.Errorf("error preparing query AuditAfter: %w", err)
 	}
+	if q.auditDeleteStmt, err = db.PrepareContext(ctx, auditDelete); err != nil {
+		return nil, fmt.Errorf("error preparing query AuditDelete: %w", err)
+	}
 	if q.auditLastStmt, err = db.PrepareContext(ctx, auditLast); err != nil {
 		return nil, fmt.Errorf("error preparing query AuditLast: %w", err)
 	}
 	if q.auditLastMacStmt, err = db.PrepareContext(ctx, auditLastMac); err != nil {
 		return nil, fmt.Errorf("error preparing query AuditLastMac: %w", err)
+	}
+	if q.auditLinkBeforeStmt, err = db.PrepareContext(ctx, auditLinkBefore); err != nil {
+		return nil, fmt.Errorf("error preparing query AuditLinkBefore: %w", err)
 	}
 	if q.auditMacStmt, err = db.PrepareContext(ctx, auditMac); err != nil {
 		return nil, fmt.Errorf("error preparing query AuditMac: %w", err)
@@ -373,6 +379,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing auditAfterStmt: %w", cerr)
 		}
 	}
+	if q.auditDeleteStmt != nil {
+		if cerr := q.auditDeleteStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing auditDeleteStmt: %w", cerr)
+		}
+	}
 	if q.auditLastStmt != nil {
 		if cerr := q.auditLastStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing auditLastStmt: %w", cerr)
@@ -381,6 +392,11 @@ func (q *Queries) Close() error {
 	if q.auditLastMacStmt != nil {
 		if cerr := q.auditLastMacStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing auditLastMacStmt: %w", cerr)
+		}
+	}
+	if q.auditLinkBeforeStmt != nil {
+		if cerr := q.auditLinkBeforeStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing auditLinkBeforeStmt: %w", cerr)
 		}
 	}
 	if q.auditMacStmt != nil {
@@ -899,8 +915,10 @@ type Queries struct {
 	approvalListOlderStmt      *sql.Stmt
 	approvalPutStmt            *sql.Stmt
 	auditAfterStmt             *sql.Stmt
+	auditDeleteStmt            *sql.Stmt
 	auditLastStmt              *sql.Stmt
 	auditLastMacStmt           *sql.Stmt
+	auditLinkBeforeStmt        *sql.Stmt
 	auditMacStmt               *sql.Stmt
 	auditOfRunStmt             *sql.Stmt
 	auditOfStepsStmt           *sql.Stmt
@@ -1008,8 +1026,10 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		approvalListOlderStmt:      q.approvalListOlderStmt,
 		approvalPutStmt:            q.approvalPutStmt,
 		auditAfterStmt:             q.auditAfterStmt,
+		auditDeleteStmt:            q.auditDeleteStmt,
 		auditLastStmt:              q.auditLastStmt,
 		auditLastMacStmt:           q.auditLastMacStmt,
+		auditLinkBeforeStmt:        q.auditLinkBeforeStmt,
 		auditMacStmt:               q.auditMacStmt,
 		auditOfRunStmt:             q.auditOfRunStmt,
 		auditOfStepsStmt:           q.auditOfStepsStmt,

@@ -1,0 +1,94 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
+)
+
+// The audit log is only ever cut at its beginning, at a link of its chain, and
+// the cut is itself an event: signed, because the chain goes on over it (ruling
+// 19). A verification begins at the cut with the link that the event names; a
+// beginning that no such event vouches for is a problem.
+
+const (
+	// settingCut holds the last cut; the database lets go of no event after it.
+	settingCut = "audit_cut"
+	// actionCut is the event that vouches for it.
+	actionCut = "audit.cut"
+	// cutStep is how many events one statement removes.
+	cutStep = 200
+)
+
+// auditCut is where the log begins.
+type auditCut struct {
+	Seq int64  `json:"seq"` // of the last event that was removed
+	Mac string `json:"mac"` // its link, hex
+}
+
+func cutOf(ctx context.Context, q *dbsqlc.Queries) (auditCut, error) {
+	var c auditCut
+	text, err := q.SettingGet(ctx, settingCut)
+	if errors.Is(err, sql.ErrNoRows) {
+		return c, nil
+	} else if err != nil {
+		return c, translate(err, "read where the audit log begins")
+	}
+	if err := json.Unmarshal([]byte(text), &c); err != nil {
+		return c, kairos.Errorf(kairos.CodeCorrupt, "where the audit log begins cannot be read: %w", err)
+	}
+	return c, nil
+}
+
+// CutAudit removes the audit events of before a time for good, up to the last
+// link of the chain before it, and returns how many. The newest event always
+// stays.
+func (s *Store) CutAudit(ctx context.Context, before time.Time, actor kairos.Actor) (int64, error) {
+	last, err := s.q.AuditLast(ctx)
+	if err != nil {
+		return 0, translate(err, "read the audit log")
+	}
+	end, err := s.firstAfter(ctx, auditAtSQL, before, last)
+	if err != nil {
+		return 0, translate(err, "find old events")
+	}
+	at, err := s.q.AuditLinkBefore(ctx, min(end, last))
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return 0, translate(err, "find old events")
+	}
+	old, cutErr := cutOf(ctx, s.q)
+	if cutErr != nil {
+		return 0, cutErr
+	}
+	if err == nil && at.Seq > old.Seq {
+		old = auditCut{at.Seq, hex.EncodeToString(at.Mac)}
+		detail := encodeJSON(old)
+		if err := s.writer.perform(func(w *writer) ([]auditRow, error) {
+			if err := w.q.SettingPut(w.ctx, settingCut, detail); err != nil {
+				return nil, err
+			}
+			return []auditRow{{record: kairos.AuditRecord{Action: actionCut, Actor: actor.Name, Surface: actor.Surface, Detail: kairos.RawJSON(detail)}}}, nil
+		}); err != nil {
+			return 0, err
+		}
+	}
+	removed := int64(0)
+	for more := old.Seq > 0; more; { // also what an earlier cut did not come to
+		var n int64
+		if err := s.inSteps(ctx, func() { n, more = 0, true }, func(w *writer) (bool, error) {
+			k, err := w.q.AuditDelete(w.ctx, old.Seq, cutStep)
+			n, more = n+k, k == cutStep
+			return more, err
+		}); err != nil {
+			return removed, err
+		}
+		removed += n
+	}
+	return removed, nil
+}

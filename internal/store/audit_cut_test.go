@@ -1,0 +1,91 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// The log is cut at its beginning only, and the cut is vouched for by an event
+// of the chain (ruling 19).
+func TestTheAuditLogIsCutAtItsBeginning(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s, start := daily(t, 0) // a run and a login a day for thirty days
+	verify := func() AuditReport {
+		t.Helper()
+		r, err := s.VerifyAudit(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	whole := verify()
+	for i, days := range []int{-5, 0, 10, 10, 25} {
+		n, err := s.CutAudit(ctx, start.AddDate(0, 0, days), kairos.System)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := verify()
+		if len(r.Problems) > 0 {
+			t.Errorf("after cut %d: %v", i, r.Problems)
+		}
+		if want := []int64{1, 1, 10, 0, 15}[i]; n != want {
+			t.Errorf("cut %d removed %d events, want %d", i, n, want)
+		}
+	}
+	if r := verify(); r.Events >= whole.Events {
+		t.Errorf("%d events before, %d after", whole.Events, r.Events)
+	}
+	if err := alter(t, s.path, "DELETE FROM audit_events WHERE seq = (SELECT min(seq) FROM audit_events)"); err == nil {
+		t.Error("the database lets go of an event after the cut")
+	}
+	list, err := s.AuditEvents(ctx, kairos.AuditFilter{Until: start.AddDate(0, 0, 27)})
+	if err != nil || len(list.Items) == 0 {
+		t.Errorf("lists after a cut: %d events, %v", len(list.Items), err)
+	}
+}
+
+// Whoever takes the beginning away by other means is found out.
+func TestAForgedCutIsFound(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for name, mac := range map[string]string{"with the right link": "", "with a wrong link": strings.Repeat("00", 32)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, _ := daily(t, 0)
+			if mac == "" {
+				b, err := s.q.AuditMac(ctx, 10)
+				if err != nil {
+					t.Fatal(err)
+				}
+				mac = fmt.Sprintf("%x", b)
+			}
+			for _, text := range []string{
+				fmt.Sprintf(`INSERT INTO settings (key, value) VALUES ('audit_cut', '{"seq":10,"mac":"%s"}')`, mac),
+				"DELETE FROM audit_events WHERE seq <= 10",
+			} {
+				if err := alter(t, s.path, text); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r, err := s.VerifyAudit(ctx)
+			if err != nil || len(r.Problems) == 0 {
+				t.Errorf("not found: %+v, %v", r, err)
+			}
+		})
+	}
+}
+
+func TestRetentionCutsTheAuditLogWhenToldTo(t *testing.T) {
+	t.Parallel()
+	s, _ := daily(t, 0)
+	r, err := s.Retain(context.Background(), kairos.Retention{Audit: 20 * 24 * time.Hour}, kairos.System, false)
+	if err != nil || r.Events < 8 || r.Runs != 0 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
