@@ -11,12 +11,12 @@ import (
 
 func (r *request) approvalView(a kairos.Approval) view.ApprovalView {
 	v := view.ApprovalView{ID: a.ID, Href: "/approvals/" + a.ID, Action: "/approvals/" + a.ID, Message: visible(a.Message), Run: kairos.ShortID(a.Run),
-		RunHref: "/runs/" + a.Run, Plan: a.PlanKey, Node: a.Node, Since: r.s.time(a.CreatedAt), Digest: a.Digest, Status: a.Status,
+		RunHref: "/runs/" + a.Run, Plan: a.PlanKey, Node: a.Node, Since: r.time(a.CreatedAt), Digest: a.Digest, Status: a.Status,
 		DecidedBy: visible(a.DecidedBy), Comment: visible(a.Comment), CSRF: r.who.csrf, Idem: newID()}
 	if a.DueAt.IsZero() {
-		v.Due = "no deadline"
+		v.Due = r.t("no deadline")
 	} else {
-		v.Due = "until " + r.s.time(a.DueAt).Text + ", then " + a.OnTimeout
+		v.Due = r.t("until %s, then %s", r.time(a.DueAt).Text, r.t(a.OnTimeout))
 	}
 	if schema := formSchema(a); schema != nil {
 		v.Fields = r.fields(schema)
@@ -64,7 +64,7 @@ func (r *request) decide() error {
 	req := kairos.DecideRequest{Approval: a.ID, Approve: r.c.FormValue("answer") == "approve", Comment: strings.TrimSpace(r.c.FormValue("comment")), Digest: r.c.FormValue("digest")}
 	problem := ""
 	if !req.Approve && req.Comment == "" {
-		problem = "Say why you reject it."
+		problem = r.t("Say why you reject it.")
 	}
 	if schema := formSchema(a); schema != nil && req.Approve {
 		if values := r.formValues(schema); values != nil {

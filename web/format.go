@@ -13,6 +13,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -26,27 +27,27 @@ func word(key, icon, w string, final bool) view.Status {
 func runStatus(s kairos.RunStatus, reason kairos.WaitReason) view.Status {
 	switch s {
 	case kairos.RunQueued:
-		return word("idle", "i-queued", "Queued", false)
+		return word("idle", "i-queued", locale.Mark("Queued"), false)
 	case kairos.RunRunning:
-		return word("now", "i-now", "Running", false)
+		return word("now", "i-now", locale.Mark("Running"), false)
 	case kairos.RunCompleted:
-		return word("ok", "i-ok", "Succeeded", true)
+		return word("ok", "i-ok", locale.Mark("Succeeded"), true)
 	case kairos.RunFailed:
-		return word("fail", "i-fail", "Failed", true)
+		return word("fail", "i-fail", locale.Mark("Failed"), true)
 	case kairos.RunCancelled:
-		return word("idle", "i-cancel", "Cancelled", true)
+		return word("idle", "i-cancel", locale.Mark("Cancelled"), true)
 	}
 	switch reason {
 	case kairos.WaitApproval, kairos.WaitBudget, kairos.WaitReplan, kairos.WaitHeld, kairos.WaitQuarantined:
-		return word("need", "i-need", "Needs you", false)
+		return word("need", "i-need", locale.Mark("Needs you"), false)
 	case kairos.WaitInDoubt:
-		return word("fail", "i-doubt", "Interrupted", false)
+		return word("fail", "i-doubt", locale.Mark("Interrupted"), false)
 	case kairos.WaitPaused:
-		return word("idle", "i-pause", "Paused", false)
+		return word("idle", "i-pause", locale.Mark("Paused"), false)
 	case kairos.WaitRetry:
-		return word("need", "i-retry", "Retrying", false)
+		return word("need", "i-retry", locale.Mark("Retrying"), false)
 	}
-	return word("idle", "i-wait", "Waiting", false)
+	return word("idle", "i-wait", locale.Mark("Waiting"), false)
 }
 
 func favicon(s kairos.RunStatus) string {
@@ -61,33 +62,21 @@ func favicon(s kairos.RunStatus) string {
 func stepStatus(s kairos.NodeStatus) view.Status {
 	switch s {
 	case kairos.NodeRunning:
-		return word("now", "i-now", "running", false)
+		return word("now", "i-now", locale.Mark("running"), false)
 	case kairos.NodeCompleted:
-		return word("ok", "i-ok", "succeeded", true)
+		return word("ok", "i-ok", locale.Mark("succeeded"), true)
 	case kairos.NodeFailed:
-		return word("fail", "i-fail", "failed", true)
+		return word("fail", "i-fail", locale.Mark("failed"), true)
 	case kairos.NodeSkipped:
-		return word("idle", "i-skip", "skipped", true)
+		return word("idle", "i-skip", locale.Mark("skipped"), true)
 	case kairos.NodeCancelled:
-		return word("idle", "i-cancel", "cancelled", true)
+		return word("idle", "i-cancel", locale.Mark("cancelled"), true)
 	case kairos.NodeInDoubt:
-		return word("fail", "i-doubt", "in doubt", false)
+		return word("fail", "i-doubt", locale.Mark("in doubt"), false)
 	case kairos.NodeWaiting:
-		return word("need", "i-wait", "waiting", false)
+		return word("need", "i-wait", locale.Mark("waiting"), false)
 	}
-	return word("idle", "i-queued", "not started", false)
-}
-
-func (s *Server) time(t time.Time) view.Time {
-	if t.IsZero() {
-		return view.Time{}
-	}
-	local := t.In(s.Zone)
-	layout := "2006-01-02 15:04:05"
-	if now := time.Now().In(s.Zone); now.Format(time.DateOnly) == local.Format(time.DateOnly) {
-		layout = "15:04:05"
-	}
-	return view.Time{Text: local.Format(layout), UTC: t.UTC().Format("2006-01-02T15:04:05.000Z"), Title: t.UTC().Format("2006-01-02 15:04:05.000 UTC")}
+	return word("idle", "i-queued", locale.Mark("not started"), false)
 }
 
 // took is an elapsed time: 100 ms, 11.2 s, 3m 41s, 2h 11m, 4d 3h.
@@ -152,7 +141,7 @@ func block(id, title string, j kairos.RawJSON, raw string) view.Block {
 	b.Title = fmt.Sprintf("%s · %s", title, size(len(j)))
 	if len(j) > previewBytes {
 		b.Text = visible(string(j[:previewBytes]))
-		b.Note = "Only the first 64 KB are shown; download the whole."
+		b.Note = locale.Mark("Only the first 64 KB are shown; download the whole.")
 		return b
 	}
 	v, err := planner.DecodeValue(j)

@@ -6,6 +6,7 @@ import (
 	"github.com/kairosd/kairosd/internal/diagram"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -18,11 +19,11 @@ type nodeState struct {
 
 func num(f float64) string { return strconv.FormatFloat(f, 'f', 1, 64) }
 
-// graph draws a program; states, if not nil, gives each node what became of it,
+// graphOf draws a program; states, if not nil, gives each node what became of it,
 // and taken tells which edges were.
-func graph(p *planner.Program, states func(node string) nodeState, taken map[int]int, selected string) *view.Graph {
+func (r *request) graphOf(p *planner.Program, states func(node string) nodeState, taken map[int]int, selected string) *view.Graph {
 	d := diagram.Layout(p, diagram.Options{})
-	g := &view.Graph{Width: num(d.Width), Height: num(d.Height), Label: "Plan graph: " + plural(len(d.Nodes), "step", "steps")}
+	g := &view.Graph{Width: num(d.Width), Height: num(d.Height), Label: r.n(len(d.Nodes), "Plan graph: %s step", "Plan graph: %s steps")}
 	for _, n := range d.Nodes {
 		v := view.GraphNode{Name: n.ID, Short: n.Label, Detail: n.Note, Href: "#", Title: n.ID + " " + n.Note, X: num(n.X), Y: num(n.Y), W: num(n.W), H: num(n.H),
 			TX: num(n.X + 28), TY: num(n.Y + 19), DY: num(n.Y + 36), IX: num(n.X + 10), IY: num(n.Y + 9), Selected: n.ID == selected,
@@ -67,7 +68,7 @@ func graph(p *planner.Program, states func(node string) nodeState, taken map[int
 // statusOfNode is a node's state with nothing recorded of it.
 func notStarted(final bool) nodeState {
 	if final {
-		return nodeState{status: word("idle", "i-skip", "not taken", true), detail: "not taken"}
+		return nodeState{status: word("idle", "i-skip", locale.Mark("not taken"), true), detail: "not taken"}
 	}
 	return nodeState{status: stepStatus(kairos.NodePending), detail: "not started"}
 }

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -25,7 +24,7 @@ func (r *request) home() error {
 	}
 	p.Attention = r.runRows(attention.Items)
 	if attention.Next != "" {
-		p.More = fmt.Sprintf("All %d that need attention", counts.NeedsAttention)
+		p.More = r.n(int(counts.NeedsAttention), "The one that needs attention", "All %s that need attention")
 	}
 	open, err := r.s.Reader.Approvals(r.ctx, kairos.ApprovalFilter{Page: kairos.Page{Limit: 10}})
 	if err != nil {
@@ -61,7 +60,7 @@ func (r *request) audit() error {
 	}
 	p := view.AuditPage{Shell: r.shell("audit", "Audit")}
 	for _, e := range list.Items {
-		row := view.EventRow{Seq: strconv.FormatInt(e.Seq, 10), At: r.s.time(e.At), Who: visible(e.Actor), What: e.Action, Where: e.Object, Text: visible(e.Reason)}
+		row := view.EventRow{Seq: strconv.FormatInt(e.Seq, 10), At: r.time(e.At), Who: visible(e.Actor), What: e.Action, Where: e.Object, Text: visible(e.Reason)}
 		if e.Run != "" {
 			row.Where = "run " + kairos.ShortID(e.Run) + " " + e.Object
 		}

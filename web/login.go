@@ -66,7 +66,7 @@ func (r *request) setupPage() error {
 	}
 	p := view.LoginPage{Shell: r.shell("", "Set up"), Setup: true, Token: r.c.QueryParam("token")}
 	if p.Token == "" {
-		p.Error = "Open the link that kairosd printed when it started; it holds the setup token."
+		p.Error = r.t("Open the link that kairosd printed when it started; it holds the setup token.")
 	}
 	return r.render(http.StatusOK, view.Login(p))
 }

@@ -20,7 +20,7 @@ func (r *request) plans() error {
 	}
 	p := view.PlansPage{Shell: r.shell("plans", "Plans"), Query: q}
 	for _, pl := range list.Items {
-		p.Rows = append(p.Rows, view.PlanRow{Key: pl.Key, Href: "/plans/" + url.PathEscape(pl.Key), Name: pl.Name, Version: fmt.Sprintf("v%d", pl.Latest), Updated: r.s.time(pl.UpdatedAt)})
+		p.Rows = append(p.Rows, view.PlanRow{Key: pl.Key, Href: "/plans/" + url.PathEscape(pl.Key), Name: pl.Name, Version: fmt.Sprintf("v%d", pl.Latest), Updated: r.time(pl.UpdatedAt)})
 	}
 	if list.Prev != "" {
 		p.Newer = "/plans?" + url.Values{"q": {q}, "before": {list.Prev}}.Encode()
@@ -57,14 +57,14 @@ func (r *request) plan() error {
 	}
 	path := "/plans/" + url.PathEscape(pl.Key)
 	if r.who.Role.Includes(kairos.RoleOperator) {
-		p.Actions = append(p.Actions, view.Link{Text: "Start…", Href: path + "/start", Primary: true})
+		p.Actions = append(p.Actions, view.Link{Text: r.t("Start…"), Href: path + "/start", Primary: true})
 	}
 	if r.who.Role.Includes(kairos.RoleAuthor) {
-		p.Actions = append(p.Actions, view.Link{Text: "Edit…", Href: path + "/edit?base=" + strconv.Itoa(number)})
+		p.Actions = append(p.Actions, view.Link{Text: r.t("Edit…"), Href: path + "/edit?base=" + strconv.Itoa(number)})
 	}
-	p.Facts = []view.Fact{{Term: "Hash", Text: v.Hash[:12], Mono: true}, {Term: "Stored by", Text: visible(v.Author)}, {Term: "When", Text: r.s.time(v.CreatedAt).Text},
-		{Term: "Steps", Text: strconv.Itoa(len(program.Nodes))}, {Term: "Kind", Text: string(program.Kind)}}
-	p.Graph = graph(program, nil, nil, "")
+	p.Facts = []view.Fact{{Term: r.t("Hash"), Text: v.Hash[:12], Mono: true}, {Term: r.t("Stored by"), Text: visible(v.Author)}, {Term: r.t("When"), Text: r.time(v.CreatedAt).Text},
+		{Term: r.t("Steps"), Text: strconv.Itoa(len(program.Nodes))}, {Term: r.t("Kind"), Text: string(program.Kind)}}
+	p.Graph = r.graphOf(program, nil, nil, "")
 	catalog := r.s.Engine.Catalog()
 	for i := range program.Nodes {
 		p.Effects = append(p.Effects, view.Fact{Term: program.Nodes[i].ID, Text: string(catalog.EffectOf(&program.Nodes[i]))})
@@ -76,7 +76,7 @@ func (r *request) plan() error {
 	}
 	for _, o := range versions {
 		p.Versions = append(p.Versions, view.VersionRow{Number: fmt.Sprintf("v%d", o.Number), Href: fmt.Sprintf("%s/v/%d", path, o.Number), Hash: o.Hash[:12],
-			Author: visible(o.Author), Origin: o.Origin, Reason: visible(o.Reason), At: r.s.time(o.CreatedAt), Current: o.Number == number})
+			Author: visible(o.Author), Origin: o.Origin, Reason: visible(o.Reason), At: r.time(o.CreatedAt), Current: o.Number == number})
 	}
 	runs, err := r.s.Reader.Runs(r.ctx, kairos.RunFilter{PlanKey: pl.Key, Page: kairos.Page{Limit: 10}})
 	if err != nil {
@@ -95,7 +95,7 @@ nodes:
 `
 
 func (r *request) newPlan() error {
-	return r.render(http.StatusOK, view.PlanEditor(view.PlanForm{Shell: r.shell("plans", "New plan"), Heading: "New plan", Source: blankPlan, Post: "/plans/new", Idem: newID()}))
+	return r.render(http.StatusOK, view.PlanEditor(view.PlanForm{Shell: r.shell("plans", "New plan"), Heading: r.t("New plan"), Source: blankPlan, Post: "/plans/new", Idem: newID()}))
 }
 
 func (r *request) editPlan() error {
@@ -111,7 +111,7 @@ func (r *request) editPlan() error {
 	if err != nil {
 		return err
 	}
-	return r.render(http.StatusOK, view.PlanEditor(view.PlanForm{Shell: r.shell("plans", "Edit "+pl.Key), Heading: fmt.Sprintf("Edit %s v%d", pl.Key, number),
+	return r.render(http.StatusOK, view.PlanEditor(view.PlanForm{Shell: r.shell("plans", r.t("Edit %s", pl.Key)), Heading: r.t("Edit %s v%d", pl.Key, number),
 		Source: string(v.Source), Post: "/plans/" + url.PathEscape(pl.Key) + "/edit", Idem: newID()}))
 }
 
@@ -121,12 +121,12 @@ func (r *request) savePlan() error {
 	// Browsers send CRLF line ends.
 	source := strings.ReplaceAll(r.c.FormValue("source"), "\r\n", "\n")
 	format := planner.FormatOf("", []byte(source))
-	p := view.PlanForm{Shell: r.shell("plans", "Plan"), Heading: "Plan", Source: source, Reason: r.c.FormValue("reason"), Post: r.c.Request().URL.Path, Idem: newID(), Checked: true}
+	p := view.PlanForm{Shell: r.shell("plans", "Plan"), Heading: r.t("Plan"), Source: source, Reason: r.c.FormValue("reason"), Post: r.c.Request().URL.Path, Idem: newID(), Checked: true}
 	doc, problems := r.s.Engine.CheckPlan([]byte(source), format)
 	for _, q := range problems {
 		row := view.ProblemRow{Severity: string(q.Severity), Message: q.Message, Suggestion: q.Suggestion}
 		if q.Line > 0 {
-			row.Where = fmt.Sprintf("line %d, column %d", q.Line, q.Column)
+			row.Where = r.t("line %d, column %d", q.Line, q.Column)
 		}
 		p.Problems = append(p.Problems, row)
 	}
@@ -136,7 +136,7 @@ func (r *request) savePlan() error {
 		if !valid {
 			code = http.StatusUnprocessableEntity
 		} else if program, err := doc.Program(r.s.Engine.Catalog()); err == nil {
-			p.Graph = graph(program, nil, nil, "")
+			p.Graph = r.graphOf(program, nil, nil, "")
 		}
 		return r.render(code, view.PlanEditor(p))
 	}
@@ -160,7 +160,7 @@ func (r *request) startForm(code int, problem string, details []string, input st
 	if err != nil {
 		return err
 	}
-	p := view.StartPage{Shell: r.shell("plans", "Start "+pl.Key), Plan: pl.Key, Version: fmt.Sprintf("v%d", pl.Latest), Post: "/plans/" + url.PathEscape(pl.Key) + "/start",
+	p := view.StartPage{Shell: r.shell("plans", r.t("Start %s", pl.Key)), Plan: pl.Key, Version: fmt.Sprintf("v%d", pl.Latest), Post: "/plans/" + url.PathEscape(pl.Key) + "/start",
 		Idem: newID(), Fields: r.fields(program.InputSchema), Input: input, Error: problem, Problems: details,
 		CLI: fmt.Sprintf("kairos run --plan %s.yaml --input '…'", pl.Key)}
 	return r.render(code, view.Start(p))
@@ -191,7 +191,7 @@ func (r *request) start() error {
 	for _, l := range strings.Fields(r.c.FormValue("labels")) {
 		k, v, ok := strings.Cut(l, "=")
 		if !ok || k == "" {
-			return r.startForm(http.StatusUnprocessableEntity, fmt.Sprintf("label %q is not key=value", l), nil, typed)
+			return r.startForm(http.StatusUnprocessableEntity, r.t("label %q is not key=value", l), nil, typed)
 		}
 		if req.Labels == nil {
 			req.Labels = map[string]string{}

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -17,6 +18,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/static"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -28,6 +30,9 @@ type request struct {
 	ctx  context.Context
 	who  principal
 	role kairos.Role
+	// display is how the reader wants pages.
+	display display
+	began   time.Time
 }
 
 // serve finds out who asks, checks role and form token, and runs the page.
@@ -38,7 +43,9 @@ func (s *Server) serve(c echo.Context, rt route) error {
 		ctx, cancel = context.WithTimeout(ctx, readTimeout+10*time.Second)
 		defer cancel()
 	}
-	r := &request{s: s, c: c, ctx: ctx, role: rt.role}
+	r := &request{s: s, c: c, role: rt.role, began: time.Now()}
+	r.display = r.readDisplay()
+	r.ctx = locale.With(ctx, r.display.lang)
 	c.Response().Header().Set("Cache-Control", "no-store")
 	c.Response().Header().Set("Vary", "HX-Request, HX-Target")
 	if err := r.identify(); err != nil {
@@ -107,7 +114,11 @@ func (r *request) render(code int, c templ.Component) error {
 	if err := c.Render(r.ctx, &b); err != nil {
 		return err
 	}
-	return r.c.Blob(code, "text/html; charset=utf-8", b.Bytes())
+	h := r.c.Response().Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Language", r.display.lang.Tag)
+	h.Set("Server-Timing", fmt.Sprintf("total;dur=%.1f", float64(time.Since(r.began).Microseconds())/1000))
+	return write(r.c.Response(), r.c.Request(), code, b.Bytes())
 }
 
 // to answers a POST: the result is a page of its own.
@@ -119,10 +130,15 @@ func (r *request) to(address string) error {
 	return r.c.Redirect(http.StatusSeeOther, address)
 }
 
-// shell is what surrounds a page.
+// shell is what surrounds a page: section names its place in the navigation,
+// title is a message or ready text.
 func (r *request) shell(section, title string) view.Shell {
-	s := view.Shell{Title: title, Section: section, User: r.who.Name, Role: string(r.who.Role), CSRF: r.who.csrf, Version: r.s.Version,
-		Static: static.Path, Zone: r.s.Zone.String(), Now: time.Now().UnixMilli(), Favicon: "idle"}
+	s := view.Shell{Title: r.t(title), Section: section, User: r.who.Name, Role: string(r.who.Role), CSRF: r.who.csrf, Version: r.s.Version,
+		Static: static.Path, Zone: r.display.zone.String(), Now: time.Now().UnixMilli(), Favicon: "idle", Theme: r.display.theme,
+		Density: r.display.density, Display: r.displayChoices(), Began: r.began, Here: "/"}
+	if r.c.Request().Method == http.MethodGet {
+		s.Here = r.c.Request().URL.RequestURI()
+	}
 	if r.who.Name != "" {
 		if counts, err := r.s.Reader.RunCounts(r.ctx); err == nil {
 			s.Pending = counts.OpenApprovals
@@ -136,9 +152,7 @@ func (r *request) shell(section, title string) view.Shell {
 			}
 		}
 	}
-	if c, err := r.c.Cookie("theme"); err == nil && (c.Value == "light" || c.Value == "dark") {
-		s.Theme = c.Value
-	}
+	s.Nav = r.nav(section, s.Pending)
 	return s
 }
 
@@ -160,9 +174,9 @@ var statusOf = map[kairos.Code]int{
 }
 
 var headlines = map[int]string{
-	http.StatusNotFound: "Not found", http.StatusForbidden: "Not allowed", http.StatusConflict: "Changed since you looked",
-	http.StatusUnprocessableEntity: "That cannot be used", http.StatusTooManyRequests: "Too many tries", http.StatusServiceUnavailable: "Not available now",
-	http.StatusInsufficientStorage: "The disk is full", http.StatusRequestEntityTooLarge: "Too large",
+	http.StatusNotFound: locale.Mark("Not found"), http.StatusForbidden: locale.Mark("Not allowed"), http.StatusConflict: locale.Mark("Changed since you looked"),
+	http.StatusUnprocessableEntity: locale.Mark("That cannot be used"), http.StatusTooManyRequests: locale.Mark("Too many tries"), http.StatusServiceUnavailable: locale.Mark("Not available now"),
+	http.StatusInsufficientStorage: locale.Mark("The disk is full"), http.StatusRequestEntityTooLarge: locale.Mark("Too large"),
 }
 
 // fail shows an error: what happened, what to do. What is not made for people
@@ -171,10 +185,12 @@ func (s *Server) fail(err error, c echo.Context) {
 	if c.Response().Committed {
 		return
 	}
-	r := &request{s: s, c: c, ctx: c.Request().Context()}
+	r := &request{s: s, c: c, began: time.Now()}
+	r.display = r.readDisplay()
+	r.ctx = locale.With(c.Request().Context(), r.display.lang)
 	_ = r.identify() // an anonymous error page is one all the same
-	p := view.ErrorPage{Shell: r.shell("", "Error"), Code: http.StatusInternalServerError, Headline: "Something went wrong here",
-		Message: "Nothing that was stored is lost."}
+	p := view.ErrorPage{Shell: r.shell("", "Error"), Code: http.StatusInternalServerError, Headline: locale.Mark("Something went wrong here"),
+		Message: r.t("Nothing that was stored is lost.")}
 	var httpError *echo.HTTPError
 	var tooLarge *http.MaxBytesError
 	e, ours := errors.AsType[*kairos.Error](err)
@@ -187,7 +203,7 @@ func (s *Server) fail(err error, c echo.Context) {
 	case ours && statusOf[e.Code] != 0:
 		p.Code, p.Message, p.Suggestion = statusOf[e.Code], e.Message, e.Suggestion
 	case errors.Is(err, context.DeadlineExceeded):
-		p.Code, p.Message = http.StatusServiceUnavailable, "The answer took too long."
+		p.Code, p.Message = http.StatusServiceUnavailable, r.t("The answer took too long.")
 	default:
 		p.ID = newID()
 		s.Logger.Error("page failed", "id", p.ID, "path", c.Request().URL.Path, "err", err)
@@ -195,6 +211,7 @@ func (s *Server) fail(err error, c echo.Context) {
 	if h := headlines[p.Code]; h != "" {
 		p.Headline = h
 	}
+	p.Headline = r.t(p.Headline)
 	p.Title = p.Headline
 	component := view.Error(p)
 	if r.htmx() {

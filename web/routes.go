@@ -29,6 +29,7 @@ func (s *Server) table() []route {
 		{get, "/setup", open, (*request).setupPage},
 		{post, "/setup", open, (*request).setup},
 		{post, "/logout", kairos.RoleViewer, (*request).logout},
+		{post, "/display", open, (*request).setDisplay},
 
 		{get, "/", kairos.RoleViewer, (*request).home},
 		{get, "/find", kairos.RoleViewer, (*request).find},

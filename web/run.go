@@ -12,6 +12,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -103,7 +104,7 @@ func (st *step) add(e kairos.Entry) {
 func (st *step) label() string {
 	l := st.node
 	if st.visit > 1 {
-		l += fmt.Sprintf(" · visit %d", st.visit)
+		l += fmt.Sprintf(" #%d", st.visit)
 	}
 	if st.item >= 0 {
 		l += fmt.Sprintf(" [%d]", st.item)
@@ -156,7 +157,7 @@ type runPage struct {
 func (b *runPage) build() (view.RunPage, error) {
 	run := b.d.Run
 	status := runStatus(run.Status, run.WaitReason)
-	p := view.RunPage{Shell: b.shell("runs", status.Word+" · "+run.PlanKey+" · "+kairos.ShortID(run.ID)), ID: run.ID, Short: kairos.ShortID(run.ID), Status: status,
+	p := view.RunPage{Shell: b.shell("runs", b.t(status.Word)+" · "+run.PlanKey+" · "+kairos.ShortID(run.ID)), ID: run.ID, Short: kairos.ShortID(run.ID), Status: status,
 		Plan:    view.Link{Text: run.PlanKey, Href: "/plans/" + url.PathEscape(run.PlanKey)},
 		Version: view.Link{Text: fmt.Sprintf("v%d", run.Version), Href: fmt.Sprintf("/plans/%s/v/%d", url.PathEscape(run.PlanKey), run.Version)},
 		Topic:   "run-" + run.ID, Terminal: run.Status.Final()}
@@ -179,8 +180,8 @@ func (b *runPage) build() (view.RunPage, error) {
 	}
 	p.Why = why
 	b.facts(&p)
-	for _, v := range []struct{ id, text string }{{"timeline", "Timeline"}, {"graph", "Graph"}, {"events", "Events"}, {"log", "Log"}, {"io", "Input and output"}} {
-		l := view.Link{Text: v.text, Href: b.href(url.Values{"view": {v.id}}), Current: v.id == b.view}
+	for _, v := range []struct{ id, text string }{{"timeline", locale.Mark("Timeline")}, {"graph", locale.Mark("Graph")}, {"events", locale.Mark("Events")}, {"log", locale.Mark("Log")}, {"io", locale.Mark("Input and output")}} {
+		l := view.Link{Text: b.t(v.text), Href: b.href(url.Values{"view": {v.id}}), Current: v.id == b.view}
 		if v.id == "events" {
 			l.Count = strconv.Itoa(len(b.d.Journal))
 		}
@@ -197,7 +198,7 @@ func (b *runPage) build() (view.RunPage, error) {
 	case "log":
 		p.Log = b.log()
 	case "io":
-		p.Blocks = []view.Block{block("in", "Input", run.Input, ""), block("out", "Output", run.Output, "")}
+		p.Blocks = []view.Block{block("in", b.t("Input"), run.Input, ""), block("out", b.t("Output"), run.Output, "")}
 	}
 	if b.chosen != nil {
 		i := b.inspector()
@@ -262,9 +263,9 @@ func (b *runPage) times(p *view.RunPage) {
 	run := b.d.Run
 	switch {
 	case !run.EndedAt.IsZero():
-		p.Sub, p.Ended = "ran "+took(run.EndedAt.Sub(run.CreatedAt))+", ended", b.s.time(run.EndedAt)
+		p.Sub, p.Ended = b.t("ran %s, ended", took(run.EndedAt.Sub(run.CreatedAt))), b.time(run.EndedAt)
 	default:
-		p.Sub, p.Ended = "started", b.s.time(run.CreatedAt)
+		p.Sub, p.Ended = b.t("started"), b.time(run.CreatedAt)
 	}
 }
 
@@ -284,23 +285,23 @@ func (b *runPage) actions() []view.Link {
 	run := b.d.Run
 	switch {
 	case run.Status == kairos.RunFailed || run.Status == kairos.RunCancelled:
-		text := "Resume"
+		text := b.t("Resume")
 		if b.chosen != nil {
-			text += " from " + b.chosen.node
+			text = b.t("Resume from %s", b.chosen.node)
 		}
-		return []view.Link{link(text, "resume", true), link("Fork…", "fork", false), link("Rerun…", "rerun", false), link("Delete…", "delete", false)}
+		return []view.Link{link(text, "resume", true), link(b.t("Fork…"), "fork", false), link(b.t("Rerun…"), "rerun", false), link(b.t("Delete…"), "delete", false)}
 	case run.Status == kairos.RunCompleted:
-		return []view.Link{link("Rerun…", "rerun", true), link("Fork…", "fork", false), link("Delete…", "delete", false)}
+		return []view.Link{link(b.t("Rerun…"), "rerun", true), link(b.t("Fork…"), "fork", false), link(b.t("Delete…"), "delete", false)}
 	case run.WaitReason == kairos.WaitPaused || run.Paused:
-		return []view.Link{link("Continue", "continue", true), link("Fork…", "fork", false), link("Cancel…", "cancel", false)}
+		return []view.Link{link(b.t("Continue"), "continue", true), link(b.t("Fork…"), "fork", false), link(b.t("Cancel…"), "cancel", false)}
 	case run.WaitReason == kairos.WaitRetry:
-		return []view.Link{link("Retry now", "retry-now", true), link("Pause", "pause", false), link("Cancel…", "cancel", false)}
+		return []view.Link{link(b.t("Retry now"), "retry-now", true), link(b.t("Pause"), "pause", false), link(b.t("Cancel…"), "cancel", false)}
 	case run.WaitReason == kairos.WaitQuarantined || run.WaitReason == kairos.WaitHeld:
-		return []view.Link{link("Release…", "release", true), link("Fork…", "fork", false), link("Cancel…", "cancel", false)}
+		return []view.Link{link(b.t("Release…"), "release", true), link(b.t("Fork…"), "fork", false), link(b.t("Cancel…"), "cancel", false)}
 	case run.WaitReason == kairos.WaitBudget:
-		return []view.Link{link("Raise limits…", "limits", true), link("Fork…", "fork", false), link("Cancel…", "cancel", false)}
+		return []view.Link{link(b.t("Raise limits…"), "limits", true), link(b.t("Fork…"), "fork", false), link(b.t("Cancel…"), "cancel", false)}
 	}
-	return []view.Link{link("Pause", "pause", false), link("Fork…", "fork", false), link("Cancel…", "cancel", false)}
+	return []view.Link{link(b.t("Pause"), "pause", false), link(b.t("Fork…"), "fork", false), link(b.t("Cancel…"), "cancel", false)}
 }
 
 // why is the band that says what is wrong, or for what the run waits, and what
@@ -311,7 +312,7 @@ func (b *runPage) why() (*view.Why, error) {
 	switch {
 	case run.Status == kairos.RunFailed && run.Error != nil:
 		if w.Headline == "" {
-			w.Headline = run.Error.Node + " failed"
+			w.Headline = b.t("%s failed", run.Error.Node)
 		}
 		if w.Message = visible(run.Error.Message); strings.Contains(w.Headline, w.Message) {
 			w.Message = "" // the headline says it all
@@ -323,25 +324,25 @@ func (b *runPage) why() (*view.Why, error) {
 		if err != nil {
 			return nil, err
 		}
-		w.Then = consequence(pre)
+		w.Then = b.consequence(pre)
 	case run.Status == kairos.RunWaiting || run.Status == kairos.RunQueued && run.Headline != "":
 		w.Class = "need"
 		if !run.WaitReason.NeedsPerson() {
 			w.Class = "now"
 		}
 		if w.Headline == "" {
-			w.Headline = "Waits: " + reasonWord(run.WaitReason)
+			w.Headline = b.t("Waits: %s", b.reason(run.WaitReason))
 		}
 		for _, wait := range b.d.Waits {
 			if len(b.d.Waits) == 1 && wait.Due.IsZero() && visible(wait.Message) == w.Headline {
 				break // the headline says it all
 			}
-			text := strings.TrimSpace(fmt.Sprintf("%s at %s %s", reasonWord(wait.Reason), wait.Node, visible(wait.Message)))
+			text := strings.TrimSpace(b.t("%s at %s", b.reason(wait.Reason), wait.Node) + " " + visible(wait.Message))
 			if wait.Node == "" {
-				text = strings.TrimSpace(reasonWord(wait.Reason) + " " + visible(wait.Message))
+				text = strings.TrimSpace(b.reason(wait.Reason) + " " + visible(wait.Message))
 			}
 			if !wait.Due.IsZero() {
-				text += ", until " + b.s.time(wait.Due).Text
+				text += b.t(", until %s", b.time(wait.Due).Text)
 			}
 			w.Items = append(w.Items, text)
 		}
@@ -351,31 +352,33 @@ func (b *runPage) why() (*view.Why, error) {
 	return w, nil
 }
 
-// reasonWord is a wait reason as people read it.
-func reasonWord(r kairos.WaitReason) string { return strings.ReplaceAll(string(r), "_", " ") }
+// reason is a wait reason as people read it.
+func (r *request) reason(w kairos.WaitReason) string { return r.t(reasonWords[w]) }
 
-// consequence is the sentence that says what resuming will do, before it is
+var reasonWords = map[kairos.WaitReason]string{kairos.WaitQuarantined: locale.Mark("quarantined"), kairos.WaitHeld: locale.Mark("held"),
+	kairos.WaitPaused: locale.Mark("paused"), kairos.WaitInDoubt: locale.Mark("in doubt"), kairos.WaitBudget: locale.Mark("budget"),
+	kairos.WaitApproval: locale.Mark("approval"), kairos.WaitReplan: locale.Mark("replan"), kairos.WaitChild: locale.Mark("child run"),
+	kairos.WaitRetry: locale.Mark("retry"), kairos.WaitTimer: locale.Mark("timer")}
+
+// consequence is the sentences that say what resuming will do, before it is
 // done.
-func consequence(p kairos.Preview) string {
+func (r *request) consequence(p kairos.Preview) string {
 	if !p.Allowed {
 		return strings.TrimSpace(p.Refusal + ". " + p.Suggestion)
 	}
-	s := fmt.Sprintf("%s runs %s again and %s that never started. The %s keep their saved results and are not repeated.",
-		strings.ToUpper(string(p.Action[:1]))+string(p.Action[1:]), plural(len(p.Again), "step", "steps"), plural(len(p.New), "step", "steps"), plural(len(p.Keep), "finished step", "finished steps"))
-	if len(p.Keep) == 0 {
-		s, _, _ = strings.Cut(s, " The 0 finished")
-	}
-	if len(p.Keep) == 1 {
-		s = strings.Replace(s, "step keep their saved results and are", "step keeps its saved result and is", 1)
+	again, fresh := r.n(len(p.Again), "%s step again", "%s steps again"), r.n(len(p.New), "%s that never started", "%s that never started")
+	out := []string{r.t("Resume runs %s and %s.", again, fresh)}
+	if n := len(p.Keep); n > 0 {
+		out = append(out, r.n(n, "The %s finished step keeps its saved result and is not repeated.", "The %s finished steps keep their saved results and are not repeated."))
 	}
 	if n := len(p.Effects); n > 0 {
 		var names []string
 		for _, e := range p.Effects[:min(n, 5)] {
 			names = append(names, fmt.Sprintf("%s (%s)", e.Node, e.Effect))
 		}
-		s += " Ahead: " + strings.Join(names, ", ") + "."
+		out = append(out, r.t("Ahead: %s.", strings.Join(names, ", ")))
 	}
-	return s
+	return strings.Join(out, " ")
 }
 
 func (b *runPage) facts(p *view.RunPage) {
@@ -385,27 +388,27 @@ func (b *runPage) facts(p *view.RunPage) {
 			p.Facts = append(p.Facts, view.Fact{Term: term, Text: text, Href: href})
 		}
 	}
-	add("Started by", visible(run.Actor), "")
-	add("Checkpoint", strconv.FormatInt(run.LastSeq, 10), b.href(url.Values{"view": {"events"}}))
-	add("Steps", strconv.FormatInt(run.Steps, 10), "")
+	add(b.t("Started by"), visible(run.Actor), "")
+	add(b.t("Checkpoint"), strconv.FormatInt(run.LastSeq, 10), b.href(url.Values{"view": {"events"}}))
+	add(b.t("Steps"), strconv.FormatInt(run.Steps, 10), "")
 	if !run.Usage.Zero() {
-		add("Tokens", strconv.FormatInt(run.Usage.InputTokens+run.Usage.OutputTokens, 10), "")
-		add("Cost", fmt.Sprintf("%.4f", run.Usage.Cost), "")
+		add(b.t("Tokens"), strconv.FormatInt(run.Usage.InputTokens+run.Usage.OutputTokens, 10), "")
+		add(b.t("Cost"), fmt.Sprintf("%.4f", run.Usage.Cost), "")
 	}
 	if run.ForkedFrom != "" {
-		add("Forked from", kairos.ShortID(run.ForkedFrom), "/runs/"+run.ForkedFrom)
+		add(b.t("Forked from"), kairos.ShortID(run.ForkedFrom), "/runs/"+run.ForkedFrom)
 	}
 	if run.RerunOf != "" {
-		add("Rerun of", kairos.ShortID(run.RerunOf), "/runs/"+run.RerunOf)
+		add(b.t("Rerun of"), kairos.ShortID(run.RerunOf), "/runs/"+run.RerunOf)
 	}
 	if run.Parent != nil {
-		add("Child of", kairos.ShortID(run.Parent.Run)+" at "+run.Parent.Node, "/runs/"+run.Parent.Run)
+		add(b.t("Child of"), b.t("%s at %s", kairos.ShortID(run.Parent.Run), run.Parent.Node), "/runs/"+run.Parent.Run)
 	}
 	for _, k := range sortedLabels(run.Labels) {
 		add(k, visible(run.Labels[k]), "")
 	}
 	if run.Crashes > 0 {
-		add("Interrupted", plural(run.Crashes, "time", "times"), "")
+		add(b.t("Interrupted"), b.n(run.Crashes, "%s time", "%s times"), "")
 	}
 }
 
@@ -542,7 +545,7 @@ func (b *runPage) kind(node string) string {
 func (b *runPage) notes(st *step) string {
 	var out []string
 	if len(st.attempts) > 1 {
-		out = append(out, plural(len(st.attempts), "attempt", "attempts"))
+		out = append(out, b.n(len(st.attempts), "%s attempt", "%s attempts"))
 	}
 	if st.final != nil {
 		if d := decision(st.final.Decision); d.To != "" {
@@ -589,15 +592,16 @@ func (b *runPage) graph() *view.Graph {
 	if b.chosen != nil {
 		selected = b.chosen.node
 	}
-	return graph(b.program, func(node string) nodeState {
+	return b.graphOf(b.program, func(node string) nodeState {
 		st := latest[node]
 		if st == nil {
 			s := notStarted(b.d.Run.Status == kairos.RunCompleted)
+			s.detail = b.t(s.status.Word)
 			s.href = "/plans/" + url.PathEscape(b.d.Run.PlanKey)
 			return s
 		}
 		s := nodeState{status: stepStatus(st.status), href: b.href(url.Values{"step": {strconv.FormatInt(st.seq, 10)}}) + "#inspector"}
-		s.detail = s.status.Word
+		s.detail = b.t(s.status.Word)
 		if st.status == kairos.NodeCompleted {
 			s.detail = took(st.ended.Sub(st.started))
 		}
@@ -611,7 +615,7 @@ func (b *runPage) graph() *view.Graph {
 func (b *runPage) events() []view.EventRow {
 	rows := make([]view.EventRow, 0, len(b.d.Journal))
 	for _, e := range b.d.Journal {
-		row := view.EventRow{Seq: strconv.FormatInt(e.Seq, 10), At: b.s.time(e.At), What: strings.TrimSpace(string(e.Kind) + " " + string(e.Status)), Where: e.Node, Who: visible(e.Actor), Text: visible(e.Reason)}
+		row := view.EventRow{Seq: strconv.FormatInt(e.Seq, 10), At: b.time(e.At), What: strings.TrimSpace(string(e.Kind) + " " + string(e.Status)), Where: e.Node, Who: visible(e.Actor), Text: visible(e.Reason)}
 		if e.Visit > 1 {
 			row.Where += fmt.Sprintf(" visit %d", e.Visit)
 		}
@@ -643,11 +647,13 @@ func (b *runPage) log() []view.LogLine {
 			continue
 		}
 		for _, l := range lines {
-			out = append(out, view.LogLine{Number: strconv.Itoa(len(out) + 1), Level: l.Level, Step: e.Node, Text: visible(l.Message), At: b.s.time(cmpTime(l.At, e.At))})
+			out = append(out, view.LogLine{Number: strconv.Itoa(len(out) + 1), Level: l.Level, Step: e.Node, Text: visible(l.Message), At: b.time(cmpTime(l.At, e.At))})
 		}
 	}
 	return out
 }
+
+var tabWords = map[string]string{"error": locale.Mark("Error"), "output": locale.Mark("Output"), "input": locale.Mark("Input"), "decision": locale.Mark("Decision"), "log": locale.Mark("Log")}
 
 // inspector shows the chosen step; tabs are links.
 func (b *runPage) inspector() view.Inspector {
@@ -655,7 +661,7 @@ func (b *runPage) inspector() view.Inspector {
 	seq := strconv.FormatInt(st.seq, 10)
 	i := view.Inspector{Name: st.label(), Sub: b.kind(st.node), Status: stepStatus(st.status)}
 	if n, ok := b.program.Index[st.node]; ok && b.program.Nodes[n].Timeout > 0 {
-		i.Sub += " · timeout " + b.program.Nodes[n].Timeout.String()
+		i.Sub += " · " + b.t("timeout") + " " + b.program.Nodes[n].Timeout.String()
 	}
 	var a *attempt
 	try := b.c.QueryParam("try")
@@ -671,9 +677,9 @@ func (b *runPage) inspector() view.Inspector {
 		}
 	}
 	if st.status == kairos.NodeInDoubt && a != nil && b.who.Role.Includes(kairos.RoleOperator) {
-		what := fmt.Sprintf("The daemon stopped inside attempt %d of %s.", a.number, st.node)
+		what := b.t("The daemon stopped inside attempt %d of %s.", a.number, st.node)
 		if a.entry.Failure != nil {
-			what = fmt.Sprintf("Attempt %d of %s was sent, and its answer was lost.", a.number, st.node)
+			what = b.t("Attempt %d of %s was sent, and its answer was lost.", a.number, st.node)
 		}
 		i.Doubt = &view.DoubtForm{What: what, Action: fmt.Sprintf("/runs/%s/nodes/%s/resolve", b.d.Run.ID, url.PathEscape(st.node)), CSRF: b.who.csrf, Idem: newID(),
 			Rev: strconv.FormatInt(b.d.Run.LastSeq, 10), Node: st.node, Visit: strconv.Itoa(st.visit), Item: strconv.Itoa(st.item), Attempt: strconv.Itoa(a.number), Key: a.entry.IdempotencyKey}
@@ -694,13 +700,13 @@ func (b *runPage) inspector() view.Inspector {
 		tab = tabs[0]
 	}
 	for _, t := range tabs {
-		i.Tabs = append(i.Tabs, view.Link{Text: strings.ToUpper(t[:1]) + t[1:], Href: b.href(url.Values{"step": {seq}, "tab": {t}}) + "#inspector", Current: t == tab})
+		i.Tabs = append(i.Tabs, view.Link{Text: b.t(tabWords[t]), Href: b.href(url.Values{"step": {seq}, "tab": {t}}) + "#inspector", Current: t == tab})
 	}
 	if a != nil {
 		i.Blocks = b.blocks(st, a, tab)
 	}
 	if b.who.Role.Includes(kairos.RoleOperator) && st.final != nil {
-		i.Actions = append(i.Actions, view.Link{Text: "Fork after this step…", Href: fmt.Sprintf("/runs/%s/fork?at=%d", b.d.Run.ID, st.final.Seq)})
+		i.Actions = append(i.Actions, view.Link{Text: b.t("Fork after this step…"), Href: fmt.Sprintf("/runs/%s/fork?at=%d", b.d.Run.ID, st.final.Seq)})
 	}
 	return i
 }
@@ -716,13 +722,13 @@ func (b *runPage) blocks(st *step, a *attempt, tab string) []view.Block {
 				text += "\n\n" + more
 			}
 		}
-		retry := "retryable"
+		retry := b.t("retryable")
 		if f.Permanent {
-			retry = "permanent"
+			retry = b.t("permanent")
 		}
-		return []view.Block{{ID: "err", Title: f.Code + " · " + retry, Text: visible(text)}, block("in", "Input", a.input, raw("input"))}
+		return []view.Block{{ID: "err", Title: f.Code + " · " + retry, Text: visible(text)}, block("in", b.t("Input"), a.input, raw("input"))}
 	case "input":
-		return []view.Block{block("in", "Input", a.input, raw("input"))}
+		return []view.Block{block("in", b.t("Input"), a.input, raw("input"))}
 	case "decision":
 		d := decision(st.final.Decision)
 		var lines []string
@@ -742,11 +748,11 @@ func (b *runPage) blocks(st *step, a *attempt, tab string) []view.Block {
 		case d.Ended != "":
 			lines = append(lines, "ended: "+d.Ended)
 		}
-		return []view.Block{{ID: "dec", Title: "Why did it go there?", Text: visible(strings.Join(lines, "\n"))}}
+		return []view.Block{{ID: "dec", Title: b.t("Why did it go there?"), Text: visible(strings.Join(lines, "\n"))}}
 	case "log":
-		return []view.Block{block("log", "Log", a.entry.Log, "")}
+		return []view.Block{block("log", b.t("Log"), a.entry.Log, "")}
 	}
-	return []view.Block{block("out", "Output", a.entry.Output, raw("output"))}
+	return []view.Block{block("out", b.t("Output"), a.entry.Output, raw("output"))}
 }
 
 func (b *runPage) approvals(p *view.RunPage) error {

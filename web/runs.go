@@ -17,7 +17,7 @@ import (
 func (r *request) runRow(run kairos.Run) view.RunRow {
 	row := view.RunRow{ID: run.ID, Short: kairos.ShortID(run.ID), Href: "/runs/" + run.ID, Status: runStatus(run.Status, run.WaitReason),
 		Plan: run.PlanKey, PlanHref: "/plans/" + url.PathEscape(run.PlanKey), Version: fmt.Sprintf("v%d", run.Version),
-		Headline: visible(run.Headline), Started: r.s.time(run.CreatedAt)}
+		Headline: visible(run.Headline), Started: r.time(run.CreatedAt)}
 	switch {
 	case !run.EndedAt.IsZero():
 		row.Took = took(run.EndedAt.Sub(run.CreatedAt))
@@ -77,14 +77,14 @@ func (r *request) runs() error {
 			return "/runs?" + url.Values{"q": {q}, key: {cursor}}.Encode()
 		}
 		p.Newest, p.Newer, p.Older = "/runs?q="+url.QueryEscape(q), at("before", list.Prev), at("after", list.Next)
-		p.Count = fmt.Sprintf("%d shown", len(p.Rows))
+		p.Count = r.n(len(p.Rows), "%s shown", "%s shown")
 		if list.Next != "" || list.Prev != "" {
 			const limit = 10_000
 			n, err := r.s.Reader.RunsCount(r.ctx, f, limit+1)
 			if err == nil && n > limit {
-				p.Count += ", more than 10,000 match"
+				p.Count += r.t(", more than %s match", r.number(limit))
 			} else if err == nil {
-				p.Count += fmt.Sprintf(", %d match", n)
+				p.Count += r.n(n, ", %s matches", ", %s match")
 			}
 		}
 	}
@@ -92,22 +92,22 @@ func (r *request) runs() error {
 	if err != nil {
 		return err
 	}
-	p.Chips = chips(q, counts)
+	p.Chips = r.chips(q, counts)
 	if r.htmx() && r.c.Request().Header.Get("HX-Target") == "list" {
 		return r.render(code, view.RunList(p))
 	}
 	return r.render(code, view.Runs(p))
 }
 
-func chips(q string, c kairos.RunCounts) []view.Link {
+func (r *request) chips(q string, c kairos.RunCounts) []view.Link {
 	chip := func(text, query string, n int64) view.Link {
-		return view.Link{Text: text, Href: "/runs?q=" + url.QueryEscape(query), Current: q == query, Count: strconv.FormatInt(n, 10)}
+		return view.Link{Text: text, Href: "/runs?q=" + url.QueryEscape(query), Current: q == query, Count: r.number(n)}
 	}
 	return []view.Link{
-		chip("All", "", c.Total), chip("Needs attention", "is:attention", c.NeedsAttention), chip("Failed", "status:failed", c.ByStatus[kairos.RunFailed]),
-		chip("Running", "status:running", c.ByStatus[kairos.RunRunning]), chip("Waiting", "status:waiting", c.ByStatus[kairos.RunWaiting]),
-		chip("Queued", "status:queued", c.ByStatus[kairos.RunQueued]), chip("Succeeded", "status:completed", c.ByStatus[kairos.RunCompleted]),
-		chip("Cancelled", "status:cancelled", c.ByStatus[kairos.RunCancelled])}
+		chip(r.t("All"), "", c.Total), chip(r.t("Needs attention"), "is:attention", c.NeedsAttention), chip(r.t("Failed"), "status:failed", c.ByStatus[kairos.RunFailed]),
+		chip(r.t("Running"), "status:running", c.ByStatus[kairos.RunRunning]), chip(r.t("Waiting"), "status:waiting", c.ByStatus[kairos.RunWaiting]),
+		chip(r.t("Queued"), "status:queued", c.ByStatus[kairos.RunQueued]), chip(r.t("Succeeded"), "status:completed", c.ByStatus[kairos.RunCompleted]),
+		chip(r.t("Cancelled"), "status:cancelled", c.ByStatus[kairos.RunCancelled])}
 }
 
 // filterKeys are the keys of the filter grammar that lists understand.

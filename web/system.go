@@ -21,61 +21,61 @@ func (r *request) system() error {
 	if err != nil {
 		return err
 	}
-	p := view.SystemPage{Shell: r.shell("system", "System"), Idem: newID(), BackupDir: i.BackupDir, Retention: i.Retention, PlansAt: r.s.time(i.PlansAt),
+	p := view.SystemPage{Shell: r.shell("system", "System"), Idem: newID(), BackupDir: i.BackupDir, Retention: i.Retention, PlansAt: r.time(i.PlansAt),
 		CanBackUp: r.who.Role.Includes(kairos.RoleAdmin), HeldHref: "/runs?q=" + url.QueryEscape("waiting:held")}
 	if h := i.Hold; h != nil {
-		p.Hold = "This database is older than what was recorded of it. "
+		p.Hold = r.t("This database is older than what was recorded of it.") + " "
 		if h.Reason == kairos.HoldRestored {
-			p.Hold = fmt.Sprintf("This database was restored from %s. ", visible(h.Backup))
+			p.Hold = r.t("This database was restored from %s.", visible(h.Backup)) + " "
 		}
-		p.Hold += fmt.Sprintf("It ends at audit event %d. ", h.Last)
+		p.Hold += r.t("It ends at audit event %d.", h.Last) + " "
 		if h.Lost > h.Last {
-			p.Hold += fmt.Sprintf("%d events after that are lost. ", h.Lost-h.Last)
+			p.Hold += r.n(int(h.Lost-h.Last), "%s event after that is lost.", "%s events after that are lost.") + " "
 		}
-		p.Hold += "New runs wait, too, until you release all."
+		p.Hold += r.t("New runs wait, too, until you release all.")
 	}
 	if i.Held > 0 {
-		p.Held = plural(int(i.Held), "run is held", "runs are held")
+		p.Held = r.n(int(i.Held), "%s run is held", "%s runs are held")
 	}
 	p.CanRelease = (p.Hold != "" || p.Held != "") && r.who.Role.Includes(kairos.RoleOperator)
 	fact := func(list *[]view.Fact, term, format string, args ...any) {
 		*list = append(*list, view.Fact{Term: term, Text: fmt.Sprintf(format, args...)})
 	}
-	state := "running"
+	state := r.t("running")
 	switch {
 	case i.Failed != "":
-		state = "stopping: " + i.Failed
+		state = r.t("stopping: %s", i.Failed)
 	case i.Safe != "":
-		state = "safe mode: " + i.Safe
+		state = r.t("safe mode: %s", i.Safe)
 	case i.Hold != nil:
-		state = "held"
+		state = r.t("held")
 	}
-	fact(&p.Health, "State", "%s", state)
-	fact(&p.Health, "Started", "%s", r.s.time(i.Started).Text)
+	fact(&p.Health, r.t("State"), "%s", state)
+	fact(&p.Health, r.t("Started"), "%s", r.time(i.Started).Text)
 	if i.LastFailure != "" {
-		fact(&p.Health, "Stopped before by", "%s", visible(i.LastFailure))
+		fact(&p.Health, r.t("Stopped before by"), "%s", visible(i.LastFailure))
 	}
 	if !i.CheckedAt.IsZero() {
-		found := "nothing was found"
+		found := r.t("nothing was found")
 		if i.Finding != "" {
 			found = visible(i.Finding)
 		}
-		fact(&p.Health, "Examined", "%s: %s", r.s.time(i.CheckedAt).Text, found)
+		fact(&p.Health, r.t("Examined"), "%s: %s", r.time(i.CheckedAt).Text, found)
 	}
-	fact(&p.Health, "Start number", "%d", i.Epoch)
-	fact(&p.Health, "Audit events", "%d", i.Events)
-	fact(&p.Health, "Installation", "%s", i.Instance)
-	fact(&p.Health, "Version", "%s, schema %d", i.Version, i.Schema)
-	fact(&p.Storage, "Database", "%s", bytesText(i.Storage.Database))
-	fact(&p.Storage, "Free in it", "%s", bytesText(i.Storage.Unused))
-	fact(&p.Storage, "Write-ahead log", "%s", bytesText(i.Storage.WAL))
-	fact(&p.Storage, "Free on the disk", "%s of %s", bytesText(i.Storage.Free), bytesText(i.Storage.Disk))
+	fact(&p.Health, r.t("Start number"), "%d", i.Epoch)
+	fact(&p.Health, r.t("Audit events"), "%d", i.Events)
+	fact(&p.Health, r.t("Installation"), "%s", i.Instance)
+	fact(&p.Health, r.t("Version"), "%s, schema %d", i.Version, i.Schema)
+	fact(&p.Storage, r.t("Database"), "%s", bytesText(i.Storage.Database))
+	fact(&p.Storage, r.t("Free in it"), "%s", bytesText(i.Storage.Unused))
+	fact(&p.Storage, r.t("Write-ahead log"), "%s", bytesText(i.Storage.WAL))
+	fact(&p.Storage, r.t("Free on the disk"), "%s of %s", bytesText(i.Storage.Free), bytesText(i.Storage.Disk))
 	for _, s := range i.Plans {
 		p.Plans = append(p.Plans, view.PlanStorage{Plan: visible(s.Plan), Href: "/plans/" + url.PathEscape(s.Plan), Runs: strconv.FormatInt(s.Runs, 10),
 			Rows: strconv.FormatInt(s.Rows, 10), Purged: strconv.FormatInt(s.Purged, 10), Size: bytesText(s.Bytes)})
 	}
 	for _, b := range i.Backups {
-		p.Backups = append(p.Backups, view.BackupRow{Name: visible(filepath.Base(b.Path)), Created: r.s.time(b.Created), Size: bytesText(b.Bytes),
+		p.Backups = append(p.Backups, view.BackupRow{Name: visible(filepath.Base(b.Path)), Created: r.time(b.Created), Size: bytesText(b.Bytes),
 			Event: strconv.FormatInt(b.AuditSeq, 10), Runs: strconv.FormatInt(b.Rows["runs"], 10)})
 	}
 	return r.render(http.StatusOK, view.System(p))

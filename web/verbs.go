@@ -12,6 +12,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -26,16 +27,16 @@ type verb struct {
 }
 
 var verbs = []verb{
-	{kairos.ActionResume, "Resume run %s", "", false, true},
-	{kairos.ActionRerun, "Start a new run like %s", "A new run starts from the beginning; this one is not changed.", false, true},
-	{kairos.ActionFork, "Fork run %s", "A new run starts from a checkpoint of this one; this one is not changed.", false, true},
-	{kairos.ActionCancel, "Cancel run %s", "Nothing new starts; what runs is asked to end, and settles within seconds.", true, true},
-	{kairos.ActionPause, "Pause run %s", "What runs, finishes; nothing new starts until you continue the run.", false, false},
-	{kairos.ActionContinue, "Continue run %s", "The run goes on where it was paused.", false, false},
-	{kairos.ActionRetryNow, "Retry now in run %s", "The next attempt does not wait for its back-off.", false, false},
-	{kairos.ActionRelease, "Release run %s", "The run goes on. It was parked because it had been interrupted again and again, or because the database was restored.", false, false},
-	{kairos.ActionLimits, "Raise the limits of run %s", "The run goes on once it is below its limits again.", false, false},
-	{kairos.ActionDelete, "Delete run %s", "The run disappears from all lists. Its journal stays until retention removes it.", true, false},
+	{kairos.ActionResume, locale.Mark("Resume run %s"), "", false, true},
+	{kairos.ActionRerun, locale.Mark("Start a new run like %s"), locale.Mark("A new run starts from the beginning; this one is not changed."), false, true},
+	{kairos.ActionFork, locale.Mark("Fork run %s"), locale.Mark("A new run starts from a checkpoint of this one; this one is not changed."), false, true},
+	{kairos.ActionCancel, locale.Mark("Cancel run %s"), locale.Mark("Nothing new starts; what runs is asked to end, and settles within seconds."), true, true},
+	{kairos.ActionPause, locale.Mark("Pause run %s"), locale.Mark("What runs, finishes; nothing new starts until you continue the run."), false, false},
+	{kairos.ActionContinue, locale.Mark("Continue run %s"), locale.Mark("The run goes on where it was paused."), false, false},
+	{kairos.ActionRetryNow, locale.Mark("Retry now in run %s"), locale.Mark("The next attempt does not wait for its back-off."), false, false},
+	{kairos.ActionRelease, locale.Mark("Release run %s"), locale.Mark("The run goes on. It was parked because it had been interrupted again and again, or because the database was restored."), false, false},
+	{kairos.ActionLimits, locale.Mark("Raise the limits of run %s"), locale.Mark("The run goes on once it is below its limits again."), false, false},
+	{kairos.ActionDelete, locale.Mark("Delete run %s"), locale.Mark("The run disappears from all lists. Its journal stays until retention removes it."), true, false},
 }
 
 func verbOf(name string) (verb, bool) {
@@ -143,8 +144,8 @@ func (r *request) preview(code int, v verb, req kairos.VerbRequest, problem stri
 		return err
 	}
 	short := kairos.ShortID(run.ID)
-	p := view.PreviewPage{Shell: r.shell("runs", fmt.Sprintf(v.button, short)), Action: string(v.action), Verb: fmt.Sprintf(v.button, short), Run: short,
-		RunHref: "/runs/" + run.ID, Post: "/runs/" + run.ID + "/" + string(v.action), Allowed: true, Sentence: v.says, Danger: v.danger, Reason: true,
+	p := view.PreviewPage{Shell: r.shell("runs", r.t(v.button, short)), Action: string(v.action), Verb: r.t(v.button, short), Run: short,
+		RunHref: "/runs/" + run.ID, Post: "/runs/" + run.ID + "/" + string(v.action), Allowed: true, Sentence: r.t(v.says), Danger: v.danger, Reason: true,
 		Idem: newID(), Rev: strconv.FormatInt(run.LastSeq, 10), Error: problem}
 	if v.preview {
 		pre, err := r.s.Engine.Preview(r.ctx, r.who.actor(), req)
@@ -153,7 +154,7 @@ func (r *request) preview(code int, v verb, req kairos.VerbRequest, problem stri
 		}
 		r.fill(&p, pre)
 		if v.says == "" {
-			p.Sentence = consequence(pre)
+			p.Sentence = r.consequence(pre)
 		}
 	}
 	switch v.action {
@@ -191,23 +192,23 @@ func (r *request) fill(p *view.PreviewPage, pre kairos.Preview) {
 	for _, g := range []struct {
 		title, note string
 		steps       []kairos.PreviewStep
-	}{{"Runs again", "", pre.Again}, {"Runs for the first time", "as far as the plan leads there", pre.New}, {"In doubt", "resolve first", pre.InDoubt},
-		{"Not kept", "", pre.Dropped}, {"Kept, not repeated", "", pre.Keep}} {
+	}{{r.t("Runs again"), "", pre.Again}, {r.t("Runs for the first time"), r.t("as far as the plan leads there"), pre.New}, {r.t("In doubt"), r.t("resolve first"), pre.InDoubt},
+		{r.t("Not kept"), "", pre.Dropped}, {r.t("Kept, not repeated"), "", pre.Keep}} {
 		if len(g.steps) == 0 {
 			continue
 		}
 		group := view.PreviewGroup{Title: fmt.Sprintf("%s (%d)", g.title, len(g.steps)), Note: g.note}
 		for i, s := range g.steps {
 			if i == 50 {
-				group.Steps = append(group.Steps, fmt.Sprintf("… and %d more", len(g.steps)-50))
+				group.Steps = append(group.Steps, r.t("… and %d more", len(g.steps)-50))
 				break
 			}
 			text := s.Node
 			if s.Visit > 1 {
-				text += fmt.Sprintf(" visit %d", s.Visit)
+				text += fmt.Sprintf(" #%d", s.Visit)
 			}
 			if len(s.Items) > 0 {
-				text += fmt.Sprintf(" (%s)", plural(len(s.Items), "item", "items"))
+				text += " (" + r.n(len(s.Items), "%s item", "%s items") + ")"
 			}
 			if s.Reason != "" {
 				text += " — " + s.Reason
@@ -228,7 +229,7 @@ func (r *request) fill(p *view.PreviewPage, pre kairos.Preview) {
 
 // choices adds what a fork or rerun lets one change.
 func (r *request) choices(p *view.PreviewPage, v verb, req kairos.VerbRequest, run kairos.Run) error {
-	p.Check = "Show what would happen"
+	p.Check = r.t("Show what would happen")
 	input := "null"
 	if run.Input != nil {
 		input = pretty(run.Input)
@@ -241,9 +242,9 @@ func (r *request) choices(p *view.PreviewPage, v verb, req kairos.VerbRequest, r
 	if err != nil {
 		return err
 	}
-	p.Versions = []view.Option{{Value: "0", Text: fmt.Sprintf("the same, v%d", run.Version), Selected: req.Version == 0}}
+	p.Versions = []view.Option{{Value: "0", Text: r.t("the same, v%d", run.Version), Selected: req.Version == 0}}
 	if latest.Latest != run.Version {
-		p.Versions = append(p.Versions, view.Option{Value: "-1", Text: fmt.Sprintf("the newest, v%d", latest.Latest), Selected: req.Version == -1})
+		p.Versions = append(p.Versions, view.Option{Value: "-1", Text: r.t("the newest, v%d", latest.Latest), Selected: req.Version == -1})
 	}
 	if v.action != kairos.ActionFork || req.At == 0 {
 		return nil

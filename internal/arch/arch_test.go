@@ -30,6 +30,7 @@ var rules = []rule{
 	{"internal/diagram", []string{"internal", "web", "agent"}, "a picture needs a program only"},
 	{"web", []string{"internal/store", "internal/engine", "internal/auth", "internal/tool", "internal/handler", "internal/cli"}, "pages know ports, never what is behind them"},
 	{"web/view", []string{"internal", "planner", "agent", "db"}, "templates take view models, never domain types"},
+	{"web/locale", []string{"internal", "planner", "agent", "db"}, "words are words"},
 	{"web/static", []string{"internal", "planner", "agent", "db"}, "files are files"},
 }
 

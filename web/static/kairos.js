@@ -3,70 +3,109 @@
 (() => {
   "use strict";
   const body = document.body;
-  const say = (text) => { const el = document.getElementById("say"); if (el) el.textContent = text; };
+  const $ = (css) => document.querySelector(css);
+  const $$ = (css) => [...document.querySelectorAll(css)];
+  const word = (name) => body.getAttribute("data-w-" + name) || name;
+  const say = (text) => { const el = $("#say"); if (el) el.textContent = text; };
+  const cookie = (name, value) => { document.cookie = name + "=" + value + "; path=/; max-age=31536000; samesite=strict" + (location.protocol === "https:" ? "; secure" : ""); };
+  const cookies = () => Object.fromEntries(document.cookie.split("; ").map((c) => c.split("=")));
+
+  // The browser's zone, told once: the server writes all times.
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  if (zone && !cookies().zone) cookie("zone", zone);
 
   // Live: one stream for all topics of the page; a hint makes the page's own
   // fragments fetch themselves again. Polling uses the very same URLs.
-  const indicator = document.getElementById("live");
+  const indicator = $("#live");
   const show = (state, text) => { if (indicator) { indicator.dataset.state = state; indicator.textContent = text; } };
-  const topics = () => [...new Set([...document.querySelectorAll("[data-live]")].map((e) => e.dataset.live))];
-  let source = null, poller = 0, watchdog = 0, hidden = 0, last = {}, pending = {};
+  const topics = () => [...new Set($$("[data-live]").map((e) => e.dataset.live))];
+  let source = null, poller = 0, watchdog = 0, hidden = 0, paused = cookies().live === "paused", every = 5000;
+  const last = {}, pending = {};
   const fire = (topic) => {
-    const now = Date.now();
-    if (pending[topic]) return;
-    const wait = Math.max(0, 700 - (now - (last[topic] || 0)));
+    if (pending[topic] || paused) return;
     pending[topic] = setTimeout(() => {
       pending[topic] = 0;
       last[topic] = Date.now();
       body.dispatchEvent(new CustomEvent("k:" + topic));
-    }, wait);
+    }, Math.max(0, 700 - (Date.now() - (last[topic] || 0))));
   };
   const poll = (on) => {
-    clearInterval(poller);
+    clearTimeout(poller);
     poller = 0;
-    if (on) poller = setInterval(() => { if (!document.hidden) topics().forEach(fire); }, 5000);
+    if (!on) { every = 5000; return; }
+    poller = setTimeout(() => { if (!document.hidden) topics().forEach(fire); every = Math.min(30000, every * 1.5); poll(true); }, every);
   };
   const alive = () => {
     clearTimeout(watchdog);
-    watchdog = setTimeout(() => {
-      show("stale", "Stale since " + new Date().toTimeString().slice(0, 8));
-      poll(true);
-    }, 25000);
+    watchdog = setTimeout(() => { show("stale", word("stale") + " " + new Date().toTimeString().slice(0, 8)); poll(true); }, 25000);
   };
   const stop = () => { if (source) source.close(); source = null; clearTimeout(watchdog); poll(false); };
   const start = () => {
     const list = topics();
+    if (paused) { show("paused", word("paused")); return; }
     if (!list.length || source || !window.EventSource) return;
     source = new EventSource("/live?t=" + encodeURIComponent(list.join(",")));
-    source.onopen = () => { show("live", "Live"); poll(false); alive(); };
+    source.onopen = () => { show("live", word("live")); poll(false); alive(); };
     source.addEventListener("hello", () => { alive(); list.forEach(fire); });
     source.addEventListener("beat", alive);
     source.addEventListener("resync", () => { alive(); list.forEach(fire); });
     source.addEventListener("hint", (e) => { alive(); fire(e.data); });
-    source.onerror = () => { show("polling", "Polling"); poll(true); };
+    source.onerror = () => {
+      const state = navigator.onLine === false ? "offline" : "polling";
+      show(state, word(state));
+      if (!poller) poll(true);
+      if (source && source.readyState === 2) { source = null; setTimeout(start, 5000); } // the browser gave up
+    };
   };
+  const pause = () => {
+    paused = !paused;
+    cookie("live", paused ? "paused" : "on");
+    if (indicator) indicator.setAttribute("aria-pressed", String(paused));
+    if (paused) { stop(); show("paused", word("paused")); } else start();
+    say(indicator ? indicator.textContent : "");
+  };
+  if (indicator) indicator.addEventListener("click", pause);
   addEventListener("pagehide", stop);
+  addEventListener("pageshow", (e) => { if (e.persisted) start(); });
   document.addEventListener("visibilitychange", () => {
     clearTimeout(hidden);
     if (document.hidden) hidden = setTimeout(stop, 10000); else start();
   });
   start();
+  // The title and the icon of the tab follow the page's live part (R27).
+  document.addEventListener("htmx:afterSettle", () => {
+    const head = $("[data-title]");
+    if (!head) return;
+    if (document.title !== head.dataset.title) { document.title = head.dataset.title; say(head.dataset.title); }
+    const icon = $("#favicon");
+    if (icon && head.dataset.icon && icon.getAttribute("href") !== head.dataset.icon) icon.href = head.dataset.icon;
+  });
+  // Leave alone what is held: text selected in a live part stays selected.
+  document.addEventListener("htmx:beforeSwap", (e) => {
+    const s = getSelection();
+    if (s && !s.isCollapsed && e.target.dataset && e.target.dataset.live && e.target.contains(s.anchorNode)) e.detail.shouldSwap = false;
+  });
 
   // Copy works on plain HTTP too, where the clipboard API is not available.
-  document.addEventListener("click", async (e) => {
-    const b = e.target.closest("[data-copy]");
-    if (!b) return;
-    const from = document.getElementById(b.dataset.copy);
-    const text = from ? from.textContent : b.dataset.text || "";
+  const copy = async (text) => {
     try {
       if (navigator.clipboard && window.isSecureContext) await navigator.clipboard.writeText(text);
       else {
         const t = document.createElement("textarea");
         t.value = text; body.append(t); t.select(); document.execCommand("copy"); t.remove();
       }
-      const old = b.textContent; b.textContent = "Copied"; say("Copied");
-      setTimeout(() => { b.textContent = old; }, 2000);
-    } catch { say("Copying failed"); }
+      say(word("copied"));
+      return true;
+    } catch { say(word("nocopy")); return false; }
+  };
+  document.addEventListener("click", async (e) => {
+    const b = e.target.closest("[data-copy]");
+    if (!b) return;
+    const from = document.getElementById(b.dataset.copy);
+    if (!await copy(from ? from.textContent : b.dataset.text || "")) return;
+    const old = b.textContent;
+    b.textContent = word("copied");
+    setTimeout(() => { b.textContent = old; }, 2000);
   });
 
   // Elapsed times tick by the server's clock.
@@ -76,31 +115,73 @@
     const s = ms / 1000;
     if (s < 60) return s.toFixed(1) + " s";
     if (s < 3600) return Math.floor(s / 60) + "m " + Math.floor(s % 60) + "s";
-    return Math.floor(s / 3600) + "h " + Math.floor((s % 3600) / 60) + "m";
+    if (s < 86400) return Math.floor(s / 3600) + "h " + Math.floor((s % 3600) / 60) + "m";
+    return Math.floor(s / 86400) + "d " + Math.floor((s % 86400) / 3600) + "h";
   };
   setInterval(() => {
-    for (const el of document.querySelectorAll("[data-since]")) el.textContent = elapsed(Date.now() + offset - Number(el.dataset.since));
+    for (const el of $$("[data-since]")) el.textContent = elapsed(Date.now() + offset - Number(el.dataset.since));
   }, 1000);
 
-  // Shortcuts move and open, they never act.
+  // A graph begins with the chosen node in view; the page itself does not move.
+  for (const box of $$(".dag")) {
+    const n = box.querySelector(".sel");
+    if (!n) continue;
+    const b = box.getBoundingClientRect(), r = n.getBoundingClientRect();
+    box.scrollLeft += r.left - b.left - b.width / 2 + r.width / 2;
+    box.scrollTop += r.top - b.top - b.height / 2 + r.height / 2;
+  }
+
+  // Selecting rows: how many, and ranges with Shift.
+  let anchor = null;
+  const boxes = () => $$("#bulk input[name=run]");
+  const count = () => { const el = $("#selected"); if (el) el.textContent = boxes().filter((b) => b.checked).length || ""; };
+  document.addEventListener("click", (e) => {
+    if (!e.target.matches("#bulk input[name=run]")) return;
+    const all = boxes(), i = all.indexOf(e.target);
+    if (e.shiftKey && anchor !== null) for (const b of all.slice(Math.min(i, anchor), Math.max(i, anchor) + 1)) b.checked = e.target.checked;
+    anchor = i;
+    count();
+  });
+
+  // Shortcuts move, open and choose; they never act (UI 3.2.5).
   let g = 0;
-  const places = { h: "/", r: "/runs", p: "/plans", a: "/approvals", u: "/audit" };
+  const places = { h: "/", r: "/runs", p: "/plans", a: "/approvals", d: "/handoffs", g: "/agents", u: "/audit", s: "/system" };
+  const go = (css) => { const a = $(css); if (a) { if (a.href) location.href = a.href; else a.click(); } return !!a; };
+  const rows = () => $$("main table tbody a.go");
+  const row = () => document.activeElement && document.activeElement.closest("tr");
+  const step = (list, by) => { if (!list.length) return; const i = list.indexOf(document.activeElement); list[Math.min(list.length - 1, Math.max(0, i < 0 ? (by > 0 ? 0 : list.length - 1) : i + by))].focus(); };
+  const beside = (nav, by) => { const list = $$(nav + " a"), i = list.findIndex((a) => a.hasAttribute("aria-current")); const a = list[i + by]; if (a) location.href = a.href; };
   document.addEventListener("keydown", (e) => {
-    if (e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|TEXTAREA|SELECT)$/.test(e.target.tagName)) return;
-    if (g && places[e.key]) { location.href = places[e.key]; return; }
+    if (body.dataset.shortcuts === "off" || e.ctrlKey || e.metaKey || e.altKey || e.target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(e.target.tagName) && e.target.type !== "checkbox") return;
+    if (g && places[e.key]) { location.href = places[e.key]; g = 0; return; }
     g = 0;
+    if (/^[1-9]$/.test(e.key)) { const a = $$("#head .tabs a")[Number(e.key) - 1]; if (a) location.href = a.href; return; }
     switch (e.key) {
       case "g": g = 1; setTimeout(() => { g = 0; }, 1000); break;
-      case "/": { const s = document.querySelector(".search"); if (s) { e.preventDefault(); s.focus(); } break; }
+      case "/": if ($(".search")) { e.preventDefault(); const s = $$(".search, #q").find((x) => x.offsetParent); if (s) s.focus(); } break;
       case "?": location.href = "/help"; break;
-      case "j": case "k": {
-        const links = [...document.querySelectorAll("main table tbody a.go")];
-        if (!links.length) break;
-        const i = links.indexOf(document.activeElement);
-        links[Math.min(links.length - 1, Math.max(0, i + (e.key === "j" ? 1 : -1)))].focus();
-        break;
-      }
-      case "r": case "y": { const a = document.querySelector(e.key === "r" ? "a[data-key=resume]" : "a[data-key=fork]"); if (a) location.href = a.href; break; }
+      case "j": step(rows(), 1); break;
+      case "k": step(rows(), -1); break;
+      case "o": { const r = row(), a = r && r.querySelector("a.go"); if (a) location.href = a.href; break; }
+      case "x": { const r = row(), b = r && r.querySelector("input[type=checkbox]"); if (b) b.click(); break; }
+      case "*": { const all = boxes(), on = all.some((b) => !b.checked); for (const b of all) b.checked = on; count(); break; }
+      case "e": if ($("#q")) { e.preventDefault(); $("#q").focus(); } break;
+      case "n": go("a[rel=next]"); break;
+      case "b": go("a[rel=prev]"); break;
+      case "p": if (indicator) pause(); break;
+      case "t": { const o = $$("button[name=times]"), i = o.findIndex((b) => b.getAttribute("aria-pressed") === "true"); if (o.length) o[(i + 1) % o.length].click(); break; }
+      case "f": step($$("main tr.bad a.go"), 1); break;
+      case "F": step($$("main tr.bad a.go"), -1); break;
+      case "[": beside(".att", -1); break;
+      case "]": beside(".att", 1); break;
+      case ",": beside(".cps", -1); break;
+      case ".": beside(".cps", 1); break;
+      case "i": { const h = $("#ih"); if (h) { h.tabIndex = -1; h.focus(); h.scrollIntoView({ block: "nearest" }); } break; }
+      case "r": go("a[data-key=resume]"); break;
+      case "y": go("a[data-key=fork]"); break;
+      case "c": copy(location.href); break;
+      case "m": { const s = $("#summary"); if (s) copy(s.textContent); break; }
+      case "Escape": for (const d of $$("header details[open], footer details[open]")) d.open = false; break;
     }
   });
 })();

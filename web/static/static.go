@@ -4,6 +4,8 @@
 package static
 
 import (
+	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -39,6 +41,37 @@ func Path(name string) string { return "/static/" + Hash() + "/" + name }
 
 var types = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".woff2": "font/woff2", ".svg": "image/svg+xml"}
 
+// packed holds each text file compressed, made once.
+var packed = sync.OnceValue(func() map[string][]byte {
+	entries, err := fs.ReadDir(files, ".")
+	if err != nil { // embedded
+		panic(err)
+	}
+	out := map[string][]byte{}
+	for _, e := range entries {
+		b, err := files.ReadFile(e.Name())
+		if err != nil {
+			panic(err)
+		}
+		if strings.HasSuffix(e.Name(), ".woff2") {
+			continue // compressed already
+		}
+		var z bytes.Buffer
+		w, err := gzip.NewWriterLevel(&z, gzip.BestCompression)
+		if err != nil {
+			panic(err)
+		}
+		if _, err := w.Write(b); err != nil { // memory
+			panic(err)
+		}
+		if err := w.Close(); err != nil {
+			panic(err)
+		}
+		out[e.Name()] = z.Bytes()
+	}
+	return out
+})
+
 // Serve answers for one file by its exact name.
 func Serve(w http.ResponseWriter, r *http.Request, name string) {
 	b, err := files.ReadFile(name)
@@ -49,5 +82,10 @@ func Serve(w http.ResponseWriter, r *http.Request, name string) {
 	h := w.Header()
 	h.Set("Content-Type", types[name[strings.LastIndexByte(name, '.'):]])
 	h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	h.Set("Vary", "Accept-Encoding")
+	if z, ok := packed()[name]; ok && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		h.Set("Content-Encoding", "gzip")
+		b = z
+	}
 	_, _ = w.Write(b) // the client is gone if this fails
 }

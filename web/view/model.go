@@ -2,6 +2,8 @@
 // numbers, ready to print; nothing here knows plans, runs or the store.
 package view
 
+import "time"
+
 // Shell is what every page has around its content.
 type Shell struct {
 	Title   string
@@ -19,6 +21,21 @@ type Shell struct {
 	Zone    string
 	Flash   string
 	Notices []Notice
+	Nav     []Link
+	Density string // "", compact
+	Display []Choice
+	Here    string // this page's address, to come back to
+	JSON    string // address of the same data for programs
+	Began   time.Time
+}
+
+// Elapsed is how long the page took so far, in ms.
+func (s Shell) Elapsed() int64 { return time.Since(s.Began).Milliseconds() }
+
+// Choice is one setting of the display.
+type Choice struct {
+	Name, Label string
+	Options     []Option
 }
 
 // Status is a state in word, shape and colour, in that order of trust.

@@ -1,0 +1,151 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/view"
+)
+
+// display is how a person wants pages: kept in cookies, so that it also holds
+// before the login, and rendered by the server, so that nothing flashes.
+type display struct {
+	lang    *locale.Language
+	theme   string // "", light, dark
+	density string // "", compact
+	times   string // "" local, utc, relative
+	zone    *time.Location
+}
+
+// choice is one setting of the display and the values it may have.
+type choice struct {
+	name, label string
+	values      []string
+	words       []string
+}
+
+var choices = []choice{
+	{"lang", locale.Mark("Language"), []string{"en", "es"}, []string{"English", "Español"}},
+	{"theme", locale.Mark("Theme"), []string{"", "light", "dark"}, []string{locale.Mark("System's"), locale.Mark("Light"), locale.Mark("Dark")}},
+	{"times", locale.Mark("Times"), []string{"", "utc", "relative"}, []string{locale.Mark("Local"), "UTC", locale.Mark("Relative")}},
+	{"density", locale.Mark("Rows"), []string{"", "compact"}, []string{locale.Mark("Comfortable"), locale.Mark("Compact")}},
+}
+
+// readDisplay takes the reader's choices from cookies and headers.
+func (r *request) readDisplay() display {
+	cookie := func(name string) string {
+		if c, err := r.c.Cookie(name); err == nil && len(c.Value) < 100 {
+			return c.Value
+		}
+		return ""
+	}
+	allowed := func(name string) string {
+		v := cookie(name)
+		for _, c := range choices {
+			if c.name == name && slices.Contains(c.values, v) {
+				return v
+			}
+		}
+		return ""
+	}
+	d := display{lang: locale.Find(cookie("lang")), theme: allowed("theme"), density: allowed("density"), times: allowed("times"), zone: r.s.Zone}
+	if d.lang == nil {
+		d.lang = locale.Accepted(r.c.Request().Header.Get("Accept-Language"))
+	}
+	if name := cookie("zone"); name != "" && name != "Local" {
+		if z, err := time.LoadLocation(name); err == nil {
+			d.zone = z
+		}
+	}
+	if d.times == "utc" {
+		d.zone = time.UTC
+	}
+	return d
+}
+
+// setDisplay keeps a choice and goes back to the page it was made on.
+func (r *request) setDisplay() error {
+	for _, c := range choices {
+		v, given := r.c.Request().PostForm[c.name]
+		if !given || len(v) == 0 || !slices.Contains(c.values, v[0]) {
+			continue
+		}
+		k := &http.Cookie{Name: c.name, Value: v[0], Path: "/", MaxAge: 365 * 24 * 3600, SameSite: http.SameSiteStrictMode, Secure: r.s.TLS}
+		if v[0] == "" {
+			k.MaxAge = -1
+		}
+		r.c.SetCookie(k)
+	}
+	return r.c.Redirect(http.StatusSeeOther, localPath(r.c.FormValue("back")))
+}
+
+// displayChoices are the choices with what is chosen.
+func (r *request) displayChoices() []view.Choice {
+	now := map[string]string{"lang": r.display.lang.Tag, "theme": r.display.theme, "times": r.display.times, "density": r.display.density}
+	var out []view.Choice
+	for _, c := range choices {
+		v := view.Choice{Name: c.name, Label: r.t(c.label)}
+		for i, value := range c.values {
+			v.Options = append(v.Options, view.Option{Value: value, Text: r.t(c.words[i]), Selected: value == now[c.name]})
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// t is a message in the reader's language (package locale).
+func (r *request) t(text string, args ...any) string { return r.display.lang.Text(text, args...) }
+
+// n is a message about n things.
+func (r *request) n(n int, one, other string, args ...any) string {
+	return r.display.lang.Count(n, one, other, args...)
+}
+
+// number writes a whole number as the reader does.
+func (r *request) number(n int64) string { return r.display.lang.Number(n) }
+
+// time is a moment in the reader's zone and form; what is older than today says
+// its date. Pages print, or carry as a title, UTC beside it.
+func (r *request) time(t time.Time) view.Time {
+	if t.IsZero() {
+		return view.Time{}
+	}
+	local, now := t.In(r.display.zone), time.Now().In(r.display.zone)
+	v := view.Time{UTC: t.UTC().Format("2006-01-02T15:04:05.000Z"), Title: local.Format("2006-01-02 15:04:05.000 MST (UTC-07:00)")}
+	switch {
+	case r.display.times == "relative":
+		v.Text = r.ago(now.Sub(local))
+	case now.Format(time.DateOnly) == local.Format(time.DateOnly):
+		v.Text = local.Format("15:04:05")
+	default:
+		v.Text = local.Format("2006-01-02 15:04:05")
+	}
+	if r.display.times == "utc" {
+		v.Text += "Z"
+	}
+	return v
+}
+
+// ago says how long ago something was, or in how long it will be.
+func (r *request) ago(d time.Duration) string {
+	if d < 0 {
+		return r.t("in %s", about(-d))
+	}
+	return r.t("%s ago", about(d))
+}
+
+// about is a duration in its largest unit.
+func about(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h", int(d.Hours()))
+	}
+	return fmt.Sprintf("%d d", int(d.Hours())/24)
+}

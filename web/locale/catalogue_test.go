@@ -1,0 +1,228 @@
+package locale_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"github.com/kairosd/kairosd/web/locale"
+)
+
+// messages are the texts that pages name: of one form, and of two for a number.
+type messages struct {
+	texts   map[string]string // where it was found
+	plurals map[[2]string]string
+}
+
+// position of the text among the arguments, by function.
+var namers = map[string]int{"T": 1, "t": 0, "Mark": 0, "Text": 0, "shell": 1}
+var counters = map[string]int{"N": 2, "n": 1, "Count": 1}
+
+// used reads all messages out of the sources of the dashboard.
+func used(t *testing.T) messages {
+	t.Helper()
+	m := messages{map[string]string{}, map[[2]string]string{}}
+	for _, pattern := range []string{"../*.go", "../view/*.go"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %d files, %v", pattern, len(files), err)
+		}
+		for _, f := range files {
+			if strings.HasSuffix(f, "_test.go") {
+				continue
+			}
+			parsed, err := parser.ParseFile(token.NewFileSet(), f, nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(parsed, func(n ast.Node) bool {
+				if call, ok := n.(*ast.CallExpr); ok {
+					m.add(f, call)
+				}
+				return true
+			})
+		}
+	}
+	return m
+}
+
+func (m *messages) add(file string, call *ast.CallExpr) {
+	name := ""
+	switch f := call.Fun.(type) {
+	case *ast.Ident:
+		name = f.Name
+	case *ast.SelectorExpr:
+		name = f.Sel.Name
+	}
+	literal := func(i int) string {
+		if i >= len(call.Args) {
+			return ""
+		}
+		lit, ok := call.Args[i].(*ast.BasicLit)
+		if !ok || lit.Kind != token.STRING {
+			return ""
+		}
+		s, err := strconv.Unquote(lit.Value)
+		if err != nil {
+			return ""
+		}
+		return s
+	}
+	if at, ok := namers[name]; ok {
+		if s := literal(at); strings.ContainsFunc(s, isLetter) {
+			m.texts[s] = file
+		}
+	}
+	if at, ok := counters[name]; ok {
+		if one := literal(at); one != "" {
+			m.plurals[[2]string{one, literal(at + 1)}] = file
+		}
+	}
+}
+
+func isLetter(c rune) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
+
+var verb = regexp.MustCompile(`%(\[\d\])?[a-z]`)
+
+func verbs(s string) []string { return verb.FindAllString(strings.ReplaceAll(s, "%%", ""), -1) }
+
+// Every message has a text in every language, with the same verbs in the same
+// order, and a catalogue holds nothing that no page says (UI 3.2.11).
+func TestEveryMessageIsSpokenInEveryLanguage(t *testing.T) {
+	t.Parallel()
+	m := used(t)
+	if len(m.texts) < 100 {
+		t.Fatalf("only %d messages were found: the search is broken", len(m.texts))
+	}
+	texts, plurals := locale.Spanish.Catalogue()
+	for _, s := range slices.Sorted(maps.Keys(m.texts)) {
+		other, ok := texts[s]
+		if !ok {
+			t.Errorf("%s says %q, which is not in the Spanish catalogue", m.texts[s], s)
+		} else if !slices.Equal(verbs(s), verbs(other)) {
+			t.Errorf("%q takes %v, %q takes %v", s, verbs(s), other, verbs(other))
+		}
+	}
+	for s := range texts {
+		if _, ok := m.texts[s]; !ok {
+			t.Errorf("the Spanish catalogue has %q, which no page says", s)
+		}
+	}
+	seen := map[string]bool{}
+	for p, file := range m.plurals {
+		seen[p[0]] = true
+		other, ok := plurals[p[0]]
+		if !ok {
+			t.Errorf("%s counts %q, which is not in the Spanish catalogue", file, p)
+		} else if !slices.Equal(verbs(p[1]), verbs(other[1])) || len(verbs(p[0])) > 0 && len(verbs(other[0])) == 0 {
+			t.Errorf("%q and %q take different arguments", p, other)
+		}
+	}
+	for s := range plurals {
+		if !seen[s] {
+			t.Errorf("the Spanish catalogue counts %q, which no page does", s)
+		}
+	}
+}
+
+// rawAllowed are the words that templates may print as they are: names, and what
+// is typed.
+var rawAllowed = regexp.MustCompile(`^(kairos|JSON|YAML|UTC|[a-z]:|kairos run .*|kairos plans .*|null|v|cp|ID|CSV)$`)
+
+// shown are the attributes that people see or hear.
+var shown = []string{"aria-label", "title", "placeholder", "alt"}
+
+// Templates hold no text of their own: what they print goes through T or N. The
+// generated code writes its constant parts as string literals; joined, with a
+// mark for each value between them, they are a page to read.
+func TestTemplatesHoldNoRawText(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("../view/*_templ.go")
+	if err != nil || len(files) == 0 {
+		t.Fatal(len(files), err)
+	}
+	const value = "\x01"
+	for _, f := range files {
+		parsed, err := parser.ParseFile(token.NewFileSet(), f, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var page strings.Builder
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			sel, ok := call.Fun.(*ast.SelectorExpr)
+			if !ok || sel.Sel.Name != "WriteString" {
+				return true
+			}
+			if lit, ok := call.Args[len(call.Args)-1].(*ast.BasicLit); ok && lit.Kind == token.STRING {
+				s, err := strconv.Unquote(lit.Value)
+				if err != nil {
+					t.Fatal(err)
+				}
+				page.WriteString(s)
+			} else {
+				page.WriteString(value)
+			}
+			return true
+		})
+		inert := 0 // inside code that is shown as it is typed
+		z := html.NewTokenizer(strings.NewReader(page.String()))
+		for {
+			typ := z.Next()
+			if typ == html.ErrorToken {
+				break
+			}
+			tok := z.Token()
+			switch {
+			case typ == html.StartTagToken && (tok.Data == "code" || tok.Data == "kbd"):
+				inert++
+			case typ == html.EndTagToken && (tok.Data == "code" || tok.Data == "kbd"):
+				inert--
+			case typ == html.TextToken && inert == 0:
+				for part := range strings.SplitSeq(tok.Data, value) {
+					if s := strings.TrimSpace(part); strings.ContainsFunc(s, isLetter) && !rawAllowed.MatchString(s) {
+						t.Errorf("%s prints %q without translating it", filepath.Base(f), s)
+					}
+				}
+			}
+			for _, a := range tok.Attr {
+				if slices.Contains(shown, a.Key) && strings.ContainsFunc(a.Val, isLetter) && !strings.HasPrefix(a.Val, "kairos") {
+					t.Errorf("%s has %s=%q without translating it", filepath.Base(f), a.Key, a.Val)
+				}
+			}
+		}
+	}
+}
+
+func TestLanguages(t *testing.T) {
+	t.Parallel()
+	for header, want := range map[string]string{"": "en", "es": "es", "es-AR,es;q=0.9": "es", "fr, es;q=0.5, en;q=0.4": "es", "de": "en", "en-GB, es;q=0.9": "en", "es;q=x": "es", "*": "en", "en-XA": "en"} {
+		if got := locale.Accepted(header).Tag; got != want {
+			t.Errorf("%q: %s, want %s", header, got, want)
+		}
+	}
+	for _, c := range []struct {
+		l    *locale.Language
+		n    int64
+		want string
+	}{{locale.English, 1234567, "1,234,567"}, {locale.Spanish, 1234567, "1.234.567"}, {locale.Spanish, 1234, "1234"}, {locale.English, -12, "-12"}, {locale.English, 999, "999"}} {
+		if got := c.l.Number(c.n); got != c.want {
+			t.Errorf("%d in %s: %s, want %s", c.n, c.l.Tag, got, c.want)
+		}
+	}
+	if got := locale.Spanish.Decimal(48211.5, 2); got != "48.211,50" {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,42 @@
+package view
+
+import "github.com/kairosd/kairosd/web/locale"
+
+var limitWords = map[string]string{"steps": locale.Mark("Most steps"), "duration": locale.Mark("Longest running time"), "tokens": locale.Mark("Most tokens"), "cost": locale.Mark("Highest cost")}
+
+// shortcut is a key, or several after one another, and what it does.
+type shortcut struct {
+	keys []string
+	does string
+}
+
+// shortcuts move and open; none of them acts (UI 3.2.5).
+var shortcuts = []shortcut{
+	{[]string{"/"}, locale.Mark("jump to a run, plan or step")},
+	{[]string{"?"}, locale.Mark("this page")},
+	{[]string{"g", "h"}, locale.Mark("home")},
+	{[]string{"g", "r"}, locale.Mark("runs")},
+	{[]string{"g", "p"}, locale.Mark("plans")},
+	{[]string{"g", "a"}, locale.Mark("approvals")},
+	{[]string{"g", "d"}, locale.Mark("handoffs")},
+	{[]string{"g", "g"}, locale.Mark("agents")},
+	{[]string{"g", "u"}, locale.Mark("audit")},
+	{[]string{"g", "s"}, locale.Mark("system")},
+	{[]string{"j", "k"}, locale.Mark("next and previous row")},
+	{[]string{"o"}, locale.Mark("open the row")},
+	{[]string{"x"}, locale.Mark("select the row")},
+	{[]string{"*"}, locale.Mark("select the page")},
+	{[]string{"e"}, locale.Mark("edit the filter")},
+	{[]string{"n", "b"}, locale.Mark("older and newer page")},
+	{[]string{"t"}, locale.Mark("how times are written")},
+	{[]string{"p"}, locale.Mark("pause live updates")},
+	{[]string{"1", "…", "7"}, locale.Mark("views of a run")},
+	{[]string{"f", "F"}, locale.Mark("next and previous failure")},
+	{[]string{"[", "]"}, locale.Mark("previous and next attempt")},
+	{[]string{",", "."}, locale.Mark("previous and next checkpoint")},
+	{[]string{"i"}, locale.Mark("to the inspector")},
+	{[]string{"r"}, locale.Mark("preview of resuming the run")},
+	{[]string{"y"}, locale.Mark("preview of forking the run")},
+	{[]string{"c"}, locale.Mark("copy the page's address")},
+	{[]string{"m"}, locale.Mark("copy a summary of the incident")},
+}

@@ -1,0 +1,26 @@
+package view
+
+import (
+	"context"
+
+	"github.com/a-h/templ"
+
+	"github.com/kairosd/kairosd/web/locale"
+)
+
+// T is a message in the reader's language; it is named by its English text
+// (package locale).
+func T(ctx context.Context, text string, args ...any) string { return locale.T(ctx, text, args...) }
+
+// N is a message about n things.
+func N(ctx context.Context, n int, one, other string, args ...any) string {
+	return locale.N(ctx, n, one, other, args...)
+}
+
+func lang(ctx context.Context) string { return locale.Of(ctx).Tag }
+
+// words are what the script says, in the reader's language.
+func words(ctx context.Context) templ.Attributes {
+	return templ.Attributes{"data-w-live": T(ctx, "Live"), "data-w-polling": T(ctx, "Polling"), "data-w-stale": T(ctx, "Stale since"),
+		"data-w-paused": T(ctx, "Paused"), "data-w-copied": T(ctx, "Copied"), "data-w-nocopy": T(ctx, "Copying failed"), "data-w-offline": T(ctx, "Offline")}
+}
