@@ -163,7 +163,7 @@ func (b *runPage) build() (view.RunPage, error) {
 		Topic:   "run-" + run.ID, Terminal: run.Status.Final()}
 	p.Live, p.Favicon = true, favicon(run.Status)
 	if !run.PurgedAt.IsZero() {
-		p.Notices = append(p.Notices, view.Notice{Text: "Retention removed the journal, input and output of this run on " + b.s.time(run.PurgedAt).Text + "."})
+		p.Notices = append(p.Notices, view.Notice{Text: b.t("Retention removed the journal, input and output of this run on %s.", b.time(run.PurgedAt).Text)})
 	}
 	b.view = b.c.QueryParam("view")
 	if !slices.Contains([]string{"timeline", "graph", "events", "log", "io"}, b.view) {
