@@ -2,9 +2,17 @@
 package main
 
 import (
+	"fmt"
 	"os"
 
 	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/failpoint"
 )
 
-func main() { os.Exit(cli.Main(cli.Kairosd)) }
+func main() {
+	if err := failpoint.ArmFromEnv(); err != nil {
+		fmt.Fprintln(os.Stderr, "kairosd:", err)
+		os.Exit(64)
+	}
+	os.Exit(cli.Main(cli.Kairosd))
+}

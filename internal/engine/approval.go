@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/failpoint"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -198,8 +199,12 @@ func (a *actor) decide(m decideMsg) {
 	p.Status, p.DecidedAt, p.DecidedBy, p.Comment, p.Values = action, a.e.now(), m.actor.Name, m.req.Comment, m.req.Values
 	a.next.Audit = append(a.next.Audit, kairos.AuditRecord{Action: "approval.decide", Actor: m.actor.Name, Surface: m.actor.Surface,
 		Run: a.id, Object: "approval:" + p.ID, Reason: m.req.Comment, Detail: detail(map[string]any{"decision": action, "digest": p.Digest, "node": p.Node})})
+	failpoint.Hit("decide.before")
 	a.answerApproval(w, p, action, m.actor.Name, m.req.Comment)
-	a.after(func(err error) { m.reply <- decideReply{p, err} })
+	a.after(func(err error) {
+		failpoint.Hit("decide.durable")
+		m.reply <- decideReply{p, err}
+	})
 }
 
 // answerApproval records the end of an approval and settles its node.

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/failpoint"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -150,7 +151,10 @@ func guard(ctx context.Context, t *attempt) (r Result, err error) {
 		}
 	}()
 	call := t.call
-	return t.handler.Handle(ctx, &call)
+	failpoint.Hit("exec.before")
+	r, err = t.handler.Handle(ctx, &call)
+	failpoint.Hit("exec.after")
+	return r, err
 }
 
 // constant is the handler of a built-in node that runs as an attempt.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/kairosd/kairosd/internal/failpoint"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -191,7 +192,9 @@ func (a *actor) call(w *work, node *planner.ProgramNode) bool {
 		headline = fmt.Sprintf("%s (attempt %d)", node.ID, t.number)
 	}
 	p.Headline, p.Node = &headline, &node.ID
+	failpoint.Hit("intent.before")
 	a.after(func(err error) {
+		failpoint.Hit("intent.durable")
 		if err != nil || a.running[t.key] != t {
 			return
 		}

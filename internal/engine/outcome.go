@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/failpoint"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -280,6 +281,7 @@ func (a *actor) recover() {
 	a.verbRow(payload{Verb: "crash", Nodes: nodes}, kairos.System.Name, "kairosd ended without putting the run down")
 	patchOf(&a.next).Crashes = &crashes
 	a.settleFlying("kairosd died while it ran", "crash")
+	failpoint.Hit("recover.settled")
 	for _, w := range a.s.sorted() {
 		if w.crashes >= a.e.opts.QuarantineAfter && !a.s.quarantined {
 			a.verbRow(payload{Verb: "quarantine"}, kairos.System.Name,

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/kairosd/kairosd/internal/failpoint"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -359,5 +360,6 @@ func (a *actor) flush() {
 		a.e.flushed(a.id, a.s)
 	}
 	a.inflight = append(a.inflight, c)
+	failpoint.Hit("advance")
 	a.e.store.Enqueue(c, a.ack)
 }

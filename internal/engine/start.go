@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 
+	"github.com/kairosd/kairosd/internal/failpoint"
 	"github.com/kairosd/kairosd/internal/kairos"
 )
 
@@ -120,7 +121,9 @@ func (e *Engine) create(ctx context.Context, p *program, n kairos.NewRun, actor 
 			return kairos.Run{}, err
 		}
 	}
+	failpoint.Hit("accept.before")
 	run, created, err := e.store.CreateRun(ctx, n)
+	failpoint.Hit("accept.after")
 	if err != nil || !created {
 		return run, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/kairosd/kairosd/internal/failpoint"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -41,7 +42,9 @@ func (a *actor) runSubstep(t *attempt, recorded kairos.Entry, n int, kind, diges
 		}
 	}
 	row.Kind, row.StartedAt = kairos.EntrySubstep, t.e.now()
+	failpoint.Hit("substep.before")
 	out, usage, err := fn()
+	failpoint.Hit("substep.after")
 	if err != nil {
 		f := planner.AsFailure(err)
 		if f.Code == planner.CodeCancelled || f.Code == planner.CodeTimeout || effect == planner.EffectUnsafe && !f.NoEffect {

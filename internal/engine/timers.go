@@ -4,6 +4,8 @@ import (
 	"container/heap"
 	"sync"
 	"time"
+
+	"github.com/kairosd/kairosd/internal/failpoint"
 )
 
 // timers is the one heap of due times of all runs: a waiting run costs an entry
@@ -91,6 +93,7 @@ func (t *timers) fireDue() time.Duration {
 	}
 	t.mu.Unlock()
 	for _, run := range due {
+		failpoint.Hit("timer.fire")
 		t.fire(run)
 	}
 	return wait

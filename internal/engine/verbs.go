@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/failpoint"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -237,6 +238,7 @@ func (a *actor) act(m verbMsg) error {
 			return err
 		}
 	}
+	failpoint.Hit("verb.before")
 	a.next.Audit = append(a.next.Audit, record)
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/failpoint"
 	"github.com/kairosd/kairosd/internal/kairos"
 )
 
@@ -104,13 +105,16 @@ func (a *anchor) flush() error {
 	if a.pending == a.last {
 		return nil
 	}
+	failpoint.Hit("anchor.before")
 	// A line feed first ends a line that a crash has cut short.
 	if _, err := fmt.Fprintf(a.f, "\n%d %s\n", a.pending.seq, a.pending.mac); err != nil {
 		return fmt.Errorf("write the audit anchor: %w", err)
 	}
+	failpoint.Hit("anchor.written")
 	if err := a.f.Sync(); err != nil {
 		return fmt.Errorf("write the audit anchor: %w", err)
 	}
+	failpoint.Hit("anchor.synced")
 	a.last = a.pending
 	return nil
 }

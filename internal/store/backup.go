@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"github.com/kairosd/kairosd/internal/failpoint"
 	"github.com/kairosd/kairosd/internal/kairos"
 )
 
@@ -51,6 +52,7 @@ func (s *Store) backup(ctx context.Context, path, build string) (kairos.Backup, 
 		if err := s.CopyTo(ctx, temp); err != nil {
 			return kairos.Backup{}, err
 		}
+		failpoint.Hit("backup.copied")
 		b, err := examine(ctx, temp, s.secrets.auditKey)
 		if err != nil {
 			return b, err
@@ -61,6 +63,7 @@ func (s *Store) backup(ctx context.Context, path, build string) (kairos.Backup, 
 					Suggest("run kairosd doctor: the database itself is damaged, or the disk of the backup")
 			}
 		}
+		failpoint.Hit("backup.verified")
 		b.Created, b.Kairosd, b.Path = s.now().UTC(), build, path
 		if err := os.Rename(temp, path); err != nil {
 			return b, err
@@ -68,6 +71,7 @@ func (s *Store) backup(ctx context.Context, path, build string) (kairos.Backup, 
 		if err := syncDir(filepath.Dir(path)); err != nil {
 			return b, err
 		}
+		failpoint.Hit("backup.renamed")
 		return b, writeManifest(b)
 	}()
 	if err != nil {
@@ -201,9 +205,11 @@ func writeWhole(path string, text []byte) error {
 	}
 	_, err = f.Write(text)
 	err = errors.Join(err, f.Sync(), f.Close())
+	failpoint.Hit("file.synced")
 	if err == nil {
 		err = os.Rename(temp, path)
 	}
+	failpoint.Hit("file.renamed")
 	if err != nil {
 		return joinRemove(kairos.Errorf(kairos.CodeUnavailable, "write %s: %w", path, err), temp)
 	}

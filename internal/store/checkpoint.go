@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 
+	"github.com/kairosd/kairosd/internal/failpoint"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
@@ -140,6 +141,7 @@ func (p *prepared) apply(w *writer) ([]auditRow, error) {
 		delete(w.hot, p.rowID)
 		return nil, kairos.Errorf(kairos.CodeConflict, "run %s has moved on", kairos.ShortID(c.Run))
 	}
+	failpoint.Hit("checkpoint.fenced")
 	for _, pl := range p.payloads {
 		if err := w.q.PayloadInsert(w.ctx, pl); err != nil {
 			return nil, err
@@ -155,6 +157,7 @@ func (p *prepared) apply(w *writer) ([]auditRow, error) {
 			return nil, err
 		}
 	}
+	failpoint.Hit("checkpoint.inserted")
 	if err := p.details(w); err != nil {
 		return nil, err
 	}

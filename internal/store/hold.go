@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/kairosd/kairosd/internal/failpoint"
 	"github.com/kairosd/kairosd/internal/kairos"
 )
 
@@ -30,6 +31,7 @@ func (s *Store) hold(h kairos.Hold) error {
 		if err := w.q.SettingPut(w.ctx, settingHold, encodeJSON(h)); err != nil {
 			return nil, err
 		}
+		failpoint.Hit("hold.begun")
 		reason := fmt.Sprintf("the database ends at event %d", h.Last)
 		if h.Lost > 0 {
 			reason += fmt.Sprintf("; events up to %d were recorded and are missing", h.Lost)

@@ -9,6 +9,7 @@ import (
 	"github.com/pressly/goose/v3"
 
 	"github.com/kairosd/kairosd/db"
+	"github.com/kairosd/kairosd/internal/failpoint"
 	"github.com/kairosd/kairosd/internal/kairos"
 )
 
@@ -41,6 +42,7 @@ func (s *Store) create(ctx context.Context) error {
 		if _, err := p.Up(ctx); err != nil {
 			return translate(err, "create the schema")
 		}
+		failpoint.Hit("create.schema")
 		if _, err := s.write.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d", applicationID)); err != nil {
 			return translate(err, "mark the database")
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/kairosd/kairosd/internal/failpoint"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
@@ -81,6 +82,7 @@ func (s *Store) early(payloads []dbsqlc.PayloadInsertParams) ([]dbsqlc.PayloadIn
 		if err != nil {
 			return nil, err
 		}
+		failpoint.Hit("payload.early")
 	}
 	return kept, nil
 }

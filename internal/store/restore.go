@@ -16,6 +16,7 @@ import (
 	"github.com/pressly/goose/v3"
 
 	"github.com/kairosd/kairosd/db"
+	"github.com/kairosd/kairosd/internal/failpoint"
 	"github.com/kairosd/kairosd/internal/kairos"
 )
 
@@ -113,6 +114,7 @@ func restore(ctx context.Context, backup, path string, o RestoreOptions, rename 
 	if r.Hold, err = build(ctx, r.Backup, path, work, key, o.Options); err != nil {
 		return r, errors.Join(err, os.RemoveAll(work))
 	}
+	failpoint.Hit("restore.built")
 	aside := "replaced-" + time.Now().UTC().Format("20060102T150405.000Z")
 	if err := writeWhole(filepath.Join(work, asideFile), []byte(aside)); err != nil {
 		return r, errors.Join(err, os.RemoveAll(work))
@@ -121,9 +123,11 @@ func restore(ctx context.Context, backup, path string, o RestoreOptions, rename 
 	if err := os.RemoveAll(ready); err != nil { // what an earlier restore left after it was finished
 		return r, errors.Join(err, os.RemoveAll(work))
 	}
+	failpoint.Hit("restore.complete")
 	if err := os.Rename(work, ready); err != nil {
 		return r, errors.Join(err, os.RemoveAll(work))
 	}
+	failpoint.Hit("restore.ready")
 	if err := syncDir(dir); err != nil {
 		return r, err
 	}
@@ -349,6 +353,7 @@ func moveAll(ready, aside, dir, name string, rename renamer) error {
 			if err := rename(old, filepath.Join(aside, name+suffix)); err != nil {
 				return err
 			}
+			failpoint.Hit("restore.aside")
 		}
 		if manifest := filepath.Join(ready, asideManifest); there(manifest) && there(aside) {
 			if err := rename(manifest, filepath.Join(aside, name+ManifestSuffix)); err != nil {
@@ -365,12 +370,14 @@ func moveAll(ready, aside, dir, name string, rename renamer) error {
 				if err := rename(from, filepath.Join(dir, name+suffix)); err != nil {
 					return err
 				}
+				failpoint.Hit("restore.placed")
 			}
 		}
 		if err := syncDir(dir); err != nil {
 			return err
 		}
 	}
+	failpoint.Hit("restore.moved")
 	if err := os.RemoveAll(ready); err != nil {
 		return err
 	}

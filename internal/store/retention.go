@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/failpoint"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
@@ -278,6 +279,7 @@ func (s *Store) purge(ctx context.Context, batch []purgeable, actor kairos.Actor
 	if err != nil {
 		return err
 	}
+	failpoint.Hit("purge.durable")
 	for i := 0; i < len(batch); {
 		at := i
 		if err := s.inSteps(ctx, func() { at = i }, func(w *writer) (bool, error) {

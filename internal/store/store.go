@@ -22,6 +22,7 @@ import (
 	"modernc.org/sqlite"
 
 	"github.com/kairosd/kairosd/db"
+	"github.com/kairosd/kairosd/internal/failpoint"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
@@ -222,6 +223,7 @@ func (s *Store) prepareFiles() error {
 		if err := f.Close(); err != nil {
 			return err
 		}
+		failpoint.Hit("create.file")
 		return syncDir(dir) // its name survives a power cut too
 	}
 	return err
@@ -338,9 +340,11 @@ func (s *Store) begin(ctx context.Context, conn *sql.Conn, q *dbsqlc.Queries) er
 		_, rollback := conn.ExecContext(ctx, "ROLLBACK")
 		return errors.Join(translate(err, "start an epoch"), rollback)
 	}
+	failpoint.Hit("epoch.before")
 	if _, err := conn.ExecContext(ctx, "COMMIT"); err != nil {
 		return translate(err, "start an epoch")
 	}
+	failpoint.Hit("epoch.after")
 	return nil
 }
 
@@ -372,6 +376,7 @@ func loadKey(path string) ([]byte, error) {
 		if err := os.WriteFile(path, []byte(hex.EncodeToString(key)+"\n"), 0o600); err != nil {
 			return nil, kairos.Errorf(kairos.CodeUnavailable, "cannot write the audit key: %w", err)
 		}
+		failpoint.Hit("create.key")
 		return key, nil
 	}
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/pressly/goose/v3"
 
+	"github.com/kairosd/kairosd/internal/failpoint"
 	"github.com/kairosd/kairosd/internal/kairos"
 )
 
@@ -102,9 +103,11 @@ func (s *Store) upgradeCopy(ctx context.Context, old *sql.DB, from int64) error 
 		if err := copyFile(s.path, target); err != nil {
 			return err
 		}
+		failpoint.Hit("upgrade.copied")
 		if err := s.applyTo(ctx, target, before); err != nil {
 			return err
 		}
+		failpoint.Hit("upgrade.applied")
 		if manifest.SHA256, manifest.Bytes, err = fileSum(s.path); err != nil {
 			return err
 		}
@@ -123,6 +126,7 @@ func (s *Store) upgradeCopy(ctx context.Context, old *sql.DB, from int64) error 
 		if err := os.Rename(work, ready); err != nil {
 			return err
 		}
+		failpoint.Hit("upgrade.ready")
 		return syncDir(dir)
 	}()
 	if err != nil {

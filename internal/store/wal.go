@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"modernc.org/sqlite"
+
+	"github.com/kairosd/kairosd/internal/failpoint"
 )
 
 const (
@@ -47,10 +49,12 @@ func (w *writer) checkpointIfDue() {
 }
 
 func (w *writer) checkpoint() error {
+	failpoint.Hit("wal.before")
 	var busy, log, moved int
 	if err := w.emptyWAL.QueryRowContext(w.ctx).Scan(&busy, &log, &moved); err != nil {
 		return err
 	}
+	failpoint.Hit("wal.moved")
 	w.wal.pages = min(log-moved, walPages/2) // not again in every commit while a reader is in the way
 	if now := w.s.now(); log > walAlarm && now.Sub(w.wal.warned) > time.Minute {
 		w.wal.warned = now

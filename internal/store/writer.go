@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/failpoint"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
@@ -229,6 +230,7 @@ func (w *writer) commit(batch []op) {
 	for i, o := range batch {
 		o.done(results[i])
 	}
+	failpoint.Hit("commit.acknowledged")
 }
 
 // transaction applies a batch. Operations that are refused get their error in
@@ -284,9 +286,11 @@ func (w *writer) transaction(batch []op, results []error) (_ []kairos.AuditEvent
 	if err != nil {
 		return nil, err
 	}
+	failpoint.Hit("commit.before")
 	if _, err := w.end.ExecContext(w.ctx); err != nil {
 		return nil, err
 	}
+	failpoint.Hit("commit.after")
 	if len(events) > 0 {
 		w.seq += int64(len(events))
 		w.mac = mac
