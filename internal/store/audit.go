@@ -6,6 +6,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"database/sql"
+	"database/sql/driver"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
@@ -192,22 +193,15 @@ func (s *Store) VerifyAudit(ctx context.Context) (AuditReport, error) {
 
 // auditWindow reads the next events, without what only lists show.
 func (s *Store) auditWindow(ctx context.Context, after int64) ([]dbsqlc.AuditEvent, error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT seq, at, run_id, first_seq, run_seq, digest, action, actor, surface, object, result, reason, detail, mac
-FROM audit_events WHERE seq > ? ORDER BY seq LIMIT ?`, after, verifyRows)
-	if err != nil {
-		return nil, translate(err, "read the audit log")
-	}
-	defer rows.Close()
 	out := make([]dbsqlc.AuditEvent, 0, verifyRows)
-	for rows.Next() {
-		var e dbsqlc.AuditEvent
-		if err := rows.Scan(&e.Seq, &e.At, &e.RunID, &e.FirstSeq, &e.RunSeq, &e.Digest, &e.Action, &e.Actor, &e.Surface, &e.Object, &e.Result,
-			&e.Reason, &e.Detail, &e.Mac); err != nil {
-			return nil, translate(err, "read the audit log")
-		}
-		out = append(out, e)
-	}
-	return out, translate(rows.Err(), "read the audit log")
+	err := s.eachRow(ctx, `SELECT seq, at, run_id, first_seq, run_seq, digest, action, actor, surface, object, result, reason, detail, mac
+FROM audit_events WHERE seq > ? ORDER BY seq LIMIT ?`, ordinals(after, verifyRows), func(v []driver.Value) error {
+		f := fields{values: v}
+		out = append(out, dbsqlc.AuditEvent{Seq: f.int(), At: f.int(), RunID: f.intOrNull(), FirstSeq: f.int(), RunSeq: f.int(), Digest: f.blob(),
+			Action: f.text(), Actor: f.text(), Surface: f.text(), Object: f.text(), Result: f.text(), Reason: f.text(), Detail: f.textOrNull(), Mac: f.blob()})
+		return f.err
+	})
+	return out, translate(err, "read the audit log")
 }
 
 // stepHashes compares events with the journal rows that they stand for. Rows are
@@ -262,21 +256,17 @@ func (h *stepHashes) check(ctx context.Context, e *dbsqlc.AuditEvent) (problem s
 }
 
 func (h *stepHashes) fill(ctx context.Context) error {
-	rows, err := h.s.read.QueryContext(ctx, "SELECT id, run_id, audit_seq, hash FROM step_results WHERE id > ? ORDER BY id LIMIT ?", h.last, verifyRows)
-	if err != nil {
-		return translate(err, "read journal rows")
-	}
-	defer rows.Close()
-	h.buffer = h.buffer[:0]
-	for rows.Next() {
-		var r stepHash
-		if err := rows.Scan(&r.id, &r.run, &r.event, &r.hash); err != nil {
-			return translate(err, "read journal rows")
-		}
-		h.buffer, h.last = append(h.buffer, r), r.id
+	h.buffer = make([]stepHash, 0, verifyRows)
+	err := h.s.eachRow(ctx, "SELECT id, run_id, audit_seq, hash FROM step_results WHERE id > ? ORDER BY id LIMIT ?", ordinals(h.last, verifyRows), func(v []driver.Value) error {
+		f := fields{values: v}
+		h.buffer = append(h.buffer, stepHash{id: f.int(), run: f.int(), event: f.int(), hash: f.blob()})
+		return f.err
+	})
+	if n := len(h.buffer); n > 0 {
+		h.last = h.buffer[n-1].id
 	}
 	h.end = len(h.buffer) == 0
-	return translate(rows.Err(), "read journal rows")
+	return translate(err, "read journal rows")
 }
 
 // checkDigest compares the journal rows that an event stands for with what it

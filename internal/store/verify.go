@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"encoding/hex"
 	"fmt"
 	"strings"
@@ -112,42 +113,42 @@ type outcomeKey struct {
 }
 
 func (s *Store) checkJournalsOf(ctx context.Context, c *kairos.Check, low, high int64) (full bool, err error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT r.public_id, r.last_seq, `+stepColumns+` FROM runs AS r LEFT JOIN step_results AS s ON s.run_id = r.id
-WHERE r.id > ? AND r.id <= ? AND r.purged_at = 0 ORDER BY r.id, s.seq`, low, high)
-	if err != nil {
+	type journal struct {
+		run     string
+		at, end int64
+	}
+	runs := map[int64]*journal{}
+	order := make([]*journal, 0, verifyWindow)
+	if err := s.eachRow(ctx, "SELECT id, public_id, last_seq FROM runs WHERE id > ? AND id <= ? AND purged_at = 0 ORDER BY id", ordinals(low, high), func(v []driver.Value) error {
+		f := fields{values: v}
+		id := f.int()
+		runs[id] = &journal{run: f.text(), end: f.int()}
+		order = append(order, runs[id])
+		return f.err
+	}); err != nil {
 		return false, translate(err, c.Name)
 	}
-	defer rows.Close()
-	run, at, end, outcomes := "", int64(0), int64(0), map[outcomeKey]int64{}
-	close := func() {
-		if at != end {
-			full = find(c, "run %s: the journal ends at row %d, the run is at %d", run, at, end) || full
+	outcomes, last := map[outcomeKey]int64{}, int64(0)
+	found := func(format string, args ...any) { full = find(c, format, args...) || full }
+	if err := s.eachRow(ctx, "SELECT "+stepColumns+" FROM step_results AS s WHERE s.run_id > ? AND s.run_id <= ? ORDER BY s.run_id, s.seq", ordinals(low, high), func(v []driver.Value) error {
+		f := fields{values: v}
+		row := stepOf(&f)
+		j := runs[row.RunID]
+		if f.err != nil || j == nil || full { // of a purged run, which is losing its rows just now
+			return f.err
 		}
-	}
-	for rows.Next() && !full {
-		var id string
-		var lastSeq int64
-		var p nullStep
-		if err := rows.Scan(append([]any{&id, &lastSeq}, p.into()...)...); err != nil {
-			return full, translate(err, c.Name)
-		}
-		if id != run {
-			close()
-			run, at, end = id, 0, lastSeq
+		if row.RunID != last {
+			last = row.RunID
 			clear(outcomes)
 		}
-		if p.seq == nil {
-			continue // a run without journal
-		}
 		c.Examined++
-		row := p.row()
-		if row.Seq != at+1 {
-			full = find(c, "run %s: row %d is followed by row %d", run, at, row.Seq) || full
+		if row.Seq != j.at+1 {
+			found("run %s: row %d is followed by row %d", j.run, j.at, row.Seq)
 		}
-		at = row.Seq
-		if string(rowHash(run, row)) != string(row.Hash) {
-			full = find(c, "run %s: row %d fails its checksum", run, row.Seq) || full
-			continue
+		j.at = row.Seq
+		if string(rowHash(j.run, &row)) != string(row.Hash) {
+			found("run %s: row %d fails its checksum", j.run, row.Seq)
+			return nil
 		}
 		switch {
 		case row.Kind == string(kairos.EntryReset), row.Kind == string(kairos.EntryReplan):
@@ -155,38 +156,29 @@ WHERE r.id > ? AND r.id <= ? AND r.purged_at = 0 ORDER BY r.id, s.seq`, low, hig
 		case row.Kind == string(kairos.EntryResult) && row.Final != 0:
 			k := outcomeKey{row.Node, row.Visit, row.Item}
 			if first := outcomes[k]; first != 0 {
-				full = find(c, "run %s: visit %d of node %s has two outcomes, rows %d and %d", run, row.Visit, row.Node, first, row.Seq) || full
+				found("run %s: visit %d of node %s has two outcomes, rows %d and %d", j.run, row.Visit, row.Node, first, row.Seq)
 			}
 			outcomes[k] = row.Seq
 		}
+		return nil
+	}); err != nil {
+		return full, translate(err, c.Name)
 	}
-	if !full {
-		close()
+	for _, j := range order {
+		if j.at < j.end && !full { // it may have grown between the two reads
+			found("run %s: the journal ends at row %d, the run is at %d", j.run, j.at, j.end)
+		}
 	}
-	return full, translate(rows.Err(), c.Name)
+	return full, nil
 }
 
-// nullStep reads a journal row that an outer join may leave out.
-type nullStep struct {
-	seq *int64
-	stepRow
-	runID, visit, item, attempt, substep, final, inTokens, outTokens, due, started, at, audit *int64
-	kind, node, status, effect                                                                *string
-	cost                                                                                      *float64
-}
-
-func (p *nullStep) into() []any {
-	return []any{&p.runID, &p.seq, &p.kind, &p.node, &p.visit, &p.item, &p.attempt, &p.substep, &p.status, &p.final, &p.effect, &p.IdemKey, &p.Input,
-		&p.Output, &p.Decision, &p.Failure, &p.inTokens, &p.outTokens, &p.cost, &p.Agent, &p.due, &p.Ref, &p.Actor, &p.Reason, &p.Log, &p.started, &p.at,
-		&p.audit, &p.Hash}
-}
-
-func (p *nullStep) row() *stepRow {
-	r := &p.stepRow
-	r.RunID, r.Seq, r.Kind, r.Node, r.Visit, r.Item, r.Attempt, r.Substep = *p.runID, *p.seq, *p.kind, *p.node, *p.visit, *p.item, *p.attempt, *p.substep
-	r.Status, r.Final, r.Effect, r.InputTokens, r.OutputTokens, r.Cost = *p.status, *p.final, *p.effect, *p.inTokens, *p.outTokens, *p.cost
-	r.DueAt, r.StartedAt, r.At, r.AuditSeq = *p.due, *p.started, *p.at, *p.audit
-	return r
+// stepOf reads stepColumns.
+func stepOf(f *fields) stepRow {
+	return stepRow{RunID: f.int(), Seq: f.int(), Kind: f.text(), Node: f.text(), Visit: f.int(), Item: f.int(), Attempt: f.int(), Substep: f.int(),
+		Status: f.text(), Final: f.int(), Effect: f.text(), IdemKey: f.textOrNull(), Input: f.textOrNull(), Output: f.textOrNull(),
+		Decision: f.textOrNull(), Failure: f.textOrNull(), InputTokens: f.int(), OutputTokens: f.int(), Cost: f.float(), Agent: f.textOrNull(),
+		DueAt: f.int(), Ref: f.textOrNull(), Actor: f.textOrNull(), Reason: f.textOrNull(), Log: f.textOrNull(), StartedAt: f.int(), At: f.int(),
+		AuditSeq: f.int(), Hash: f.blob()}
 }
 
 // checkPayloads reads every stored value, and looks for rows that name one that
