@@ -98,6 +98,7 @@ CREATE INDEX runs_by_plan_status ON runs (deleted_at, plan_id, status, id);
 CREATE INDEX runs_by_tail ON runs (tail);
 CREATE INDEX runs_by_actor ON runs (deleted_at, actor, id);
 CREATE INDEX runs_by_error ON runs (deleted_at, error_code, id) WHERE error_code <> '';
+CREATE INDEX runs_failed_by_headline ON runs (deleted_at, id, headline) WHERE status = 'failed'; -- for words in it
 CREATE INDEX runs_that_need_attention ON runs (deleted_at, id) WHERE attention = 1;
 CREATE INDEX runs_unfinished ON runs (priority DESC, id) WHERE status IN ('queued', 'running', 'waiting');
 CREATE INDEX runs_by_concurrency ON runs (conc_key, id) WHERE conc_key <> '' AND status IN ('queued', 'running', 'waiting');

@@ -77,7 +77,7 @@ func (q *auditQuery) text(low, high int64, order string, limit int) (string, []a
 
 // AuditEvents lists audit events, newest first. Checkpoints are left out unless
 // the filter asks for a run or for them. A filter that no index serves is
-// answered with what was found in 30 ms; Next then goes on from there, also when
+// answered with what was found in 20 ms; Next then goes on from there, also when
 // the page is short.
 func (s *Store) AuditEvents(ctx context.Context, f kairos.AuditFilter) (kairos.List[kairos.AuditEvent], error) {
 	var list kairos.List[kairos.AuditEvent]
