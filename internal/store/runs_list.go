@@ -268,11 +268,12 @@ func (s *Store) chooseArms(ctx context.Context, q *runQuery, f kairos.RunFilter,
 			q.arms = []arm{{from: "runs INDEXED BY " + strings.TrimSuffix(index, "_"), where: where, args: args}}
 		}
 		for _, st := range statuses {
-			by := index + "status"
 			if f.Text != "" && planID == 0 && st == kairos.RunFailed {
-				by = "runs_failed_by_headline"
+				// The words are in the index, which knows them only by this very clause.
+				q.arms = append(q.arms, arm{from: "runs INDEXED BY runs_failed_by_headline", where: where + " AND runs.status = 'failed'", args: slices.Clone(args)})
+				continue
 			}
-			q.arms = append(q.arms, arm{from: "runs INDEXED BY " + by, where: where + " AND runs.status = ?",
+			q.arms = append(q.arms, arm{from: "runs INDEXED BY " + index + "status", where: where + " AND runs.status = ?",
 				args: append(slices.Clone(args), string(st))})
 		}
 		rest(false, false, true)
