@@ -16,6 +16,8 @@ type backend interface {
 	Versions(ctx context.Context, planID string) ([]kairos.Version, error)
 	VersionByNumber(ctx context.Context, planID string, number int) (kairos.Version, error)
 
+	// Ask makes a plan of an intent, and starts it.
+	Ask(ctx context.Context, actor kairos.Actor, r kairos.AskRequest) (kairos.Asked, error)
 	Start(ctx context.Context, actor kairos.Actor, r kairos.StartRequest) (kairos.Run, error)
 	Runs(ctx context.Context, f kairos.RunFilter) (kairos.List[kairos.Run], error)
 	FindRun(ctx context.Context, id string) (kairos.Run, error)

@@ -14,6 +14,7 @@ import (
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/supervisor"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -22,6 +23,11 @@ import (
 type local struct {
 	*engine.Engine
 	store *store.Store
+	asker *supervisor.Service
+}
+
+func (l *local) Ask(ctx context.Context, actor kairos.Actor, r kairos.AskRequest) (kairos.Asked, error) {
+	return l.asker.Ask(ctx, actor, r)
 }
 
 func (l *local) Plans(ctx context.Context, f kairos.PlanFilter) (kairos.List[kairos.Plan], error) {
@@ -94,7 +100,7 @@ func openLocal(ctx context.Context, path string, memory bool, cfg config.Config)
 	if err != nil {
 		return nil, err
 	}
-	e, err := newEngine(s, cfg, log, engine.Options{MaxRunning: cfg.Engine.MaxRunning, MaxNodes: cfg.Engine.MaxNodes, OwnRunsOnly: true,
+	e, asker, err := newEngine(s, cfg, log, engine.Options{MaxRunning: cfg.Engine.MaxRunning, MaxNodes: cfg.Engine.MaxNodes, OwnRunsOnly: true,
 		SeparateApprovals: cfg.Approvals.Separate}, nil)
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -102,7 +108,7 @@ func openLocal(ctx context.Context, path string, memory bool, cfg config.Config)
 	if err := e.Open(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	return &local{e, s}, nil
+	return &local{e, s, asker}, nil
 }
 
 // mentionOthers names unfinished runs that this command leaves alone.

@@ -8,12 +8,15 @@ import (
 
 	"github.com/kairosd/kairosd/agent"
 	"github.com/kairosd/kairosd/internal/config"
+	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/handler"
 	"github.com/kairosd/kairosd/internal/provider"
 	"github.com/kairosd/kairosd/internal/provider/anthropic"
 	"github.com/kairosd/kairosd/internal/provider/offline"
 	"github.com/kairosd/kairosd/internal/provider/openai"
 	"github.com/kairosd/kairosd/internal/provider/scripted"
+	"github.com/kairosd/kairosd/internal/supervisor"
+	"github.com/kairosd/kairosd/planner"
 )
 
 // offlineProvider is the provider of an installation that configures none.
@@ -73,4 +76,32 @@ func apiKey(p config.Provider) (string, error) {
 		return "", nil
 	}
 	return os.Getenv(p.APIKeyEnv), nil
+}
+
+// newAsker makes what turns intents into plans. With the offline provider there
+// is no model to plan with (ruling 33).
+func newAsker(e *engine.Engine, m *handler.Models, cfg config.Config) *supervisor.Service {
+	p := cfg.Planner
+	general, _ := m.Agent("")
+	c := supervisor.Config{Mode: supervisor.Mode(p.Mode), NoHeuristics: p.UseHeuristics != nil && !*p.UseHeuristics, DefaultAgent: general.ID}
+	for _, a := range m.Agents() {
+		c.Agents = append(c.Agents, supervisor.Agent{ID: a.ID, Name: a.Name, Description: a.Description, Icon: a.Icon, Color: a.Color,
+			Capabilities: a.Capabilities, TriggerKeywords: a.TriggerKeywords, System: a.System, Selectable: a.Selectable})
+	}
+	for _, s := range cfg.Skills {
+		skill := supervisor.Skill{ID: s.ID, Description: s.Description, Keywords: s.Keywords, Produces: s.Produces, Consumes: s.Consumes, Params: s.Params, Defaults: s.Defaults,
+			DependsOn: s.DependsOn, Implies: s.Implies, MinComplexity: s.MinComplexity, EstimatedMs: s.EstimatedMs, EstimatedTokens: s.EstimatedTokens, Tool: s.Tool, Agent: s.Agent}
+		if s.Gate != nil {
+			skill.Gate = &supervisor.Gate{Skill: s.Gate.Skill, Expr: s.Gate.Expr}
+		}
+		if s.Retry != nil {
+			skill.Retry = &planner.StepRetry{MaxAttempts: s.Retry.MaxAttempts, BackoffMs: s.Retry.BackoffMs}
+		}
+		c.Skills = append(c.Skills, skill)
+	}
+	if name := cmp.Or(p.Provider, m.DefaultProvider()); cfg.Providers[name].Type != "" && cfg.Providers[name].Type != "offline" {
+		model, _ := m.Provider(name) // a configured one
+		c.Generator = &supervisor.Generator{Provider: model, Model: p.Model, MaxSteps: p.MaxSteps, MaxTokens: p.MaxTokens, Temperature: p.Temperature, Agents: c.Agents}
+	}
+	return supervisor.NewService(supervisor.New(c), e, p.AutoAccept)
 }

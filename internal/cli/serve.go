@@ -24,6 +24,7 @@ import (
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/supervisor"
 	"github.com/kairosd/kairosd/internal/tool"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web"
@@ -83,6 +84,7 @@ type server struct {
 
 	store  *store.Store
 	engine *engine.Engine
+	asker  *supervisor.Service
 	auth   *auth.Service
 	guard  *tool.Guard
 	system *system
@@ -167,7 +169,7 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe string) error {
 	if err != nil {
 		return &exit{sysConfig, err}
 	}
-	s.engine, err = newEngine(s.store, s.cfg, s.log, engine.Options{MaxRunning: s.cfg.Engine.MaxRunning, MaxNodes: s.cfg.Engine.MaxNodes,
+	s.engine, s.asker, err = newEngine(s.store, s.cfg, s.log, engine.Options{MaxRunning: s.cfg.Engine.MaxRunning, MaxNodes: s.cfg.Engine.MaxNodes,
 		SeparateApprovals: s.cfg.Approvals.Separate, Safe: s.safe}, s.guard)
 	if err != nil {
 		return err
@@ -271,7 +273,7 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 	v := thisBuild()
 	cursors := hmac.New(sha256.New, s.store.InstanceKey()) // cursors outlive a restart
 	cursors.Write([]byte("api cursors"))
-	base := api.Config{CursorKey: cursors.Sum(nil), System: s.system, Reader: s.store, Engine: s.engine, Principals: s.auth, Accounts: s.auth, Idempotency: s.store,
+	base := api.Config{CursorKey: cursors.Sum(nil), System: s.system, Planner: s.asker, Reader: s.store, Engine: s.engine, Principals: s.auth, Accounts: s.auth, Idempotency: s.store,
 		SessionCookies: web.SessionCookies(), Version: api.Version{Version: v.Version, Commit: v.Commit, Schema: v.Schema, SQLite: v.SQLite, Go: v.Go}, Log: s.log}
 	public, err := api.New(base)
 	if err != nil {

@@ -118,5 +118,5 @@ func (c *app) mocked(ctx context.Context, table map[string]mock) (*local, error)
 	if err := e.Open(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	return &local{e, s}, nil
+	return &local{Engine: e, store: s, asker: newAsker(e, registry.Models(), cfg)}, nil
 }

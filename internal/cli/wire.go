@@ -13,6 +13,7 @@ import (
 	"github.com/kairosd/kairosd/internal/handler"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/supervisor"
 	"github.com/kairosd/kairosd/internal/tool"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -41,26 +42,26 @@ func newRegistry(cfg config.Config, guard *tool.Guard) (*handler.Registry, error
 	return r, nil
 }
 
-// newEngine puts an engine on a store.
-func newEngine(s *store.Store, cfg config.Config, log *slog.Logger, o engine.Options, guard *tool.Guard) (*engine.Engine, error) {
+// newEngine puts an engine on a store, and on the engine what makes plans for it.
+func newEngine(s *store.Store, cfg config.Config, log *slog.Logger, o engine.Options, guard *tool.Guard) (*engine.Engine, *supervisor.Service, error) {
 	if guard == nil {
 		guard = &tool.Guard{}
 	}
 	guard.Files(s.Files()...)
 	registry, err := newRegistry(cfg, guard)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	secrets, err := newSecrets(cfg.Secrets)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	e, err := engine.New(engine.Config{Store: s, Registry: registry, Secrets: secrets, Logger: log, Options: o})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	s.OnCommit(e.HandleCommit)
-	return e, nil
+	return e, newAsker(e, registry.Models(), cfg), nil
 }
 
 // secrets resolves ${secret.NAME} for the tools that each secret names, and

@@ -208,6 +208,9 @@ func (c *Client) failure(resp *http.Response, text []byte) error {
 			Suggest("check that a kairosd listens there, and what stands between")
 	}
 	e := &kairos.Error{Code: p.Code, Reason: p.Reason, Message: p.Message, Suggestion: p.Suggestion}
+	if code := string(p.Code); code == strings.ToUpper(code) { // of an intent that gets no plan
+		e.Code, e.Reason = kairos.CodeInvalid, code
+	}
 	if len(p.Errors) > 1 && len(p.Problems) == 0 {
 		all := make([]string, len(p.Errors))
 		for i, x := range p.Errors {

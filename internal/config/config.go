@@ -28,6 +28,7 @@ type Config struct {
 	Agents          []Agent             `yaml:"agents"`
 	DefaultAgent    string              `yaml:"default_agent"`
 	Skills          []Skill             `yaml:"skills"`
+	Planner         Planner             `yaml:"planner"`
 	Tools           tool.Config         `yaml:"tools"`
 	MCP             MCP                 `yaml:"mcp"`
 	Engine          Engine              `yaml:"engine"`
@@ -83,6 +84,38 @@ type Skill struct {
 	EstimatedTokens int64               `yaml:"estimated_tokens"`
 	Tool            string              `yaml:"tool"`
 	Agent           string              `yaml:"agent"`
+	Implies         []string            `yaml:"implies"`
+	MinComplexity   float64             `yaml:"min_complexity"`
+	Gate            *Gate               `yaml:"gate"`
+	Defaults        map[string]any      `yaml:"defaults"`
+	Retry           *SkillRetry         `yaml:"retry"`
+}
+
+// Gate lets a skill's step run only if an expression over another skill's
+// result holds.
+type Gate struct {
+	Skill string `yaml:"skill"`
+	Expr  string `yaml:"expr"`
+}
+
+// SkillRetry is the retry policy of a skill's step.
+type SkillRetry struct {
+	MaxAttempts int     `yaml:"max_attempts"`
+	BackoffMs   []int64 `yaml:"backoff_ms"`
+}
+
+// Planner says how intents become plans (ruling 33).
+type Planner struct {
+	Mode          string   `yaml:"mode"` // auto, rules or model
+	Provider      string   `yaml:"provider"`
+	Model         string   `yaml:"model"`
+	MaxSteps      int      `yaml:"max_steps"`
+	MaxTokens     int      `yaml:"max_tokens"`
+	Temperature   *float64 `yaml:"temperature"`
+	UseHeuristics *bool    `yaml:"use_heuristics"`
+	// AutoAccept names unsafe tools and agents whose planner-made plans start
+	// unseen (ruling 41).
+	AutoAccept []string `yaml:"auto_accept"`
 }
 
 // MCP lists servers that contribute tools.
@@ -314,6 +347,32 @@ func (c *Config) check() error {
 		if s.ID == "" || (s.Tool == "") == (s.Agent == "") {
 			add("skill %q needs an id and exactly one of tool and agent", s.ID)
 		}
+	}
+	skills := map[string]bool{}
+	for _, s := range c.Skills {
+		if skills[s.ID] {
+			add("two skills have the id %q", s.ID)
+		}
+		skills[s.ID] = true
+	}
+	for _, s := range c.Skills {
+		for _, id := range slices.Concat(s.DependsOn, s.Implies) {
+			if !skills[id] {
+				add("skill %s: %q is no skill", s.ID, id)
+			}
+		}
+		if s.Gate != nil && (!skills[s.Gate.Skill] || s.Gate.Expr == "") {
+			add("skill %s: a gate needs a skill that exists, and an expr", s.ID)
+		}
+	}
+	if p := c.Planner; p.Mode != "" && !slices.Contains([]string{"auto", "rules", "model"}, p.Mode) {
+		add("planner.mode: %q is not auto, rules or model", p.Mode)
+	}
+	if _, ok := c.Providers[c.Planner.Provider]; c.Planner.Provider != "" && !ok {
+		add("planner.provider: %q is not configured", c.Planner.Provider)
+	}
+	if c.Planner.MaxSteps < 0 || c.Planner.MaxSteps > 100 || c.Planner.MaxTokens < 0 {
+		add("planner: max_steps is 1 to 100, max_tokens not negative")
 	}
 	for name, p := range c.Tools.Permissions {
 		if p != tool.Allow && p != tool.Ask && p != tool.Deny {

@@ -114,6 +114,9 @@ func (m *Models) Providers() map[string]Health {
 	return out
 }
 
+// DefaultProvider names the provider of agents that name none.
+func (m *Models) DefaultProvider() string { return m.defaultProvider }
+
 // Provider is a provider as callers use it: its calls are priced and counted.
 // An empty name is the default one.
 func (m *Models) Provider(name string) (agent.Provider, bool) {
@@ -307,6 +310,9 @@ func prompt(call *engine.Call) string {
 	text := planner.Text(call.Input)
 	if call.Node.Task == "" {
 		return text
+	}
+	if m, ok := call.Input.(map[string]any); ok && m["params"] != nil {
+		text = call.Node.Task + "\nParameters: " + planner.Text(m["params"])
 	}
 	var lines []string
 	for i, p := range call.Previous() {

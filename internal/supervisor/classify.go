@@ -4,26 +4,22 @@ import (
 	"cmp"
 	"regexp"
 	"slices"
+
+	"github.com/kairosd/kairosd/internal/kairos"
 )
 
-// Complexity of a query.
-type Complexity string
+// The words of a classification.
+type (
+	Classification = kairos.Classification
+	Complexity     = kairos.Complexity
+)
 
 // How much a query asks for.
 const (
-	Simple   Complexity = "simple"
-	Moderate Complexity = "moderate"
-	Complex  Complexity = "complex"
+	Simple   = kairos.Simple
+	Moderate = kairos.Moderate
+	Complex  = kairos.Complex
 )
-
-// Classification says whether a query needs a plan and who may answer it (SPEC
-// 7.1).
-type Classification struct {
-	Complexity       Complexity `json:"complexity"`
-	RequiresPlanning bool       `json:"requiresPlanning"`
-	SuggestedAgents  []string   `json:"suggestedAgents"`
-	Reasoning        string     `json:"reasoning"`
-}
 
 // Agent is what a classifier and a planner know of an agent.
 type Agent struct {

@@ -170,7 +170,7 @@ func (p *Rules) Plan(r Request) (*planner.StepPlan, error) {
 			required += tokens
 		}
 	}
-	if broken := r.preconditions(a, usable, required); len(broken) > 0 {
+	if broken := preconditions(r, a, usable, required); len(broken) > 0 {
 		return nil, refuse(broken)
 	}
 	chosen, optional := p.choose(a, usable)
@@ -290,6 +290,9 @@ func (p *Rules) sequence(r Request, a Analysis, chosen []string) (*planner.StepP
 		left = slices.Delete(left, at, at+1)
 		n := len(plan.Steps) + 1
 		step := planner.Step{ID: fmt.Sprintf("step-%d", n), Order: n, SkillID: s.ID, Params: p.params(s, a, r, ids, chosen), Retry: cmp.Or(s.Retry, &defaultRetry)}
+		if s.Agent != "" {
+			step.Task = cmp.Or(s.Description, s.ID) // an agent is told what to do, a tool is not
+		}
 		for _, d := range p.before(s.ID, chosen) {
 			step.Dependencies = append(step.Dependencies, ids[d])
 		}

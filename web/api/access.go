@@ -64,6 +64,10 @@ var access = map[string]need{
 	"GET /ws":     {kairos.RoleViewer, "runs:read"},
 	"GET /audit":  {kairos.RoleAdmin, "admin"},
 
+	"POST /ask":              {kairos.RoleOperator, "runs:write"},
+	"POST /planner/classify": {kairos.RoleViewer, "plans:read"},
+	"POST /planner/plan":     {kairos.RoleOperator, "plans:write"},
+
 	"GET /system":            {kairos.RoleViewer, "runs:read"},
 	"POST /system/release":   {kairos.RoleOperator, "runs:write"},
 	"POST /system/backup":    {kairos.RoleAdmin, "admin"},

@@ -48,6 +48,8 @@ type Config struct {
 	Accounts Accounts
 	// System looks after the installation; nil: those routes answer 503.
 	System System
+	// Planner makes plans of intents; nil: those routes answer 503.
+	Planner Planner
 	// Idempotency keeps answers; nil: requests with an Idempotency-Key are refused.
 	Idempotency IdempotencyStore
 	// SessionCookies are the names of cookies that may hold a session secret.
@@ -122,6 +124,7 @@ func New(c Config) (*API, error) {
 	a.accountRoutes()
 	a.eventRoutes()
 	a.systemRoutes()
+	a.askRoutes()
 	a.describeNulls()
 	for route := range access {
 		if !slices.Contains(a.routes, route) {

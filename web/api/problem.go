@@ -32,7 +32,12 @@ type Problem struct {
 	// Problems repeats what is wrong with a plan in the form that storing one
 	// answers with.
 	Problems planner.Problems `json:"problems,omitempty"`
-	ErrorID  string           `json:"errorId,omitempty" doc:"Names the entry in the daemon's log."`
+	// Recoverable, Violations and Answer say more about an intent that gets no
+	// plan; code then is one of [001].
+	Recoverable *bool    `json:"recoverable,omitempty"`
+	Violations  []string `json:"violations,omitempty" doc:"Rules that forbid a plan, e.g. PRE-PLAN-002."`
+	Answer      string   `json:"answer,omitempty" doc:"The last answer of a model that could not be used."`
+	ErrorID     string   `json:"errorId,omitempty" doc:"Names the entry in the daemon's log."`
 
 	retryAfter time.Duration
 }
@@ -146,6 +151,9 @@ func (a *API) problem(ctx context.Context, err error) *Problem {
 	p.Code, p.Reason, p.Suggestion, p.retryAfter = e.Code, e.Reason, e.Suggestion, e.RetryAfter
 	if bad, ok := errors.AsType[*planner.InvalidError](err); ok {
 		p.withProblems(bad.Problems)
+	}
+	if none, ok := errors.AsType[*kairos.PlanError](err); ok {
+		p.Code, p.Recoverable, p.Violations, p.Answer = kairos.Code(none.Code), &none.Recoverable, none.Violations, none.Answer
 	}
 	return p
 }

@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// answered is the object that `ask --json` prints (SPEC 9.1).
+type answered struct {
+	Classification  kairos.Classification `json:"classification"`
+	Agent           string                `json:"agent,omitempty"`
+	Plan            *kairos.AskedPlan     `json:"plan"`
+	NeedsAcceptance bool                  `json:"needsAcceptance,omitempty"`
+	Run             *kairos.Result        `json:"run"`
+	Answer          kairos.RawJSON        `json:"answer"`
+}
+
+func (c *app) askCommand() *cobra.Command {
+	var r kairos.AskRequest
+	cmd := &cobra.Command{
+		Use:   "ask TEXT",
+		Short: "Make a plan of an intent, run it and print the answer",
+		Long: `Classifies what is asked. A simple question goes to the agent that fits best;
+for anything else a plan is made, by rules over the configured skills or by the
+planning model, stored, shown, and run. "/agent text" names the agent.
+
+A plan with steps that cannot be repeated is shown and not started, unless
+--accept says that you want it. --plan-only starts nothing at all. With --json,
+stdout is one object: classification, plan, run, answer.`,
+		Example: "  kairos ask \"what is the status of order 17?\"\n  kairos ask \"write a post about tea and then summarize it\" --plan-only\n  kairos ask /support \"I want my money back\"",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r.Query = strings.Join(args, " ")
+			return c.with(cmd, func(b backend) error { return c.ask(cmd, b, r) })
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&r.Agent, "agent", "", "the agent that answers, without a plan")
+	f.BoolVar(&r.PlanOnly, "plan-only", false, "make and store the plan, and start nothing")
+	f.BoolVar(&r.Accept, "accept", false, "start also a plan with steps that cannot be repeated")
+	f.StringVar(&r.Session, "session", "", "session for memory (default: the run's id)")
+	f.BoolVar(&c.memory, "memory", false, "store nothing on disk")
+	return cmd
+}
+
+func (c *app) ask(cmd *cobra.Command, b backend, r kairos.AskRequest) error {
+	ctx := cmd.Context()
+	asked, err := b.Ask(ctx, c.actor(), r)
+	if err != nil {
+		return err
+	}
+	if !c.json {
+		c.showPlan(asked)
+	}
+	if asked.Run == "" {
+		if c.json {
+			return c.print(answered{Classification: asked.Classification, Agent: asked.Agent, Plan: asked.Plan, NeedsAcceptance: asked.NeedsAcceptance})
+		}
+		if asked.NeedsAcceptance {
+			c.errorf("not started: %s cannot be repeated; read the plan, then start it with: kairos ask --accept ...\n", strings.Join(asked.Plan.Unsafe, ", "))
+			return &exit{code: exitWaits}
+		}
+		return nil
+	}
+	run, err := b.FindRun(ctx, asked.Run)
+	if err != nil {
+		return err
+	}
+	if !c.json {
+		return c.follow(ctx, b, run)
+	}
+	if _, err := b.Wait(ctx, run.ID); err != nil {
+		return err
+	}
+	res, err := b.Result(ctx, run.ID)
+	if err != nil {
+		return err
+	}
+	out := answered{Classification: asked.Classification, Agent: asked.Agent, Plan: asked.Plan, Run: &res, Answer: res.Output}
+	if err := c.print(out); err != nil {
+		return err
+	}
+	return exitOf(res)
+}
+
+// showPlan says on stderr what will answer, before it does.
+func (c *app) showPlan(a kairos.Asked) {
+	if a.Agent != "" {
+		c.errorf("%s: %s answers directly (%s)\n", a.Classification.Complexity, a.Agent, a.Reason)
+		return
+	}
+	var doc struct {
+		EstimatedDurationMs int64   `json:"estimatedDurationMs"`
+		EstimatedCost       float64 `json:"estimatedCost"`
+	}
+	if err := json.Unmarshal(a.Plan.Document, &doc); err != nil {
+		c.errorf("kairos: read the plan: %s\n", err)
+	}
+	c.errorf("%s: plan %s v%d, by %s: %s\n", a.Classification.Complexity, a.Plan.Key, a.Plan.Version, a.Plan.By, a.Plan.Name)
+	for _, s := range a.Plan.Steps {
+		c.errorf("  %s\n", s)
+	}
+	if doc.EstimatedDurationMs > 0 || doc.EstimatedCost > 0 {
+		c.errorf("  estimated: %d ms, %.0f tokens\n", doc.EstimatedDurationMs, doc.EstimatedCost)
+	}
+}

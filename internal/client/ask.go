@@ -1,0 +1,22 @@
+package client
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// Ask makes a plan of an intent and starts it.
+func (c *Client) Ask(ctx context.Context, _ kairos.Actor, r kairos.AskRequest) (kairos.Asked, error) {
+	var out kairos.Asked
+	body := map[string]any{"query": r.Query, "planOnly": r.PlanOnly, "accept": r.Accept}
+	if r.Agent != "" {
+		body["agent"] = r.Agent
+	}
+	if r.Session != "" {
+		body["session"] = r.Session
+	}
+	_, err := c.do(ctx, call{method: http.MethodPost, path: "/ask", body: body, into: &out})
+	return out, err
+}

@@ -1,0 +1,74 @@
+package kairos
+
+// Complexity of a query.
+type Complexity string
+
+// How much a query asks for.
+const (
+	Simple   Complexity = "simple"
+	Moderate Complexity = "moderate"
+	Complex  Complexity = "complex"
+)
+
+// Classification says whether a query needs a plan and who may answer it (SPEC
+// 7.1).
+type Classification struct {
+	Complexity       Complexity `json:"complexity"`
+	RequiresPlanning bool       `json:"requiresPlanning"`
+	SuggestedAgents  []string   `json:"suggestedAgents"`
+	Reasoning        string     `json:"reasoning"`
+}
+
+// AskRequest is an intent that becomes a plan and a run.
+type AskRequest struct {
+	// Query is what is asked; `/agentId text` names the agent.
+	Query string
+	// Agent answers directly, without a plan; empty: as the query needs.
+	Agent string
+	// PlanOnly makes and stores the plan, and starts nothing.
+	PlanOnly bool
+	// Accept starts also a plan with steps that cannot be repeated, which
+	// otherwise waits until a person has seen it (ruling 41).
+	Accept  bool
+	Session string
+}
+
+// Asked is what became of an intent.
+type Asked struct {
+	Classification Classification `json:"classification"`
+	// Agent answers directly; empty: the plan does.
+	Agent  string     `json:"agent,omitempty"`
+	Reason string     `json:"reason,omitempty"`
+	Plan   *AskedPlan `json:"plan"`
+	// NeedsAcceptance says that nothing was started: the plan has steps that
+	// cannot be repeated, and a person has to see it first.
+	NeedsAcceptance bool `json:"needsAcceptance,omitempty"`
+	// Run is the id of the run that was started; empty: none.
+	Run string `json:"run,omitempty"`
+}
+
+// AskedPlan is the stored plan that answers an intent.
+type AskedPlan struct {
+	ID       string   `json:"id"`
+	Key      string   `json:"key"`
+	Version  int      `json:"version"`
+	Hash     string   `json:"hash"`
+	Name     string   `json:"name"`
+	By       string   `json:"by"` // rules, model, or direct
+	Steps    []string `json:"steps"`
+	Unsafe   []string `json:"unsafe,omitempty"` // steps that cannot be repeated
+	Document RawJSON  `json:"document"`
+}
+
+// PlanError says why there is no plan for an intent, with the codes of [001].
+type PlanError struct {
+	Code        string   `json:"code"`
+	Message     string   `json:"message"`
+	Recoverable bool     `json:"recoverable"`
+	Suggestion  string   `json:"suggestion"`
+	Violations  []string `json:"violations,omitempty"` // rule ids
+	// Answer is the last answer of a model that could not be used.
+	Answer string `json:"answer,omitempty"`
+}
+
+func (e *PlanError) Error() string { return e.Message }
