@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"github.com/kairosd/kairosd/internal/store"
@@ -87,15 +89,23 @@ func orEmptyList(s []string) []string {
 }
 
 func (d *daemon) doctorCommand() *cobra.Command {
-	return &cobra.Command{
+	salvage := ""
+	cmd := &cobra.Command{
 		Use: "doctor", Short: "Examine the database without changing it", Args: cobra.NoArgs,
 		Long: `Runs every check there is and reports what it finds and what to do about it:
 SQLite's own integrity and foreign keys, the checksum of every journal row and
 value, gaps in journals, visits with two outcomes, counters, the audit chain and
 its anchor, holds, permissions, free space. It changes nothing and works while
-the daemon runs. Exit code 1: something is wrong.`,
-		Example: "  kairosd doctor --data /var/lib/kairos",
+the daemon runs. Exit code 1: something is wrong.
+
+With --salvage DIR it copies everything whose checksum fits out of a damaged
+database into a new one in DIR, whose runs are held, and lists what was lost. The
+damaged file is only read. A backup is the better choice if there is one.`,
+		Example: "  kairosd doctor --data /var/lib/kairos\n  kairosd doctor --data /var/lib/kairos --salvage /var/lib/saved",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if salvage != "" {
+				return d.salvage(cmd.Context(), salvage)
+			}
 			return d.withStore(cmd.Context(), true, func(s *store.Store) error {
 				checks, err := s.Doctor(cmd.Context())
 				if err != nil {
@@ -131,4 +141,28 @@ the daemon runs. Exit code 1: something is wrong.`,
 			})
 		},
 	}
+	cmd.Flags().StringVar(&salvage, "salvage", "", "copy what can be saved into a new database in this new directory")
+	return cmd
+}
+
+func (d *daemon) salvage(ctx context.Context, dir string) error {
+	r, err := store.Salvage(ctx, d.database(), dir, store.Options{})
+	if err != nil {
+		return err
+	}
+	if d.json {
+		err = d.print(r)
+	} else {
+		for _, table := range sortedKeys(r.Copied) {
+			d.printf("%-16s %9d rows saved, %d lost\n", table, r.Copied[table], r.Lost[table])
+		}
+		for _, f := range r.Findings {
+			d.printf("  %s\n", f)
+		}
+		d.printf("what was saved is in %s; its unfinished runs are held\n", r.Path)
+	}
+	if err == nil && len(r.Findings) > 0 {
+		err = &exit{code: exitFailed}
+	}
+	return err
 }

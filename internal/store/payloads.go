@@ -101,18 +101,23 @@ func (s *Store) fetch(ctx context.Context, column *string) (kairos.RawJSON, erro
 	if err != nil {
 		return nil, translate(err, "read payload "+(*column)[1:13])
 	}
-	data := p.Data
-	if p.Encoding == "zstd" {
+	return unpack(hash, p.Encoding, p.Data, p.Size)
+}
+
+// unpack gives the value of a payload; CodeCorrupt if it is not the one that its
+// hash names.
+func unpack(hash []byte, encoding string, data []byte, size int64) (kairos.RawJSON, error) {
+	if encoding == "zstd" {
 		dec, err := decompressor()
 		if err != nil {
 			return nil, fmt.Errorf("decompress: %w", err)
 		}
-		if data, err = dec.DecodeAll(p.Data, make([]byte, 0, p.Size)); err != nil {
-			return nil, kairos.Errorf(kairos.CodeCorrupt, "payload %x does not decompress: %w", hash[:6], err)
+		if data, err = dec.DecodeAll(data, make([]byte, 0, min(max(size, 0), MaxPayload))); err != nil {
+			return nil, kairos.Errorf(kairos.CodeCorrupt, "payload %.12x does not decompress: %w", hash, err)
 		}
 	}
 	if sum := sha256.Sum256(data); string(sum[:]) != string(hash) {
-		return nil, kairos.Errorf(kairos.CodeCorrupt, "payload %x fails its checksum", hash[:6])
+		return nil, kairos.Errorf(kairos.CodeCorrupt, "payload %.12x fails its checksum", hash)
 	}
 	return data, nil
 }
