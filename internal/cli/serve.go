@@ -393,6 +393,10 @@ func (s *server) announce(ctx context.Context, url string) error {
 		return err
 	}
 	s.printf("kairosd is ready at %s\n", url)
+	for _, n := range s.system.Notices(ctx) {
+		s.log.Warn("notice", "text", n.Text)
+		s.printf("%s\n", n.Text)
+	}
 	if needsSetup {
 		secret, err := s.auth.BeginSetup(ctx)
 		if err != nil {
