@@ -49,6 +49,10 @@ type Loop struct {
 	Schema map[string]any
 	// Journal keeps every model and tool call; nil: nothing is kept.
 	Journal Journal
+	// Approve is asked before step n calls a tool; nil: every call may be made. A
+	// [*planner.Failure] is the call's answer to the model; any other error ends
+	// the conversation.
+	Approve func(n int, tool string, args any) error
 	// Key makes the idempotency keys of tool calls; empty: none.
 	Key string
 	// Stream is called with text as it arrives; Log with what happens. Both may
@@ -236,6 +240,11 @@ func (c *conversation) callTool(ctx context.Context, n int, call Call) (string, 
 	args, err := planner.DecodeValue([]byte(call.Arguments))
 	if err != nil {
 		return "", &planner.Failure{Code: planner.CodeInvalidInput, Message: fmt.Sprintf("arguments of %s are not JSON: %v", call.Tool, err), Permanent: true, NoEffect: true}
+	}
+	if c.Approve != nil {
+		if err := c.Approve(n, call.Tool, args); err != nil {
+			return "", err
+		}
 	}
 	spec := t.Spec()
 	effect := spec.Effect

@@ -18,6 +18,9 @@ func (r *request) approvalView(a kairos.Approval) view.ApprovalView {
 	} else {
 		v.Due = r.t("until %s, then %s", r.time(a.DueAt).Text, r.t(a.OnTimeout))
 	}
+	if a.Tool != "" {
+		v.Tool, v.Arguments = a.Tool, visible(pretty(a.Arguments))
+	}
 	if schema := formSchema(a); schema != nil {
 		v.Fields = r.fields(schema)
 	}

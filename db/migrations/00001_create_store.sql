@@ -250,6 +250,8 @@ CREATE TABLE approvals (
     item       INTEGER NOT NULL,
     message    TEXT    NOT NULL,
     form       TEXT    CHECK (form IS NULL OR json_valid(form)),
+    tool       TEXT    NOT NULL,
+    arguments  TEXT    CHECK (arguments IS NULL OR json_valid(arguments)),
     digest     TEXT    NOT NULL,
     status     TEXT    NOT NULL CHECK (status IN ('open', 'approved', 'rejected', 'expired', 'cancelled')),
     on_timeout TEXT    NOT NULL,

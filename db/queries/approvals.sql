@@ -1,7 +1,7 @@
 -- name: ApprovalPut :exec
-INSERT INTO approvals (public_id, run_id, plan_key, node, visit, item, message, form, digest, status, on_timeout, due_at, created_at, started_by,
+INSERT INTO approvals (public_id, run_id, plan_key, node, visit, item, message, form, tool, arguments, digest, status, on_timeout, due_at, created_at, started_by,
                        decided_at, decided_by, comment, entered, rev)
-VALUES (@public_id, @run_id, @plan_key, @node, @visit, @item, @message, @form, @digest, @status, @on_timeout, @due_at, @created_at, @started_by,
+VALUES (@public_id, @run_id, @plan_key, @node, @visit, @item, @message, @form, @tool, @arguments, @digest, @status, @on_timeout, @due_at, @created_at, @started_by,
         @decided_at, @decided_by, @comment, @entered, @rev)
 ON CONFLICT (public_id) DO UPDATE
 SET status = excluded.status, decided_at = excluded.decided_at, decided_by = excluded.decided_by, comment = excluded.comment, entered = excluded.entered;

@@ -101,7 +101,7 @@ func openLocal(ctx context.Context, path string, memory bool, cfg config.Config)
 		return nil, err
 	}
 	e, asker, err := newEngine(s, cfg, log, engine.Options{MaxRunning: cfg.Engine.MaxRunning, MaxNodes: cfg.Engine.MaxNodes, OwnRunsOnly: true,
-		SeparateApprovals: cfg.Approvals.Separate}, nil)
+		SeparateApprovals: cfg.Approvals.Separate, ConsentTimeout: cfg.Approvals.Timeout}, nil)
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}

@@ -40,7 +40,7 @@ func newModels(cfg config.Config) (*handler.Models, error) {
 	for _, a := range cfg.Agents {
 		c.Agents = append(c.Agents, handler.Agent{ID: a.ID, Name: cmp.Or(a.Name, a.ID), Description: a.Description, Icon: a.Icon, Color: a.Color, Capabilities: a.Capabilities,
 			SystemPrompt: a.SystemPrompt, Provider: a.Provider, Model: a.Model, MaxTokens: a.MaxTokens, Temperature: a.Temperature, MaxIterations: a.MaxIterations,
-			Tools: a.Tools, TriggerKeywords: a.TriggerKeywords, Selectable: a.Selectable == nil || *a.Selectable})
+			Tools: a.Tools, Permissions: a.Permissions, TriggerKeywords: a.TriggerKeywords, Selectable: a.Selectable == nil || *a.Selectable})
 	}
 	return handler.NewModels(c)
 }

@@ -170,7 +170,7 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe string) error {
 		return &exit{sysConfig, err}
 	}
 	s.engine, s.asker, err = newEngine(s.store, s.cfg, s.log, engine.Options{MaxRunning: s.cfg.Engine.MaxRunning, MaxNodes: s.cfg.Engine.MaxNodes,
-		SeparateApprovals: s.cfg.Approvals.Separate, Safe: s.safe}, s.guard)
+		SeparateApprovals: s.cfg.Approvals.Separate, ConsentTimeout: s.cfg.Approvals.Timeout, Safe: s.safe}, s.guard)
 	if err != nil {
 		return err
 	}

@@ -232,6 +232,8 @@ type approvalWire struct {
 	Digest    string         `json:"digest"`
 	Status    string         `json:"status"`
 	OnTimeout string         `json:"onTimeout"`
+	Tool      string         `json:"tool"`
+	Arguments kairos.RawJSON `json:"arguments"`
 	DueAt     time.Time      `json:"dueAt"`
 	CreatedAt time.Time      `json:"createdAt"`
 	StartedBy string         `json:"startedBy"`
@@ -243,7 +245,7 @@ type approvalWire struct {
 
 func (w approvalWire) approval() kairos.Approval {
 	return kairos.Approval{ID: w.ID, Run: w.Run, PlanKey: w.Plan, Node: w.Node, Visit: w.Visit, Item: w.Item, Message: w.Message, Form: w.Form,
-		Digest: w.Digest, Status: w.Status, OnTimeout: w.OnTimeout, DueAt: w.DueAt, CreatedAt: w.CreatedAt, StartedBy: w.StartedBy,
+		Tool: w.Tool, Arguments: w.Arguments, Digest: w.Digest, Status: w.Status, OnTimeout: w.OnTimeout, DueAt: w.DueAt, CreatedAt: w.CreatedAt, StartedBy: w.StartedBy,
 		DecidedAt: w.DecidedAt, DecidedBy: w.DecidedBy, Comment: w.Comment, Values: w.Values}
 }
 

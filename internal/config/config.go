@@ -54,21 +54,23 @@ type Provider struct {
 
 // Agent is who acts with a model.
 type Agent struct {
-	ID              string   `yaml:"id"`
-	Name            string   `yaml:"name"`
-	Description     string   `yaml:"description"`
-	Icon            string   `yaml:"icon"`
-	Color           string   `yaml:"color"`
-	Capabilities    []string `yaml:"capabilities"`
-	SystemPrompt    string   `yaml:"system_prompt"`
-	Provider        string   `yaml:"provider"`
-	Model           string   `yaml:"model"`
-	MaxTokens       int      `yaml:"max_tokens"`
-	Temperature     *float64 `yaml:"temperature"`
-	MaxIterations   int      `yaml:"max_iterations"`
-	Tools           []string `yaml:"tools"`
-	TriggerKeywords []string `yaml:"trigger_keywords"`
-	Selectable      *bool    `yaml:"selectable"`
+	ID            string   `yaml:"id"`
+	Name          string   `yaml:"name"`
+	Description   string   `yaml:"description"`
+	Icon          string   `yaml:"icon"`
+	Color         string   `yaml:"color"`
+	Capabilities  []string `yaml:"capabilities"`
+	SystemPrompt  string   `yaml:"system_prompt"`
+	Provider      string   `yaml:"provider"`
+	Model         string   `yaml:"model"`
+	MaxTokens     int      `yaml:"max_tokens"`
+	Temperature   *float64 `yaml:"temperature"`
+	MaxIterations int      `yaml:"max_iterations"`
+	Tools         []string `yaml:"tools"`
+	// Permissions of this agent, by tool.
+	Permissions     tool.Permissions `yaml:"permissions"`
+	TriggerKeywords []string         `yaml:"trigger_keywords"`
+	Selectable      *bool            `yaml:"selectable"`
 }
 
 // Skill is a planned capability, bound to a tool or an agent.
@@ -137,6 +139,9 @@ type Engine struct {
 // Approvals sets who may decide.
 type Approvals struct {
 	Separate bool `yaml:"separate"`
+	// Timeout is how long a tool that asks waits for an answer before its call
+	// counts as rejected. Default: for ever.
+	Timeout time.Duration `yaml:"timeout"`
 }
 
 // Secret is a value that plans refer to as ${secret.NAME}; it comes from the
@@ -336,6 +341,9 @@ func (c *Config) check() error {
 		if a.MaxIterations < 0 || a.MaxTokens < 0 {
 			add("agent %s: limits must not be negative", a.ID)
 		}
+		if err := a.Permissions.Check("permissions of agent " + a.ID); err != nil {
+			errs = append(errs, err)
+		}
 		if _, ok := c.Providers[a.Provider]; a.Provider != "" && !ok {
 			add("agent %s: provider %q is not configured", a.ID, a.Provider)
 		}
@@ -374,9 +382,12 @@ func (c *Config) check() error {
 	if c.Planner.MaxSteps < 0 || c.Planner.MaxSteps > 100 || c.Planner.MaxTokens < 0 {
 		add("planner: max_steps is 1 to 100, max_tokens not negative")
 	}
-	for name, p := range c.Tools.Permissions {
-		if p != tool.Allow && p != tool.Ask && p != tool.Deny {
-			add("permission of tool %s: %q is not allow, ask or deny", name, p)
+	if err := c.Tools.Permissions.Check("tools.permissions"); err != nil {
+		errs = append(errs, err)
+	}
+	for plan, p := range c.Tools.Plans {
+		if err := p.Check("tools.plans." + plan); err != nil {
+			errs = append(errs, err)
 		}
 	}
 	for name, s := range c.Secrets {
@@ -394,6 +405,9 @@ func (c *Config) check() error {
 	}
 	if c.Backup.Hourly < 0 || c.Backup.Daily < 0 || c.Backup.Weekly < 0 {
 		add("backup: the number of backups to keep must not be negative")
+	}
+	if c.Approvals.Timeout < 0 {
+		add("approvals.timeout is negative")
 	}
 	if c.Engine.MaxRunning < 0 || c.Engine.MaxNodes < 0 {
 		add("engine: limits must not be negative")

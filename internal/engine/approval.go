@@ -212,10 +212,15 @@ func (a *actor) answerApproval(w *work, p kairos.Approval, action, by, comment s
 	if a.hasFinal {
 		a.flush()
 	}
+	asked := w.consent
 	e := a.entry(kairos.EntryResolve, w.workKey)
 	e.Decision, e.Ref, e.Actor, e.Reason, e.Attempt = payload{Action: action}.json(), p.ID, by, comment, w.attempt
 	a.add(e)
 	a.next.Approvals = append(a.next.Approvals, p)
+	if asked != nil {
+		a.answerConsent(w, *asked)
+		return
+	}
 	values, err := decode(p.Values)
 	if err != nil {
 		values = nil

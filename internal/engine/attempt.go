@@ -44,6 +44,8 @@ type attempt struct {
 	// over is set by whoever ends the attempt first: its handler or its
 	// abandonment. A handler that comes second is late.
 	over bool
+	// asked is what a person must allow before the attempt can go on.
+	asked []consent
 }
 
 func (a *actor) newAttempt(w *work, node *planner.ProgramNode, h Handler, effect planner.Effect, input any) *attempt {
@@ -54,9 +56,9 @@ func (a *actor) newAttempt(w *work, node *planner.ProgramNode, h Handler, effect
 	t.ctx, t.cancel = context.WithCancelCause(a.e.base)
 	t.log.e, t.log.t = a.e, t
 	previous := a.s.previous[:len(a.s.previous):len(a.s.previous)]
-	substeps := maps.Clone(w.substeps)
+	substeps, grants := maps.Clone(w.substeps), maps.Clone(w.grants)
 	if w.failure != nil && w.failure.Code != codeInterrupted {
-		substeps = nil // an error retry starts over (ruling 21)
+		substeps, grants = nil, nil // an error retry starts over (ruling 21)
 	}
 	t.call = Call{
 		RunID: a.id, PlanKey: a.run.PlanKey, Session: cmp.Or(a.run.Session, a.id), Node: node,
@@ -69,6 +71,7 @@ func (a *actor) newAttempt(w *work, node *planner.ProgramNode, h Handler, effect
 	t.call.Substep = func(n int, kind, digest string, effect planner.Effect, fn func() (any, kairos.Usage, error)) (any, error) {
 		return a.runSubstep(t, substeps[n], n, kind, digest, effect, fn)
 	}
+	t.call.Approve = func(n int, q Question) error { return t.approve(grants, n, q) }
 	return t
 }
 

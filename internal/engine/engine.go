@@ -36,6 +36,9 @@ type Options struct {
 	OwnRunsOnly bool
 	// SeparateApprovals refuses that who started a run approves it (ruling 38).
 	SeparateApprovals bool
+	// ConsentTimeout is how long a call that asks waits for an answer before it
+	// counts as rejected; 0: for ever.
+	ConsentTimeout time.Duration
 	// QuarantineAfter is the number of unclean deaths within one node after
 	// which its run is parked; default 3 (SPEC 4.1).
 	QuarantineAfter int

@@ -50,6 +50,7 @@ type payload struct {
 	Limits *kairos.Limits    `json:"limits,omitempty"`
 	Kind   string            `json:"kind,omitempty"`
 	Digest string            `json:"digest,omitempty"`
+	Tool   string            `json:"tool,omitempty"`
 	Run    string            `json:"run,omitempty"`
 }
 
@@ -109,7 +110,7 @@ func (s *state) apply(e *kairos.Entry) error {
 			return nil
 		}
 		if w.attempt > 0 && w.failure != nil && w.failure.Code != codeInterrupted {
-			w.substeps = nil
+			w.forgetSubsteps()
 		}
 		s.move(w, phaseRunning)
 		w.attempt, w.substep = e.Attempt, 0
@@ -136,6 +137,13 @@ func (s *state) apply(e *kairos.Entry) error {
 		w.reason = kairos.WaitReason(e.Reason)
 		w.attempt = max(w.attempt, e.Attempt)
 		w.since, w.due, w.ref, w.input = e.At, e.DueAt, e.Ref, e.Input
+		if w.reason == kairos.WaitApproval && s.prog.Nodes[k.Node].Type != planner.TypeApproval {
+			var p payload
+			if err := json.Unmarshal(e.Decision, &p); err != nil || p.Kind != kindConsent {
+				return corrupt(e, "it asks for nothing")
+			}
+			s.asks(w, e, p)
+		}
 	case kairos.EntrySubstep:
 		if w.substeps == nil {
 			w.substeps = map[int]kairos.Entry{}
@@ -227,6 +235,11 @@ func (s *state) applyResolve(e *kairos.Entry, k workKey) error {
 	w := s.work[k]
 	switch p.Action {
 	case actionLate:
+		return nil
+	case "approved", "rejected", "expired":
+		if w != nil && w.phase == phaseWaiting && w.consent != nil {
+			s.answered(w, e, p.Action)
+		}
 		return nil
 	case actionRetry:
 		if w != nil && w.phase == phaseDoubt {

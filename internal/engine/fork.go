@@ -481,6 +481,11 @@ func (b *branch) edits(asked map[string]kairos.RawJSON, rows []candidate) (map[s
 			// Ruling 38: nobody edits what a person said.
 			return nil, kairos.Errorf(kairos.CodeForbidden, "edits: the output of the approval %s cannot be edited", node)
 		}
+		if slices.ContainsFunc(b.view.journal, func(e kairos.Entry) bool {
+			return e.Kind == kairos.EntryWait && kairos.WaitReason(e.Reason) == kairos.WaitApproval && e.Substep == 0 && e.Node == node
+		}) {
+			return nil, kairos.Errorf(kairos.CodeForbidden, "edits: %s was called only after a person had approved it; its output cannot be edited", node)
+		}
 		v, err := planner.DecodeValue(raw)
 		if err != nil {
 			return nil, kairos.Errorf(kairos.CodeInvalid, "edits: %s: %w", name, err)

@@ -147,6 +147,12 @@ func (a *actor) call(w *work, node *planner.ProgramNode) bool {
 	if failure != nil {
 		return refuse(failure)
 	}
+	switch waits, failure := a.gate(w, node, input); {
+	case failure != nil:
+		return refuse(failure)
+	case waits:
+		return true
+	}
 	dispatch := input
 	if node.Type == planner.TypeTool && a.e.secrets != nil {
 		// Secrets are resolved only now and only in tool arguments (ruling 40).

@@ -69,7 +69,7 @@ func (a *actor) done(t *attempt, r Result, err error) {
 	}
 	if err == nil {
 		a.succeeded(t, w, r)
-	} else {
+	} else if !a.parks(t, w, r, err) {
 		a.failed(t, w, a.failureOf(t, err), r.Usage, context.Cause(t.ctx))
 	}
 	a.closeFans()

@@ -110,6 +110,12 @@ type Call struct {
 	// Stream sends a part of a model's text to whoever watches; it is not stored
 	// (ruling 43).
 	Stream func(text string)
+	// Approve asks a person whether sub-step n may make a call, once for these
+	// exact arguments. nil: it may. A *planner.Failure: it may not, which is the
+	// call's failure. [ErrAsked] in the chain: nobody has answered yet; the
+	// handler must end with that error, and is called again after the answer
+	// (ruling 21).
+	Approve func(n int, q Question) error
 	// Substep runs fn at most once per (visit, item, n) across crashes: a
 	// recorded response is returned without calling fn.
 	Substep func(n int, kind string, digest string, effect planner.Effect, fn func() (any, kairos.Usage, error)) (any, error)

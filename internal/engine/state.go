@@ -53,6 +53,10 @@ type work struct {
 	substeps map[int]kairos.Entry
 	// substep is the unsafe sub-step in flight, 0: none.
 	substep int
+	// consent is the call that a person is asked about, grants are the answers
+	// so far, by sub-step; 0 is the node's own call.
+	consent *consent
+	grants  map[int]grant
 	// answer is what a person said of an attempt that was in doubt when the
 	// run was cancelled; it takes effect when a resume opens the work again.
 	answer *answer
@@ -182,6 +186,9 @@ func (s *state) waits(budget string) []kairos.Wait {
 			case kairos.WaitApproval:
 				wait.Approval = w.ref
 				wait.Message = question(w.input)
+				if c := w.consent; c != nil {
+					wait.Message = c.message(wait.Node)
+				}
 			case kairos.WaitChild:
 				wait.Child = w.ref
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/provider"
+	"github.com/kairosd/kairosd/internal/tool"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -27,6 +28,8 @@ type Agent struct {
 	Temperature     *float64
 	MaxIterations   int
 	Tools           []string
+	// Permissions for this agent, by tool.
+	Permissions     tool.Permissions
 	TriggerKeywords []string
 	// Selectable agents may be chosen by classifiers and planners; System ones
 	// are part of kairosd.
@@ -171,7 +174,7 @@ func (r *Registry) SetModels(m *Models) {
 	r.byType[planner.TypeAgent] = stepped{agentNode{r, m}}
 	r.byType[planner.TypeLLM] = llmNode{m}
 	r.byType[planner.TypeRouter] = stepped{routerNode{r, m}}
-	r.byType[planner.TypeTools] = stepped{toolsNode{r}}
+	r.byType[planner.TypeTools] = stepped{toolsNode{r, m}}
 	r.byType[planner.TypeGenerator] = generatorNode{m}
 }
 
@@ -205,8 +208,9 @@ func (n agentNode) Handle(ctx context.Context, call *engine.Call) (engine.Result
 			return engine.Result{}, &planner.Failure{Code: planner.CodeUnknownTool, Permanent: true, NoEffect: true,
 				Message: fmt.Sprintf("agent %s has a tool %q that does not exist", a.ID, name), Suggestion: "mend tools of the agent in the configuration"}
 		}
-		loop.Tools = append(loop.Tools, offered{n.r, t.Spec()})
+		loop.Tools = append(loop.Tools, offered{n.r, t.Spec(), call, a.Permissions})
 	}
+	loop.Approve = func(step int, name string, args any) error { return n.r.consent(call, a.Permissions, step, name, args) }
 	memory := ""
 	out, err := loop.Run(ctx, prompt(call), memory)
 	if err != nil {
@@ -257,17 +261,19 @@ func (j journal) Do(n int, kind, digest string, effect planner.Effect, fn func()
 	})
 }
 
-// offered is a tool as an agent has it: permissions hold, and its own schema
-// check names every problem.
+// offered is a tool as an agent has it: permissions hold, and its own schema check names every
+// problem.
 type offered struct {
-	r    *Registry
-	spec agent.ToolSpec
+	r           *Registry
+	spec        agent.ToolSpec
+	call        *engine.Call
+	permissions tool.Permissions
 }
 
 func (o offered) Spec() agent.ToolSpec { return o.spec }
 
 func (o offered) Call(ctx context.Context, c agent.ToolCall) (any, error) {
-	if err := o.r.permitted(o.spec.Name); err != nil {
+	if err := o.r.permitted(o.call, o.permissions, o.spec.Name); err != nil {
 		return nil, err
 	}
 	return o.r.tools.Call(ctx, o.spec.Name, c)

@@ -22,7 +22,7 @@ import (
 // converse runs a plan whose model is a script, and gives the run and its rows.
 func converse(t *testing.T, p agent.Provider, plan string, agents ...handler.Agent) (kairos.Run, []kairos.Entry) {
 	t.Helper()
-	set, err := tool.Builtin(tool.Config{Permissions: map[string]tool.Permission{"sleep": tool.Deny, "json": tool.Ask}}, nil)
+	set, err := tool.Builtin(tool.Config{Permissions: map[string]tool.Permission{"sleep": tool.Deny, "json": tool.Deny}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

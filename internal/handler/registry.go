@@ -150,21 +150,8 @@ func (r *Registry) Catalog() *planner.Catalog {
 // tool runs a tool node (SPEC 5).
 func (r *Registry) tool(ctx context.Context, call *engine.Call) (engine.Result, error) {
 	name := call.Node.Tool
-	if err := r.permitted(name); err != nil {
-		return engine.Result{}, err
-	}
 	out, err := r.tools.Call(ctx, name, agent.ToolCall{Args: call.Input, IdempotencyKey: call.IdempotencyKey, Log: call.Log, Progress: call.Progress})
 	return engine.Result{Output: out}, err
-}
-
-// permitted refuses a tool that asks a person first: nobody was asked.
-func (r *Registry) permitted(name string) error {
-	if r.tools.Permission(name) != tool.Ask {
-		return nil
-	}
-	return &planner.Failure{Code: planner.CodePolicy, Permanent: true, NoEffect: true,
-		Message:    fmt.Sprintf("the tool %q asks a person first, and nobody was asked", name),
-		Suggestion: fmt.Sprintf("set tools.permissions.%s: allow in the configuration, and put an approval node before this one", name)}
 }
 
 // needsProvider stands in for a type whose handler needs a model.

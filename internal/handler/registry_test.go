@@ -101,16 +101,6 @@ func TestNodesReachTheirHandlers(t *testing.T) {
 	}
 }
 
-func TestAToolThatAsksIsNotCalled(t *testing.T) {
-	t.Parallel()
-	r := registry(t, tool.Config{Permissions: map[string]tool.Permission{"calculator": tool.Ask}})
-	p := compile(t, r, "nodes: {a: {type: calculator, input: {expression: '1'}}}")
-	_, err := run(t, r, &p.Nodes[0], p.Nodes[0].Input.Source)
-	if f := planner.AsFailure(err); f == nil || f.Code != planner.CodePolicy || !f.Permanent || !f.NoEffect {
-		t.Errorf("got %v", f)
-	}
-}
-
 func TestPlansMayNameOnlyWhatExists(t *testing.T) {
 	t.Parallel()
 	r := registry(t, tool.Config{})

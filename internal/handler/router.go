@@ -149,7 +149,10 @@ func (r *Registry) choices(a Agent) []agent.ToolSpec {
 
 // toolsNode runs the chosen calls in parallel, each by itself: one that fails,
 // or does not exist, fails alone.
-type toolsNode struct{ r *Registry }
+type toolsNode struct {
+	r *Registry
+	m *Models
+}
 
 func (n toolsNode) Handle(ctx context.Context, call *engine.Call) (engine.Result, error) {
 	t := turnOf(given(call))
@@ -182,10 +185,17 @@ func (n toolsNode) one(ctx context.Context, call *engine.Call, i int, name strin
 	if _, ok := n.r.tools.Lookup(name); !ok {
 		return fmt.Sprintf("Tool %q not found", name), nil
 	}
+	a, err := n.m.named(call.Node)
+	if err != nil {
+		return nil, err
+	}
+	if err := n.r.consent(call, a.Permissions, i+1, name, args); err != nil {
+		return answerOf(err, false)
+	}
 	effect := n.r.tools.Effect(name, args)
 	digest := fmt.Sprintf("%s %s", name, planner.Text(args))
 	out, err := call.Substep(i+1, "tool:"+name, digest, effect, func() (any, kairos.Usage, error) {
-		if err := n.r.permitted(name); err != nil {
+		if err := n.r.permitted(call, a.Permissions, name); err != nil {
 			return nil, kairos.Usage{}, err
 		}
 		out, err := n.r.tools.Call(ctx, name, agent.ToolCall{Args: args, IdempotencyKey: call.IdempotencyKey + "-" + strconv.Itoa(i+1), Log: call.Log, Progress: call.Progress})
@@ -194,8 +204,14 @@ func (n toolsNode) one(ctx context.Context, call *engine.Call, i int, name strin
 	if err == nil {
 		return out, nil
 	}
+	return answerOf(err, effect == planner.EffectUnsafe)
+}
+
+// answerOf is a failed call's result, or the error that ends the attempt: nobody
+// knows what happened, or a person is asked first.
+func answerOf(err error, unsafe bool) (any, error) {
 	f := planner.AsFailure(err)
-	if f.Code == planner.CodeCancelled || f.Code == planner.CodeTimeout || effect == planner.EffectUnsafe && !f.NoEffect {
+	if errors.Is(err, engine.ErrAsked) || f.Code == planner.CodeCancelled || f.Code == planner.CodeTimeout || unsafe && !f.NoEffect {
 		return nil, err
 	}
 	return "Error: " + f.Message, nil

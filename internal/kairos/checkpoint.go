@@ -68,6 +68,10 @@ type Approval struct {
 	Item    int
 	Message string
 	Form    RawJSON // JSON Schema of the values asked for, or nil
+	// Tool and Arguments are the call that is asked about; empty for the question
+	// of an approval node. Secrets in them are unresolved.
+	Tool      string
+	Arguments RawJSON
 	// Digest binds the decision to exactly what is approved.
 	Digest    string
 	Status    string // open, approved, rejected, expired, cancelled

@@ -13,14 +13,14 @@ import (
 
 func approvalParams(a kairos.Approval, rowID int64) dbsqlc.ApprovalPutParams {
 	return dbsqlc.ApprovalPutParams{PublicID: a.ID, RunID: rowID, PlanKey: a.PlanKey, Node: a.Node, Visit: int64(a.Visit), Item: int64(a.Item),
-		Message: a.Message, Form: jsonText(a.Form), Digest: a.Digest, Status: a.Status, OnTimeout: a.OnTimeout, DueAt: micros(a.DueAt),
+		Message: a.Message, Form: jsonText(a.Form), Tool: a.Tool, Arguments: jsonText(a.Arguments), Digest: a.Digest, Status: a.Status, OnTimeout: a.OnTimeout, DueAt: micros(a.DueAt),
 		CreatedAt: micros(a.CreatedAt), StartedBy: a.StartedBy, DecidedAt: micros(a.DecidedAt), DecidedBy: a.DecidedBy, Comment: a.Comment,
 		Entered: jsonText(a.Values), Rev: a.Rev}
 }
 
 func approval(a dbsqlc.Approval, run string) kairos.Approval {
 	return kairos.Approval{ID: a.PublicID, Run: run, PlanKey: a.PlanKey, Node: a.Node, Visit: int(a.Visit), Item: int(a.Item), Message: a.Message,
-		Form: rawJSON(a.Form), Digest: a.Digest, Status: a.Status, OnTimeout: a.OnTimeout, DueAt: fromMicros(a.DueAt),
+		Form: rawJSON(a.Form), Tool: a.Tool, Arguments: rawJSON(a.Arguments), Digest: a.Digest, Status: a.Status, OnTimeout: a.OnTimeout, DueAt: fromMicros(a.DueAt),
 		CreatedAt: fromMicros(a.CreatedAt), StartedBy: a.StartedBy, DecidedAt: fromMicros(a.DecidedAt), DecidedBy: a.DecidedBy, Comment: a.Comment,
 		Values: rawJSON(a.Entered), Rev: a.Rev}
 }

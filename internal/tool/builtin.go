@@ -3,6 +3,7 @@ package tool
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	"github.com/kairosd/kairosd/agent"
 	"github.com/kairosd/kairosd/planner"
@@ -39,6 +40,7 @@ func Builtin(c Config, guard *Guard) (*Set, error) {
 		tools = append(tools, exec)
 	}
 	set := NewSet(c.Permissions)
+	set.plans = maps.Clone(c.Plans)
 	for _, t := range tools {
 		if err := set.Register(t); err != nil {
 			return nil, err

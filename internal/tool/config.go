@@ -18,7 +18,9 @@ type Config struct {
 	SQL   SQLConfig   `yaml:"sql" json:"sql"`
 	Exec  ExecConfig  `yaml:"exec" json:"exec"`
 	// Permissions by tool name; a tool that is not named is allowed.
-	Permissions map[string]Permission `yaml:"permissions" json:"permissions"`
+	Permissions Permissions `yaml:"permissions" json:"permissions"`
+	// Plans holds permissions for single plans, by the plan's key.
+	Plans map[string]Permissions `yaml:"plans" json:"plans"`
 }
 
 // HTTPConfig configures the tool http.
@@ -76,15 +78,6 @@ type ExecConfig struct {
 	MaxBytes int64 `yaml:"max_bytes" json:"max_bytes"`
 }
 
-// Permission says whether a tool may be called.
-type Permission string
-
-const (
-	Allow Permission = "allow"
-	Ask   Permission = "ask" // only after a person has approved the call
-	Deny  Permission = "deny"
-)
-
 const (
 	maxBody     = 4 << 20
 	maxOutput   = 1 << 20
@@ -111,11 +104,12 @@ func (c Config) withDefaults() (Config, error) {
 			return c, fmt.Errorf("tools.%s is negative", name)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.Permissions)) {
-		switch p := c.Permissions[name]; p {
-		case Allow, Ask, Deny:
-		default:
-			return c, fmt.Errorf("tools.permissions.%s: %q is none of allow, ask and deny", name, p)
+	if err := c.Permissions.Check("tools.permissions"); err != nil {
+		return c, err
+	}
+	for _, plan := range slices.Sorted(maps.Keys(c.Plans)) {
+		if err := c.Plans[plan].Check("tools.plans." + plan); err != nil {
+			return c, err
 		}
 	}
 	return c, nil

@@ -17,7 +17,8 @@ import (
 type Set struct {
 	mu          sync.RWMutex
 	tools       map[string]registered
-	permissions map[string]Permission
+	permissions Permissions
+	plans       map[string]Permissions
 }
 
 type registered struct {
@@ -27,7 +28,7 @@ type registered struct {
 }
 
 // NewSet makes an empty set; a tool without a permission is allowed.
-func NewSet(permissions map[string]Permission) *Set {
+func NewSet(permissions Permissions) *Set {
 	return &Set{tools: map[string]registered{}, permissions: maps.Clone(permissions)}
 }
 
@@ -91,13 +92,14 @@ func (s *Set) Specs() []agent.ToolSpec {
 	return specs
 }
 
-// Permission says whether a tool may be called: what the configuration says,
-// else allow.
-func (s *Set) Permission(name string) Permission {
-	if p, ok := s.permissions[name]; ok {
-		return p
-	}
-	return Allow
+// Permission says whether a tool may be called in general: what the
+// configuration says, else allow.
+func (s *Set) Permission(name string) Permission { return Resolve(s.permissions.Of(name), "", "") }
+
+// PermissionIn says whether a run of a plan may call a tool, for an agent with
+// these permissions; empty ones for a call of no agent.
+func (s *Set) PermissionIn(plan, name string, agent Permissions) Permission {
+	return Resolve(s.permissions.Of(name), s.plans[plan].Of(name), agent.Of(name))
 }
 
 // Effect is what a call with these arguments may do; an unknown tool is taken
@@ -144,16 +146,11 @@ func (s *Set) Call(ctx context.Context, name string, call agent.ToolCall) (any, 
 	if s.Permission(name) == Deny {
 		return nil, suggest(refused(planner.CodePolicy, "the tool %q is denied", name), "allow it under tools.permissions in the configuration")
 	}
-	args, err := planner.Normalize(Arguments(call.Args))
+	args, err := r.check(call.Args)
 	if err != nil {
-		return nil, invalid("arguments of %s: %s", name, err)
+		return nil, err
 	}
 	call.Args = args
-	if r.schema != nil {
-		if problems := r.schema.Validate(call.Args); len(problems) > 0 {
-			return nil, badArguments(name, r.spec, problems)
-		}
-	}
 	if call.Log == nil {
 		call.Log = func(string, string) {}
 	}
@@ -165,6 +162,31 @@ func (s *Set) Call(ctx context.Context, name string, call agent.ToolCall) (any, 
 		return nil, planner.AsFailure(err)
 	}
 	return out, nil
+}
+
+// Check says what is wrong with the arguments of a call, without calling; the
+// error is a *planner.Failure.
+func (s *Set) Check(name string, args any) error {
+	r, ok := s.lookup(name)
+	if !ok {
+		return refused(planner.CodeUnknownTool, "Tool %q not found", name)
+	}
+	_, err := r.check(args)
+	return err
+}
+
+// check parses arguments and validates them against the tool's schema.
+func (r registered) check(input any) (any, error) {
+	args, err := planner.Normalize(Arguments(input))
+	if err != nil {
+		return nil, invalid("arguments of %s: %s", r.spec.Name, err)
+	}
+	if r.schema != nil {
+		if problems := r.schema.Validate(args); len(problems) > 0 {
+			return nil, badArguments(r.spec.Name, r.spec, problems)
+		}
+	}
+	return args, nil
 }
 
 // badArguments lists every problem in one failure.

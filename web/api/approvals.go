@@ -20,6 +20,8 @@ type ApprovalView struct {
 	Item      int            `json:"item" doc:"Index in a foreach; -1: none."`
 	Message   string         `json:"message"`
 	Form      kairos.RawJSON `json:"form,omitempty" doc:"JSON Schema of the values asked for."`
+	Tool      string         `json:"tool,omitempty" doc:"The tool whose call is asked about; absent for the question of an approval node."`
+	Arguments kairos.RawJSON `json:"arguments,omitempty" doc:"The exact arguments of that call, secrets unresolved."`
 	Digest    string         `json:"digest" doc:"Names exactly what is approved."`
 	Status    string         `json:"status"`
 	OnTimeout string         `json:"onTimeout,omitempty"`
@@ -34,7 +36,7 @@ type ApprovalView struct {
 
 func viewApproval(p kairos.Approval) ApprovalView {
 	return ApprovalView{ID: p.ID, Run: p.Run, Plan: p.PlanKey, Node: p.Node, Visit: p.Visit, Item: p.Item, Message: p.Message,
-		Form: p.Form, Digest: p.Digest, Status: p.Status, OnTimeout: p.OnTimeout, DueAt: p.DueAt, CreatedAt: p.CreatedAt,
+		Form: p.Form, Tool: p.Tool, Arguments: p.Arguments, Digest: p.Digest, Status: p.Status, OnTimeout: p.OnTimeout, DueAt: p.DueAt, CreatedAt: p.CreatedAt,
 		StartedBy: p.StartedBy, DecidedAt: p.DecidedAt, DecidedBy: p.DecidedBy, Comment: p.Comment, Values: p.Values}
 }
 

@@ -183,6 +183,8 @@ type ApprovalView struct {
 	CSRF, Idem        string
 	Fields            []Field
 	FormError         string
+	// Tool and Arguments are the call that is asked about, in full.
+	Tool, Arguments string
 }
 
 // Field is an input of a form made from a JSON Schema.

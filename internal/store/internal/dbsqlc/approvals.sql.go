@@ -21,7 +21,7 @@ func (q *Queries) ApprovalCountOpen(ctx context.Context) (int64, error) {
 }
 
 const approvalGet = `-- name: ApprovalGet :one
-SELECT approvals.id, approvals.public_id, approvals.run_id, approvals.plan_key, approvals.node, approvals.visit, approvals.item, approvals.message, approvals.form, approvals.digest, approvals.status, approvals.on_timeout, approvals.due_at, approvals.created_at, approvals.started_by, approvals.decided_at, approvals.decided_by, approvals.comment, approvals.entered, approvals.rev, runs.public_id AS run FROM approvals JOIN runs ON runs.id = approvals.run_id
+SELECT approvals.id, approvals.public_id, approvals.run_id, approvals.plan_key, approvals.node, approvals.visit, approvals.item, approvals.message, approvals.form, approvals.tool, approvals.arguments, approvals.digest, approvals.status, approvals.on_timeout, approvals.due_at, approvals.created_at, approvals.started_by, approvals.decided_at, approvals.decided_by, approvals.comment, approvals.entered, approvals.rev, runs.public_id AS run FROM approvals JOIN runs ON runs.id = approvals.run_id
 WHERE approvals.public_id = ?1
 `
 
@@ -43,6 +43,8 @@ func (q *Queries) ApprovalGet(ctx context.Context, publicID string) (ApprovalGet
 		&i.Approval.Item,
 		&i.Approval.Message,
 		&i.Approval.Form,
+		&i.Approval.Tool,
+		&i.Approval.Arguments,
 		&i.Approval.Digest,
 		&i.Approval.Status,
 		&i.Approval.OnTimeout,
@@ -60,7 +62,7 @@ func (q *Queries) ApprovalGet(ctx context.Context, publicID string) (ApprovalGet
 }
 
 const approvalListByRun = `-- name: ApprovalListByRun :many
-SELECT approvals.id, approvals.public_id, approvals.run_id, approvals.plan_key, approvals.node, approvals.visit, approvals.item, approvals.message, approvals.form, approvals.digest, approvals.status, approvals.on_timeout, approvals.due_at, approvals.created_at, approvals.started_by, approvals.decided_at, approvals.decided_by, approvals.comment, approvals.entered, approvals.rev, runs.public_id AS run FROM approvals JOIN runs ON runs.id = approvals.run_id
+SELECT approvals.id, approvals.public_id, approvals.run_id, approvals.plan_key, approvals.node, approvals.visit, approvals.item, approvals.message, approvals.form, approvals.tool, approvals.arguments, approvals.digest, approvals.status, approvals.on_timeout, approvals.due_at, approvals.created_at, approvals.started_by, approvals.decided_at, approvals.decided_by, approvals.comment, approvals.entered, approvals.rev, runs.public_id AS run FROM approvals JOIN runs ON runs.id = approvals.run_id
 WHERE approvals.run_id = (SELECT id FROM runs AS r WHERE r.public_id = ?1)
 ORDER BY approvals.id DESC LIMIT 1000
 `
@@ -89,6 +91,8 @@ func (q *Queries) ApprovalListByRun(ctx context.Context, run string) ([]Approval
 			&i.Approval.Item,
 			&i.Approval.Message,
 			&i.Approval.Form,
+			&i.Approval.Tool,
+			&i.Approval.Arguments,
 			&i.Approval.Digest,
 			&i.Approval.Status,
 			&i.Approval.OnTimeout,
@@ -116,7 +120,7 @@ func (q *Queries) ApprovalListByRun(ctx context.Context, run string) ([]Approval
 }
 
 const approvalListNewer = `-- name: ApprovalListNewer :many
-SELECT approvals.id, approvals.public_id, approvals.run_id, approvals.plan_key, approvals.node, approvals.visit, approvals.item, approvals.message, approvals.form, approvals.digest, approvals.status, approvals.on_timeout, approvals.due_at, approvals.created_at, approvals.started_by, approvals.decided_at, approvals.decided_by, approvals.comment, approvals.entered, approvals.rev, runs.public_id AS run FROM approvals JOIN runs ON runs.id = approvals.run_id
+SELECT approvals.id, approvals.public_id, approvals.run_id, approvals.plan_key, approvals.node, approvals.visit, approvals.item, approvals.message, approvals.form, approvals.tool, approvals.arguments, approvals.digest, approvals.status, approvals.on_timeout, approvals.due_at, approvals.created_at, approvals.started_by, approvals.decided_at, approvals.decided_by, approvals.comment, approvals.entered, approvals.rev, runs.public_id AS run FROM approvals JOIN runs ON runs.id = approvals.run_id
 WHERE approvals.status = ?1 AND approvals.id > ?2
 ORDER BY approvals.id ASC LIMIT ?3
 `
@@ -145,6 +149,8 @@ func (q *Queries) ApprovalListNewer(ctx context.Context, status string, after in
 			&i.Approval.Item,
 			&i.Approval.Message,
 			&i.Approval.Form,
+			&i.Approval.Tool,
+			&i.Approval.Arguments,
 			&i.Approval.Digest,
 			&i.Approval.Status,
 			&i.Approval.OnTimeout,
@@ -172,7 +178,7 @@ func (q *Queries) ApprovalListNewer(ctx context.Context, status string, after in
 }
 
 const approvalListOlder = `-- name: ApprovalListOlder :many
-SELECT approvals.id, approvals.public_id, approvals.run_id, approvals.plan_key, approvals.node, approvals.visit, approvals.item, approvals.message, approvals.form, approvals.digest, approvals.status, approvals.on_timeout, approvals.due_at, approvals.created_at, approvals.started_by, approvals.decided_at, approvals.decided_by, approvals.comment, approvals.entered, approvals.rev, runs.public_id AS run FROM approvals JOIN runs ON runs.id = approvals.run_id
+SELECT approvals.id, approvals.public_id, approvals.run_id, approvals.plan_key, approvals.node, approvals.visit, approvals.item, approvals.message, approvals.form, approvals.tool, approvals.arguments, approvals.digest, approvals.status, approvals.on_timeout, approvals.due_at, approvals.created_at, approvals.started_by, approvals.decided_at, approvals.decided_by, approvals.comment, approvals.entered, approvals.rev, runs.public_id AS run FROM approvals JOIN runs ON runs.id = approvals.run_id
 WHERE approvals.status = ?1 AND approvals.id < ?2
 ORDER BY approvals.id DESC LIMIT ?3
 `
@@ -201,6 +207,8 @@ func (q *Queries) ApprovalListOlder(ctx context.Context, status string, before i
 			&i.Approval.Item,
 			&i.Approval.Message,
 			&i.Approval.Form,
+			&i.Approval.Tool,
+			&i.Approval.Arguments,
 			&i.Approval.Digest,
 			&i.Approval.Status,
 			&i.Approval.OnTimeout,
@@ -228,10 +236,10 @@ func (q *Queries) ApprovalListOlder(ctx context.Context, status string, before i
 }
 
 const approvalPut = `-- name: ApprovalPut :exec
-INSERT INTO approvals (public_id, run_id, plan_key, node, visit, item, message, form, digest, status, on_timeout, due_at, created_at, started_by,
+INSERT INTO approvals (public_id, run_id, plan_key, node, visit, item, message, form, tool, arguments, digest, status, on_timeout, due_at, created_at, started_by,
                        decided_at, decided_by, comment, entered, rev)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,
-        ?15, ?16, ?17, ?18, ?19)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,
+        ?17, ?18, ?19, ?20, ?21)
 ON CONFLICT (public_id) DO UPDATE
 SET status = excluded.status, decided_at = excluded.decided_at, decided_by = excluded.decided_by, comment = excluded.comment, entered = excluded.entered
 `
@@ -245,6 +253,8 @@ type ApprovalPutParams struct {
 	Item      int64
 	Message   string
 	Form      *string
+	Tool      string
+	Arguments *string
 	Digest    string
 	Status    string
 	OnTimeout string
@@ -268,6 +278,8 @@ func (q *Queries) ApprovalPut(ctx context.Context, arg ApprovalPutParams) error 
 		arg.Item,
 		arg.Message,
 		arg.Form,
+		arg.Tool,
+		arg.Arguments,
 		arg.Digest,
 		arg.Status,
 		arg.OnTimeout,

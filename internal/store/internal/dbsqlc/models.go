@@ -14,6 +14,8 @@ type Approval struct {
 	Item      int64
 	Message   string
 	Form      *string
+	Tool      string
+	Arguments *string
 	Digest    string
 	Status    string
 	OnTimeout string

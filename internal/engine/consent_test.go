@@ -1,0 +1,175 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/engine/enginetest"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store/storetest"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// talk is a conversation: step 1 a model call, steps 2 and 3 calls that a person
+// must allow, step 4 the answer.
+type talk struct {
+	models, calls atomic.Int32
+	keys          [4]atomic.Value
+	fail          atomic.Int32 // attempts that fail after the first call
+}
+
+func (*talk) Stepped() bool { return true }
+
+func (k *talk) Handle(_ context.Context, c *engine.Call) (engine.Result, error) {
+	model := func(n int) error {
+		_, err := c.Substep(n, "model", "m", planner.EffectIdempotent, func() (any, kairos.Usage, error) {
+			k.models.Add(1)
+			return "thinking", kairos.Usage{InputTokens: 10}, nil
+		})
+		return err
+	}
+	if err := model(1); err != nil {
+		return engine.Result{}, err
+	}
+	var said []string
+	var errs []error
+	for n := 2; n <= 3; n++ {
+		err := c.Approve(n, engine.Question{Tool: "mail", Args: map[string]any{"to": fmt.Sprint(n)}})
+		var f *planner.Failure
+		switch {
+		case errors.As(err, &f):
+			said = append(said, f.Message)
+			continue
+		case err != nil:
+			errs = append(errs, err)
+			continue
+		}
+		_, err = c.Substep(n, "tool:mail", "t", planner.EffectUnsafe, func() (any, kairos.Usage, error) {
+			k.calls.Add(1)
+			return "sent", kairos.Usage{}, nil
+		})
+		if err != nil {
+			return engine.Result{}, err
+		}
+		said = append(said, "sent")
+	}
+	if err := errors.Join(errs...); err != nil {
+		return engine.Result{}, err
+	}
+	if err := model(4); err != nil {
+		return engine.Result{}, err
+	}
+	if k.fail.Add(-1) >= 0 {
+		return engine.Result{}, &planner.Failure{Code: "flaky", Message: "again", NoEffect: true}
+	}
+	return engine.Result{Output: strings.Join(said, "; ")}, nil
+}
+
+func open(t *testing.T, e *enginetest.Engine, run string) kairos.Approval {
+	t.Helper()
+	e.Until(run, kairos.RunWaiting, kairos.WaitApproval)
+	list, err := e.Store.Approvals(t.Context(), kairos.ApprovalFilter{Run: run, Status: "open"})
+	if err != nil || len(list.Items) != 1 {
+		t.Fatalf("open questions: %+v, %v\n%s", list.Items, err, e.Journal(run))
+	}
+	return list.Items[0]
+}
+
+func decide(t *testing.T, e *enginetest.Engine, p kairos.Approval, yes bool, comment string) {
+	t.Helper()
+	if _, err := e.Decide(t.Context(), enginetest.Operator, kairos.DecideRequest{Approval: p.ID, Approve: yes, Comment: comment, Digest: p.Digest}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A call inside a conversation parks it durably: across restarts nothing of it
+// runs twice, each call is asked about by itself, and a rejected one is an
+// answer to the model (ruling 21).
+func TestConversationsAreParkedUntilAPersonAnswers(t *testing.T) {
+	t.Parallel()
+	k := &talk{}
+	reg := enginetest.NewRegistry()
+	reg.Add("talk", planner.EffectUnsafe, k)
+	s := storetest.Open(t)
+	e := enginetest.OpenOn(t, s, reg, engine.Options{})
+	run := e.Run(`{nodes: {a: {type: talk}}}`, "").ID
+
+	first := open(t, e, run)
+	if first.Tool != "mail" || string(first.Arguments) != `{"to":"2"}` || !strings.Contains(first.Message, "step a") {
+		t.Errorf("question %+v", first)
+	}
+	if _, err := e.Decide(t.Context(), enginetest.Operator, kairos.DecideRequest{Approval: first.ID, Approve: true, Digest: "other"}); kairos.CodeOf(err) != kairos.CodeStale {
+		t.Errorf("another digest: %v", err)
+	}
+	e.Close()
+	e = enginetest.OpenOn(t, s, reg, engine.Options{})
+	decide(t, e, first, true, "")
+	second := open(t, e, run)
+	if second.ID == first.ID || string(second.Arguments) != `{"to":"3"}` {
+		t.Errorf("question %+v", second)
+	}
+	if _, err := e.Decide(t.Context(), enginetest.Operator, kairos.DecideRequest{Approval: first.ID}); kairos.CodeOf(err) != kairos.CodeConflict {
+		t.Errorf("answered again: %v", err)
+	}
+	e.Close()
+	e = enginetest.OpenOn(t, s, reg, engine.Options{})
+	decide(t, e, second, false, "not to them")
+	r := e.Settle(run)
+	if want := `"sent; the call of mail was rejected by marta: not to them"`; string(r.Output) != want {
+		t.Errorf("got %s %s, want %s\n%s", r.Status, r.Output, want, e.Journal(run))
+	}
+	if k.models.Load() != 2 || k.calls.Load() != 1 || r.Usage.InputTokens != 20 {
+		t.Errorf("%d model calls, %d calls, usage %+v", k.models.Load(), k.calls.Load(), r.Usage)
+	}
+}
+
+// An error retry starts the conversation over, and what was allowed once is
+// asked about again: it would be another call.
+func TestConsentIsForOneCall(t *testing.T) {
+	t.Parallel()
+	k := &talk{}
+	k.fail.Store(1)
+	reg := enginetest.NewRegistry()
+	reg.Add("talk", planner.EffectUnsafe, k)
+	e := enginetest.Open(t, reg)
+	run := e.Run(`{nodes: {a: {type: talk, retry: {max_attempts: 2, backoff: [1ms]}}}}`, "").ID
+	asked := map[string]bool{}
+	for range 4 {
+		p := open(t, e, run)
+		asked[p.ID] = true
+		decide(t, e, p, true, "")
+	}
+	if r := e.Settle(run); r.Status != kairos.RunCompleted || len(asked) != 4 || k.calls.Load() != 4 {
+		t.Errorf("%s, %d questions, %d calls\n%s", r.Status, len(asked), k.calls.Load(), e.Journal(run))
+	}
+}
+
+// A run that is cancelled takes its questions back.
+func TestCancelledRunsAskNothing(t *testing.T) {
+	t.Parallel()
+	reg := enginetest.NewRegistry()
+	reg.Add("talk", planner.EffectUnsafe, &talk{})
+	e := enginetest.Open(t, reg)
+	run := e.Run(`{nodes: {a: {type: talk}}}`, "").ID
+	p := open(t, e, run)
+	if _, err := e.Do(run, kairos.ActionCancel); err != nil {
+		t.Fatal(err)
+	}
+	if r := e.Settle(run); r.Status != kairos.RunCancelled {
+		t.Errorf("%s", r.Status)
+	}
+	if p, err := e.Store.Approval(t.Context(), p.ID); err != nil || p.Status != "cancelled" {
+		t.Errorf("%+v %v", p, err)
+	}
+	if _, err := e.Do(run, kairos.ActionResume); err != nil {
+		t.Fatal(err)
+	}
+	if q := open(t, e, run); q.ID == p.ID {
+		t.Error("the question that was taken back is open again")
+	}
+}

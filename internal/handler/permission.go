@@ -1,0 +1,69 @@
+package handler
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/tool"
+	"github.com/kairosd/kairosd/planner"
+)
+
+var _ engine.Gated = (*Registry)(nil)
+
+// permission weighs what the configuration says of a tool, in this plan and for
+// this agent, with what the node says: a node's `metadata.permission` may only
+// be stricter.
+func (r *Registry) permission(plan string, node *planner.ProgramNode, agent tool.Permissions, name string) (tool.Permission, error) {
+	own := tool.Permission(node.Metadata["permission"])
+	if own != "" && !own.Valid() {
+		return "", &planner.Failure{Code: planner.CodeInvalidInput, Permanent: true, NoEffect: true,
+			Message:    fmt.Sprintf("metadata.permission of node %q is %q", node.ID, own),
+			Suggestion: "write allow, ask or deny"}
+	}
+	p := tool.Stricter(own, r.tools.PermissionIn(plan, name, agent))
+	if p == tool.Deny {
+		return p, &planner.Failure{Code: planner.CodePolicy, Permanent: true, NoEffect: true,
+			Message:    fmt.Sprintf("the tool %q is denied here", name),
+			Suggestion: "allow it in the configuration: tools.permissions, tools.plans or permissions of the agent"}
+	}
+	return p, nil
+}
+
+// Gate asks a person before the call of a tool node whose permission says so.
+// What cannot be called with its arguments fails before anybody is asked.
+func (r *Registry) Gate(plan string, node *planner.ProgramNode, input any) (*engine.Question, error) {
+	if node.Type != planner.TypeTool {
+		return nil, nil
+	}
+	p, err := r.permission(plan, node, nil, node.Tool)
+	if err != nil || p != tool.Ask {
+		return nil, err
+	}
+	args := tool.Arguments(input)
+	// A reference to a secret is no value yet, so that a schema cannot judge it.
+	if !strings.Contains(planner.Text(args), "${secret.") {
+		if err := r.tools.Check(node.Tool, args); err != nil {
+			return nil, err
+		}
+	}
+	return &engine.Question{Tool: node.Tool, Args: args}, nil
+}
+
+// permitted refuses a call that is denied; its refusal is recorded as any other
+// failure of a call.
+func (r *Registry) permitted(call *engine.Call, agent tool.Permissions, name string) error {
+	_, err := r.permission(call.PlanKey, call.Node, agent, name)
+	return err
+}
+
+// consent asks a person before sub-step n of a node calls a tool that asks: nil
+// when it need not or has been answered, the rejection as the call's failure, or
+// [engine.ErrAsked] when nobody has answered yet (ruling 21).
+func (r *Registry) consent(call *engine.Call, agent tool.Permissions, n int, name string, args any) error {
+	p, err := r.permission(call.PlanKey, call.Node, agent, name)
+	if err != nil || p != tool.Ask || r.tools.Check(name, args) != nil {
+		return nil // what is refused needs no answer; the call says why
+	}
+	return call.Approve(n, engine.Question{Tool: name, Args: args})
+}

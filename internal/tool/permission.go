@@ -1,0 +1,80 @@
+package tool
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Permission says whether a tool may be called.
+type Permission string
+
+const (
+	Allow Permission = "allow"
+	Ask   Permission = "ask" // only after a person has approved the call
+	Deny  Permission = "deny"
+)
+
+// strictness orders permissions; the empty one, which says nothing, is first.
+var strictness = []Permission{"", Allow, Ask, Deny}
+
+// Stricter is the stricter of two permissions; one that says nothing yields.
+func Stricter(a, b Permission) Permission {
+	if slices.Index(strictness, b) > slices.Index(strictness, a) {
+		return b
+	}
+	return a
+}
+
+// Valid reports whether p is allow, ask or deny.
+func (p Permission) Valid() bool { return p == Allow || p == Ask || p == Deny }
+
+// Permissions say for tools by name whether they may be called. Besides names,
+// `server.*` speaks of all tools of an MCP server and `*` of all tools; the most
+// exact entry counts.
+type Permissions map[string]Permission
+
+// Of is what the permissions say of a tool; empty: nothing.
+func (p Permissions) Of(name string) Permission {
+	if said, ok := p[name]; ok {
+		return said
+	}
+	for prefix := name; ; {
+		dot := strings.LastIndexByte(prefix, '.')
+		if dot < 0 {
+			return p["*"]
+		}
+		prefix = prefix[:dot]
+		if said, ok := p[prefix+".*"]; ok {
+			return said
+		}
+	}
+}
+
+// Check refuses values that are no permission; of names the section.
+func (p Permissions) Check(of string) error {
+	for _, name := range slices.Sorted(maps.Keys(p)) {
+		if !p[name].Valid() {
+			return fmt.Errorf("%s.%s: %q is not allow, ask or deny", of, name, p[name])
+		}
+	}
+	return nil
+}
+
+// Resolve weighs what a configuration says of a tool in general, in a plan and
+// of an agent. A deny is final wherever it stands; otherwise what is said of the
+// plan and the agent, the stricter of the two, counts before what is said in
+// general. Where nothing is said, the tool is allowed.
+func Resolve(general, plan, agent Permission) Permission {
+	special := Stricter(plan, agent)
+	switch {
+	case general == Deny || special == Deny:
+		return Deny
+	case special != "":
+		return special
+	case general != "":
+		return general
+	}
+	return Allow
+}
