@@ -293,6 +293,7 @@ func (a *actor) load() error {
 		return a.unrunnable(ctx, err)
 	}
 	a.prog = p
+	a.e.remember(a.run, p.Program)
 	input, err := decode(a.run.Input)
 	if err != nil {
 		return kairos.Errorf(kairos.CodeCorrupt, "input of run %s: %w", a.id, err)

@@ -41,9 +41,11 @@ func (b *bus) stop() { b.once.Do(func() { close(b.stopped) }) }
 
 // HandleCommit is the store's hook: it is called after each commit, in order,
 // with the audit events that became durable and their journal rows.
-func (e *Engine) HandleCommit(events []kairos.AuditEvent) { e.bus.commit(events, e.store) }
+func (e *Engine) HandleCommit(events []kairos.AuditEvent) {
+	e.bus.commit(events, e.store, func(ev kairos.AuditEvent, incarnation string) []kairos.Event { return e.derive(nil, ev, incarnation) })
+}
 
-func (b *bus) commit(events []kairos.AuditEvent, store Store) {
+func (b *bus) commit(events []kairos.AuditEvent, store Store, derive func(kairos.AuditEvent, string) []kairos.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.listeners) == 0 {
@@ -57,7 +59,7 @@ func (b *bus) commit(events []kairos.AuditEvent, store Store) {
 				continue
 			}
 			if derived == nil {
-				derived = Derive(events[i], incarnation)
+				derived = derive(events[i], incarnation)
 			}
 			l.push(derived...)
 		}
@@ -207,7 +209,7 @@ func (d *delivery) catchUp(ctx context.Context) bool {
 			return false
 		}
 		for i := range page {
-			for _, ev := range Derive(page[i], incarnation) {
+			for _, ev := range d.e.derive(ctx, page[i], incarnation) {
 				if !d.send(ctx, ev) {
 					return false
 				}

@@ -68,6 +68,7 @@ type Engine struct {
 	opts     Options
 
 	programs programs
+	stepRuns stepRuns
 	bus      *bus
 	timers   *timers
 	sched    *scheduler

@@ -17,7 +17,7 @@ func (e *Engine) Events(ctx context.Context, after int64, run string, limit int)
 	incarnation := e.store.Incarnation()
 	var events []kairos.Event
 	for i := range rows {
-		events = append(events, Derive(rows[i], incarnation)...)
+		events = append(events, e.derive(ctx, rows[i], incarnation)...)
 		after = rows[i].Seq
 	}
 	return events, after, nil

@@ -121,6 +121,10 @@ func (e *Engine) create(ctx context.Context, p *program, n kairos.NewRun, actor 
 			return kairos.Run{}, err
 		}
 	}
+	if n.ID == "" {
+		n.ID = kairos.NewID()
+	}
+	e.remember(kairos.Run{ID: n.ID, Input: n.Input, Session: cmp.Or(n.Session, n.ID)}, p.Program)
 	failpoint.Hit("accept.before")
 	run, created, err := e.store.CreateRun(ctx, n)
 	failpoint.Hit("accept.after")

@@ -76,7 +76,7 @@ func (e *Engine) Detail(ctx context.Context, run string) (kairos.RunDetail, erro
 	if err != nil {
 		return kairos.RunDetail{}, err
 	}
-	d := kairos.RunDetail{Run: v.run, Journal: v.journal}
+	d := kairos.RunDetail{Run: v.run, Journal: v.journal, Plan: v.planResult()}
 	if !v.run.Status.Final() || len(v.s.openDoubts()) > 0 {
 		budget := ""
 		if v.run.WaitReason == kairos.WaitBudget {

@@ -178,6 +178,19 @@ func (r *Registry) SetModels(m *Models) {
 	r.byType[planner.TypeGenerator] = generatorNode{m}
 }
 
+// AgentIdentity is how an agent is shown; empty for one that is not known.
+func (r *Registry) AgentIdentity(id string) (name, icon, color string) {
+	m := r.Models()
+	if m == nil || id == "" {
+		return "", "", ""
+	}
+	a, ok := m.Agent(id)
+	if !ok {
+		return "", "", ""
+	}
+	return a.Name, a.Icon, a.Color
+}
+
 // Models are the registry's models, or nil.
 func (r *Registry) Models() *Models {
 	r.mu.RLock()

@@ -22,6 +22,12 @@ import (
 // converse runs a plan whose model is a script, and gives the run and its rows.
 func converse(t *testing.T, p agent.Provider, plan string, agents ...handler.Agent) (kairos.Run, []kairos.Entry) {
 	t.Helper()
+	run, rows, _ := converseOn(t, p, plan, agents...)
+	return run, rows
+}
+
+func converseOn(t *testing.T, p agent.Provider, plan string, agents ...handler.Agent) (kairos.Run, []kairos.Entry, *engine.Engine) {
+	t.Helper()
 	set, err := tool.Builtin(tool.Config{Permissions: map[string]tool.Permission{"sleep": tool.Deny, "json": tool.Deny}}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -38,6 +44,7 @@ func converse(t *testing.T, p agent.Provider, plan string, agents ...handler.Age
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.OnCommit(e.HandleCommit)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if err := e.Open(ctx); err != nil {
@@ -64,7 +71,7 @@ func converse(t *testing.T, p agent.Provider, plan string, agents ...handler.Age
 	if err != nil {
 		t.Fatal(err)
 	}
-	return run, rows
+	return run, rows, e
 }
 
 func turnAt(n int) *int { return &n }

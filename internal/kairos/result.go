@@ -21,6 +21,8 @@ type Result struct {
 	Path  []string  `json:"path"`
 	Error *RunError `json:"error"`
 	Usage Usage     `json:"usage"`
+	// Result is what a step plan's run has come to (ruling 34); absent for graphs.
+	Result *PlanResult `json:"result,omitempty"`
 }
 
 // ResultOf computes the result of a run from its journal. It is pure: what it
@@ -29,7 +31,7 @@ type Result struct {
 func ResultOf(d RunDetail) Result {
 	r := Result{
 		RunID: d.Run.ID, Status: d.Run.Status, Waits: d.Waits, Output: d.Run.Output,
-		Error: d.Run.Error, Usage: d.Run.Usage,
+		Error: d.Run.Error, Usage: d.Run.Usage, Result: d.Plan,
 	}
 	if r.Status == RunWaiting {
 		r.WaitReason = d.Run.WaitReason

@@ -133,4 +133,6 @@ type RunDetail struct {
 	Run     Run
 	Waits   []Wait
 	Journal []Entry
+	// Plan is the result of a step plan's run; nil for a graph.
+	Plan *PlanResult
 }
