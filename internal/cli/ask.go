@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
 )
 
 // answered is the object that `ask --json` prints (SPEC 9.1).
@@ -71,6 +72,7 @@ func (c *app) ask(cmd *cobra.Command, b backend, r kairos.AskRequest) error {
 		return err
 	}
 	if !c.json {
+		c.aggregated = true
 		return c.follow(ctx, b, run)
 	}
 	if _, err := b.Wait(ctx, run.ID); err != nil {
@@ -81,6 +83,11 @@ func (c *app) ask(cmd *cobra.Command, b backend, r kairos.AskRequest) error {
 		return err
 	}
 	out := answered{Classification: asked.Classification, Agent: asked.Agent, Plan: asked.Plan, Run: &res, Answer: res.Output}
+	if res.Result != nil {
+		if out.Answer, err = planner.EncodeValue(res.Result.AggregatedResult); err != nil {
+			return err
+		}
+	}
 	if err := c.print(out); err != nil {
 		return err
 	}
@@ -94,7 +101,7 @@ func (c *app) showPlan(a kairos.Asked) {
 		return
 	}
 	var doc struct {
-		EstimatedDurationMs int64   `json:"estimatedDurationMs"`
+		EstimatedDurationMs int64   `json:"estimatedDuration"`
 		EstimatedCost       float64 `json:"estimatedCost"`
 	}
 	if err := json.Unmarshal(a.Plan.Document, &doc); err != nil {

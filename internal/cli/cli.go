@@ -100,6 +100,8 @@ type app struct {
 	token  string
 	config string
 	json   bool
+	// aggregated prints what the steps of a plan add up to, not its output.
+	aggregated bool
 }
 
 func (c *app) flags(root *cobra.Command) {

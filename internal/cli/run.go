@@ -259,6 +259,10 @@ func (c *app) result(ctx context.Context, b backend, run string) error {
 	short := kairos.ShortID(run)
 	switch res.Status {
 	case kairos.RunCompleted:
+		if c.aggregated && res.Result != nil {
+			c.printf("%s\n", res.Result.AggregatedResult)
+			break
+		}
 		c.printf("%s\n", text(res.Output))
 	case kairos.RunWaiting:
 		c.errorf("run %s waits: %s\n", run, res.WaitReason)
