@@ -10,7 +10,7 @@ LDFLAGS := -s -w -X github.com/kairosd/kairosd/internal/cli.Version=$(VERSION)
 # Packages whose goroutines meet: they are tested with the race detector.
 RACE := ./planner ./internal/store ./internal/auth ./internal/client ./web/...
 
-.PHONY: help build run test check race generate verify fmt fuzz bench million clean
+.PHONY: help build run test check race generate verify fmt fuzz bench million recovery clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -60,6 +60,9 @@ million: ## make a million runs in $(MILLION) and measure what operators ask of 
 	mkdir -p $(MILLION)
 	KAIROS_MILLION=1000000 KAIROS_MILLION_DIR=$(MILLION) $(GO) test ./internal/store -run TestAMillionRuns -v -count=1 -timeout 120m
 	rm -rf $(MILLION)
+
+recovery: ## leave ten thousand runs unfinished and measure how soon new work is accepted after a start
+	KAIROS_UNFINISHED=10000 $(GO) test ./internal/store -run TestNewWorkIsAcceptedSoonAfterACrash -v -count=1
 
 clean: ## remove what was built
 	rm -rf bin

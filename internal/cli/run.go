@@ -272,6 +272,8 @@ func (c *app) result(ctx context.Context, b backend, run string) error {
 				c.errorf("  %s asks: %s\n    kairos approve %s\n    kairos reject %s --comment WHY\n", w.Node, w.Message, w.Approval, w.Approval)
 			case w.Reason == kairos.WaitInDoubt:
 				c.errorf("  %s may or may not have happened\n    kairos resolve %s %s --happened OUTPUT | --retry | --skip | --fail\n", w.Node, short, w.Node)
+			case w.Reason == kairos.WaitHeld, w.Reason == kairos.WaitQuarantined:
+				c.errorf("  %s\n    kairos release %s\n", parked[w.Reason], short)
 			default:
 				c.errorf("  %s %s %s\n", w.Reason, w.Node, w.Message)
 			}
@@ -284,6 +286,12 @@ func (c *app) result(ctx context.Context, b backend, run string) error {
 		c.errorf("run %s is %s\n", run, res.Status)
 	}
 	return exitOf(res)
+}
+
+// parked says why a run was put aside.
+var parked = map[kairos.WaitReason]string{
+	kairos.WaitHeld:        "the database was restored or taken back; nothing is executed until it is released",
+	kairos.WaitQuarantined: "kairosd died repeatedly while this run worked",
 }
 
 // exitOf is the exit code that a run's state stands for.

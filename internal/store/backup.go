@@ -53,7 +53,7 @@ func (s *Store) backup(ctx context.Context, path, build string) (kairos.Backup, 
 			return kairos.Backup{}, err
 		}
 		failpoint.Hit("backup.copied")
-		b, err := examine(ctx, temp, s.secrets.auditKey)
+		b, err := examine(ctx, temp, Options{AuditKey: s.secrets.auditKey, migrations: s.migrations})
 		if err != nil {
 			return b, err
 		}
@@ -122,8 +122,9 @@ func (s *Store) roomFor(dir string) error {
 }
 
 // examine opens a copy for reading and verifies all of it.
-func examine(ctx context.Context, path string, key []byte) (b kairos.Backup, err error) {
-	c, err := Open(ctx, path, Options{ReadOnly: true, AuditKey: key})
+func examine(ctx context.Context, path string, o Options) (b kairos.Backup, err error) {
+	o.ReadOnly = true
+	c, err := Open(ctx, path, o)
 	if err != nil {
 		return b, err
 	}

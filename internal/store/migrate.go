@@ -82,6 +82,23 @@ func (s *Store) checkSchema(ctx context.Context, pool *sql.DB) (fresh bool, err 
 	return version == 0, nil
 }
 
+// checkCurrent refuses, for a reader, every schema but this binary's.
+func (s *Store) checkCurrent(ctx context.Context) error {
+	fresh, err := s.checkSchema(ctx, s.read)
+	if err != nil {
+		return err
+	}
+	has, err := int64(0), error(nil)
+	if !fresh {
+		has, err = s.schema(ctx)
+	}
+	if want := schemaOf(s.migrations); err == nil && has < want {
+		err = kairos.Errorf(kairos.CodeInvalid, "the database has schema %d; this kairosd works with %d", has, want).
+			Suggest("start the daemon, or run kairosd migrate up")
+	}
+	return err
+}
+
 // Migrations lists all migrations of this binary and whether the database has
 // them.
 func (s *Store) Migrations(ctx context.Context) ([]MigrationStatus, error) {

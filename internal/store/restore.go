@@ -13,8 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pressly/goose/v3"
-
 	"github.com/kairosd/kairosd/db"
 	"github.com/kairosd/kairosd/internal/failpoint"
 	"github.com/kairosd/kairosd/internal/kairos"
@@ -101,7 +99,7 @@ func restore(ctx context.Context, backup, path string, o RestoreOptions, rename 
 	if err != nil {
 		return r, err
 	}
-	if err := VerifyBackup(ctx, r.Backup, key); err != nil {
+	if err := verifyBackup(ctx, r.Backup, key, o.files()); err != nil {
 		return r, err
 	}
 	work := filepath.Join(dir, restoringDir)
@@ -166,13 +164,15 @@ func VerifyBackupFile(ctx context.Context, backup, path, keyFile string) (kairos
 	if err != nil {
 		return b, err
 	}
-	return b, VerifyBackup(ctx, b, key)
+	return b, verifyBackup(ctx, b, key, db.Migrations())
 }
 
-// VerifyBackup examines a backup completely: that it is the file its manifest
+// verifyBackup examines a backup completely: that it is the file its manifest
 // speaks of, that it is a database of ours without anything added, and that
-// every row in it is what was written (O08).
-func VerifyBackup(ctx context.Context, b kairos.Backup, key []byte) error {
+// every row in it is what was written (O08). One of an older schema is examined
+// as far as SQLite goes; its hash says that it is what was verified when it was
+// made.
+func verifyBackup(ctx context.Context, b kairos.Backup, key []byte, files fs.FS) error {
 	sum, size, err := fileSum(b.Path)
 	if err != nil {
 		return err
@@ -180,7 +180,8 @@ func VerifyBackup(ctx context.Context, b kairos.Backup, key []byte) error {
 	if sum != b.SHA256 || size != b.Bytes {
 		return kairos.Errorf(kairos.CodeCorrupt, "%s is not the file that its manifest speaks of", b.Path).Suggest("take another backup; this one was changed or cut short")
 	}
-	if known := SchemaVersion(); b.Schema > known {
+	known := schemaOf(files)
+	if b.Schema > known {
 		return kairos.Errorf(kairos.CodeInvalid, "the backup has schema %d; this kairosd knows up to %d", b.Schema, known).Suggest("restore it with the kairosd that made it")
 	}
 	for _, suffix := range []string{"-wal", "-journal"} {
@@ -188,7 +189,12 @@ func VerifyBackup(ctx context.Context, b kairos.Backup, key []byte) error {
 			return kairos.Errorf(kairos.CodeInvalid, "%s%s lies beside the backup and would be taken for a part of it", b.Path, suffix).Suggest("move it away")
 		}
 	}
-	found, err := examine(ctx, b.Path, key)
+	var found kairos.Backup
+	if b.Schema < known {
+		found, err = examineOlder(ctx, b)
+	} else {
+		found, err = examine(ctx, b.Path, Options{AuditKey: key, migrations: files})
+	}
 	if err != nil {
 		return err
 	}
@@ -200,12 +206,22 @@ func VerifyBackup(ctx context.Context, b kairos.Backup, key []byte) error {
 	if found.Incarnation != b.Incarnation || found.AuditSeq != b.AuditSeq || found.AuditMac != b.AuditMac || found.Instance != b.Instance {
 		return kairos.Errorf(kairos.CodeCorrupt, "the backup and its manifest speak of different databases")
 	}
-	return nothingAdded(ctx, b.Path, b.Schema)
+	return nothingAdded(ctx, b.Path, b.Schema, files)
+}
+
+// examineOlder examines a backup whose schema this binary migrates from.
+func examineOlder(ctx context.Context, b kairos.Backup) (kairos.Backup, error) {
+	pool, err := openPlain(b.Path, "&mode=ro&_query_only=1")
+	if err != nil {
+		return b, err
+	}
+	found, err := describeAny(ctx, pool, b.Schema)
+	return found, errors.Join(err, pool.Close())
 }
 
 // nothingAdded compares the tables, indexes and triggers of a database with
 // those that its migrations make: a trigger that somebody added would run here.
-func nothingAdded(ctx context.Context, path string, schema int64) error {
+func nothingAdded(ctx context.Context, path string, schema int64, files fs.FS) error {
 	dir, err := os.MkdirTemp("", "kairos-schema-")
 	if err != nil {
 		return err
@@ -216,7 +232,7 @@ func nothingAdded(ctx context.Context, path string, schema int64) error {
 		return err
 	}
 	defer fresh.Close()
-	p, err := goose.NewProvider(goose.DialectSQLite3, fresh, db.Migrations(), goose.WithVerbose(false))
+	p, err := provider(fresh, files)
 	if err != nil {
 		return fmt.Errorf("read migrations: %w", err)
 	}

@@ -86,6 +86,14 @@ type instanceSecrets struct {
 	auditKey    []byte
 }
 
+// files are the migrations to work with.
+func (o Options) files() fs.FS {
+	if o.migrations == nil {
+		return db.Migrations()
+	}
+	return o.migrations
+}
+
 var driverSetup = sync.OnceValue(func() error {
 	// POSIX locks would be dropped by any close of the file in this process.
 	if _, err := sqlite.OFDLocking(true); err != nil {
@@ -98,10 +106,7 @@ var driverSetup = sync.OnceValue(func() error {
 // there. A second opener gets CodeLocked with the holder's process id; a
 // database of a newer kairosd, or of another program, CodeInvalid.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
-	s := &Store{path: path, log: o.Logger, now: o.Now, migrations: o.migrations}
-	if s.migrations == nil {
-		s.migrations = db.Migrations()
-	}
+	s := &Store{path: path, log: o.Logger, now: o.Now, migrations: o.files()}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -155,7 +160,7 @@ func (s *Store) open(ctx context.Context, o Options) error {
 		if err := s.create(ctx); err != nil {
 			return err
 		}
-	} else if _, err := s.checkSchema(ctx, s.read); err != nil {
+	} else if err := s.checkCurrent(ctx); err != nil {
 		return err
 	}
 	if s.q, err = dbsqlc.Prepare(ctx, s.read); err != nil {

@@ -96,6 +96,9 @@ func TestAnOlderDatabaseIsMigratedInACopy(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := Open(ctx, path, Options{ReadOnly: true, migrations: with(t, addsTwo)}); kairos.CodeOf(err) != kairos.CodeInvalid {
+		t.Errorf("a reader of an older schema: %v", err)
+	}
 	// The way back: the binary from before restores what was put aside.
 	if _, err := Open(ctx, path, Options{}); kairos.CodeOf(err) != kairos.CodeInvalid || !strings.Contains(err.Error(), "99999") {
 		t.Errorf("the old binary opens the new schema: %v", err)
@@ -108,6 +111,45 @@ func TestAnOlderDatabaseIsMigratedInACopy(t *testing.T) {
 	r, err := Restore(ctx, aside[0], back, RestoreOptions{KeyFile: key})
 	if err != nil || r.Backup.Schema != 1 {
 		t.Fatalf("restore the database from before: %+v, %v", r.Backup, err)
+	}
+}
+
+// addsTwo is one more.
+var addsTwo = map[string]string{"99999_add_note.sql": addsColumn["99999_add_note.sql"], "100000_add_word.sql": "-- +goose Up\nALTER TABLE run_details ADD COLUMN word TEXT;\n-- +goose Down\n"}
+
+// A backup from before is restored by the binary of now.
+func TestAnOlderBackupIsRestoredAndMigrated(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	path, run := oldDatabase(t)
+	s, err := Open(ctx, path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	backup := filepath.Join(t.TempDir(), "b.db")
+	if _, err := s.Backup(ctx, backup, "old"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	o := Options{migrations: with(t, addsColumn)}
+	r, err := Restore(ctx, backup, path, RestoreOptions{Options: o, Replace: true})
+	if err != nil || r.Hold.Held != 1 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	s, err = Open(ctx, path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if journal, err := s.Journal(ctx, run, 0); err != nil || len(journal) != 2 {
+		t.Errorf("the journal: %d rows, %v", len(journal), err)
+	}
+	if report, err := s.VerifyAudit(ctx); err != nil || len(report.Problems) > 0 {
+		t.Errorf("audit: %+v, %v", report, err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
 	}
 }
 
