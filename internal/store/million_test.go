@@ -325,6 +325,13 @@ func upkeep(t *testing.T, s *store.Store, large bool) {
 	}{
 		{"nothing", func() error { time.Sleep(quiet); return nil }}, // how long the comparison lasts
 		{"storage per plan", func() error { _, err := s.PlanStorage(ctx); return err }},
+		{"retention of the oldest fifth", func() error {
+			r, err := s.Retain(ctx, kairos.Retention{Default: kairos.RetentionRule{Completed: 72 * 24 * time.Hour, Failed: 72 * 24 * time.Hour, Cancelled: 72 * 24 * time.Hour}},
+				kairos.System, false)
+			t.Logf("  %d runs, %d journal rows, %d MiB given back", r.Runs, r.Rows, r.Bytes>>20)
+			return err
+		}},
+		{"nothing, again", func() error { time.Sleep(quiet); return nil }},
 		{"verify the audit chain", func() error {
 			r, err := s.VerifyAudit(ctx)
 			if err == nil && len(r.Problems) > 0 {
@@ -333,12 +340,7 @@ func upkeep(t *testing.T, s *store.Store, large bool) {
 			return err
 		}},
 		{"backup, verified", func() error { _, err := s.Backup(ctx, filepath.Join(dir, "b"), "test"); return err }},
-		{"retention of the oldest tenth", func() error {
-			r, err := s.Retain(ctx, kairos.Retention{Default: kairos.RetentionRule{Completed: 81 * 24 * time.Hour, Failed: 81 * 24 * time.Hour, Cancelled: 81 * 24 * time.Hour}},
-				kairos.System, false)
-			t.Logf("  %d runs, %d journal rows, %d MiB given back", r.Runs, r.Rows, r.Bytes>>20)
-			return err
-		}},
+		{"nothing, again", func() error { time.Sleep(quiet); return nil }},
 	} {
 		var mu sync.Mutex
 		var latencies []time.Duration
