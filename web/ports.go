@@ -89,9 +89,9 @@ type System interface {
 	Installation(ctx context.Context) (kairos.Installation, error)
 	// Notices are what every page says now; they are cheap.
 	Notices(ctx context.Context) []kairos.Notice
-	// ReleaseHeld ends a hold and lets all held runs go on; CodeConflict when
-	// nothing is held.
-	ReleaseHeld(ctx context.Context, actor kairos.Actor, reason string) (int, error)
+	// ReleaseHeld ends a hold and lets all held runs go on, or only those of a
+	// plan; CodeConflict when nothing is held.
+	ReleaseHeld(ctx context.Context, actor kairos.Actor, plan, reason string) (int, error)
 	// BackUp makes a verified backup in the configured directory.
 	BackUp(ctx context.Context, actor kairos.Actor) (kairos.Backup, error)
 }

@@ -87,7 +87,7 @@ func (r *request) releaseAll() error {
 		if r.s.System == nil {
 			return "", kairos.Errorf(kairos.CodeNotFound, "this installation has no page about itself")
 		}
-		_, err := r.s.System.ReleaseHeld(r.ctx, r.who.actor(), r.c.FormValue("reason"))
+		_, err := r.s.System.ReleaseHeld(r.ctx, r.who.actor(), "", r.c.FormValue("reason"))
 		return "/system", err
 	})
 }

@@ -38,7 +38,7 @@ type backend interface {
 	Approval(ctx context.Context, id string) (kairos.Approval, error)
 	Decide(ctx context.Context, actor kairos.Actor, r kairos.DecideRequest) (kairos.Approval, error)
 	// ReleaseHeld lets all runs go on that are held since a restore.
-	ReleaseHeld(ctx context.Context, actor kairos.Actor, reason string) (int, error)
+	ReleaseHeld(ctx context.Context, actor kairos.Actor, plan, reason string) (int, error)
 
 	Close() error
 }

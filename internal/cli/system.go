@@ -131,9 +131,9 @@ func holdText(h *kairos.Hold) string {
 	return text
 }
 
-// ReleaseHeld ends a hold and lets all held runs go on.
-func (s *system) ReleaseHeld(ctx context.Context, actor kairos.Actor, reason string) (int, error) {
-	return s.engine.ReleaseHeld(ctx, actor, reason)
+// ReleaseHeld ends a hold and lets all held runs go on, or only those of a plan.
+func (s *system) ReleaseHeld(ctx context.Context, actor kairos.Actor, plan, reason string) (int, error) {
+	return s.engine.ReleaseHeld(ctx, actor, plan, reason)
 }
 
 // checkClock compares the machine's clock with the newest record.

@@ -26,7 +26,7 @@ var verbText = map[kairos.Action][3]string{
 func (c *app) verbCommand(action kairos.Action) *cobra.Command {
 	help := verbText[action]
 	var preview, detach, all bool
-	var input string
+	var input, plan string
 	var edits []string
 	req := kairos.VerbRequest{Action: action}
 	cmd := &cobra.Command{
@@ -34,7 +34,7 @@ func (c *app) verbCommand(action kairos.Action) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
 			if all {
-				return c.releaseAll(cmd, req.Reason)
+				return c.releaseAll(cmd, plan, req.Reason)
 			}
 			if cmd.Flags().Changed("input") {
 				if req.Input, err = c.jsonArgument("--input", input); err != nil {
@@ -76,6 +76,7 @@ func (c *app) verbCommand(action kairos.Action) *cobra.Command {
 	switch action {
 	case kairos.ActionRelease:
 		f.BoolVar(&all, "all", false, "release every run that is held since a restore, and end the hold")
+		f.StringVar(&plan, "plan", "", "with --all: only runs of this plan; the hold lasts")
 		cmd.Use = "release RUN | --all"
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
 			if all {
@@ -136,9 +137,9 @@ func (c *app) verb(cmd *cobra.Command, b backend, req kairos.VerbRequest, previe
 
 // releaseAll ends a hold. With a database in this process the runs go on when a
 // daemon starts, or when each is resumed: a command executes only its own run.
-func (c *app) releaseAll(cmd *cobra.Command, reason string) error {
+func (c *app) releaseAll(cmd *cobra.Command, plan, reason string) error {
 	return c.with(cmd, func(b backend) error {
-		n, err := b.ReleaseHeld(cmd.Context(), c.actor(), reason)
+		n, err := b.ReleaseHeld(cmd.Context(), c.actor(), plan, reason)
 		if err != nil {
 			return err
 		}

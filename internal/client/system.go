@@ -7,12 +7,12 @@ import (
 	"github.com/kairosd/kairosd/internal/kairos"
 )
 
-// ReleaseHeld ends a hold and lets all held runs go on.
-func (c *Client) ReleaseHeld(ctx context.Context, _ kairos.Actor, reason string) (int, error) {
+// ReleaseHeld ends a hold and lets all held runs go on, or only those of a plan.
+func (c *Client) ReleaseHeld(ctx context.Context, _ kairos.Actor, plan, reason string) (int, error) {
 	var out struct {
 		Released int `json:"released"`
 	}
-	_, err := c.do(ctx, call{method: http.MethodPost, path: "/system/release", body: map[string]any{"reason": reason}, into: &out})
+	_, err := c.do(ctx, call{method: http.MethodPost, path: "/system/release", body: map[string]any{"plan": plan, "reason": reason}, into: &out})
 	return out.Released, err
 }
 

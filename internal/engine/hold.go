@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/kairosd/kairosd/internal/kairos"
@@ -31,38 +32,41 @@ func (e *Engine) held(ctx context.Context) (bool, error) {
 }
 
 // ReleaseHeld ends a hold: new runs are executed again, and every held run goes
-// on. It returns how many runs it released once that is durable. Each run gets a
+// on. With a plan's key it lets only that plan's held runs go on, and the hold
+// lasts. It returns how many runs it released once that is durable. Each run gets a
 // journal row and an audit record of its own; what died midway is released by
 // asking again.
-func (e *Engine) ReleaseHeld(ctx context.Context, actor kairos.Actor, reason string) (int, error) {
-	if err := e.allow(ctx, actor, kairos.RoleOperator, "store.released", "", ""); err != nil {
+func (e *Engine) ReleaseHeld(ctx context.Context, actor kairos.Actor, plan, reason string) (int, error) {
+	if err := e.allow(ctx, actor, kairos.RoleOperator, "store.released", "", plan); err != nil {
 		return 0, err
 	}
 	if e.isStopping() {
 		return 0, e.notOpen()
 	}
-	ended, err := e.store.EndHold(ctx, actor, reason)
-	if err != nil {
-		return 0, err
+	ended := false
+	if plan == "" {
+		var err error
+		if ended, err = e.store.EndHold(ctx, actor, reason); err != nil {
+			return 0, err
+		}
+		e.hold.mu.Lock()
+		e.hold.known, e.hold.on = true, false
+		e.hold.mu.Unlock()
 	}
-	e.hold.mu.Lock()
-	e.hold.known, e.hold.on = true, false
-	e.hold.mu.Unlock()
 	unfinished, err := e.store.Unfinished(ctx)
 	if err != nil {
 		return 0, err
 	}
+	unfinished = slices.DeleteFunc(unfinished, func(r kairos.Run) bool {
+		return r.Status != kairos.RunWaiting || r.WaitReason != kairos.WaitHeld || plan != "" && r.PlanKey != plan && r.PlanID != plan
+	})
 	var mu sync.Mutex
 	var done sync.WaitGroup
 	var errs []error
 	released := 0
 	for i := range unfinished {
-		r := &unfinished[i]
-		if r.Status != kairos.RunWaiting || r.WaitReason != kairos.WaitHeld {
-			continue
-		}
 		done.Add(1)
-		e.store.Enqueue(releaseOf(r, actor, reason), func(err error) {
+		e.store.Enqueue(releaseOf(&unfinished[i], actor, reason), func(err error) {
 			defer done.Done()
 			mu.Lock()
 			defer mu.Unlock()
@@ -79,13 +83,12 @@ func (e *Engine) ReleaseHeld(ctx context.Context, actor kairos.Actor, reason str
 		return 0, kairos.Errorf(kairos.CodeConflict, "nothing is held")
 	}
 	for i := range unfinished {
-		if r := &unfinished[i]; r.WaitReason == kairos.WaitHeld {
-			r.Status, r.WaitReason = kairos.RunQueued, ""
-			r.LastSeq++
-			e.changed(r.ID)
-			if !e.opts.OwnRunsOnly {
-				e.enqueue(r)
-			}
+		r := &unfinished[i]
+		r.Status, r.WaitReason = kairos.RunQueued, ""
+		r.LastSeq++
+		e.changed(r.ID)
+		if !e.opts.OwnRunsOnly {
+			e.enqueue(r)
 		}
 	}
 	return released, errors.Join(errs...)

@@ -99,11 +99,18 @@ edges: [{from: before, to: doing}, {from: doing, to: after}]}`
 		t.Errorf("%d calls after the release of one run of two nodes", got)
 	}
 	viewer := kairos.Actor{Name: "eva", Role: kairos.RoleViewer}
-	if _, err := e.ReleaseHeld(t.Context(), viewer, ""); kairos.CodeOf(err) != kairos.CodeForbidden {
+	if _, err := e.ReleaseHeld(t.Context(), viewer, "", ""); kairos.CodeOf(err) != kairos.CodeForbidden {
 		t.Errorf("a viewer releases: %v", err)
 	}
+	// By plan; the hold lasts.
+	if n, err := e.ReleaseHeld(t.Context(), enginetest.Operator, "held-unsafe", "looked at it"); err != nil || n != 1 {
+		t.Fatalf("released %d of a plan, %v", n, err)
+	}
+	if h, err := s.Hold(t.Context()); err != nil || h == nil {
+		t.Errorf("the hold has ended: %v", err)
+	}
 	// All at once.
-	if n, err := e.ReleaseHeld(t.Context(), enginetest.Operator, "looked at it"); err != nil || n != 2 {
+	if n, err := e.ReleaseHeld(t.Context(), enginetest.Operator, "", "looked at it"); err != nil || n != 1 {
 		t.Fatalf("released %d, %v", n, err)
 	}
 	r := e.Until(ids[0], kairos.RunCompleted, "")
@@ -114,7 +121,7 @@ edges: [{from: before, to: doing}, {from: doing, to: after}]}`
 	if h, err := s.Hold(t.Context()); err != nil || h != nil {
 		t.Errorf("the hold goes on: %+v, %v", h, err)
 	}
-	if _, err := e.ReleaseHeld(t.Context(), enginetest.Operator, ""); kairos.CodeOf(err) != kairos.CodeConflict {
+	if _, err := e.ReleaseHeld(t.Context(), enginetest.Operator, "", ""); kairos.CodeOf(err) != kairos.CodeConflict {
 		t.Errorf("releasing nothing: %v", err)
 	}
 	e.Until(e.Run(plan("safe"), "1").ID, kairos.RunCompleted, "")

@@ -13,17 +13,18 @@ import (
 type System interface {
 	// Installation says how the daemon and its data are.
 	Installation(ctx context.Context) (kairos.Installation, error)
-	// ReleaseHeld ends a hold and lets all held runs go on; CodeConflict when
-	// nothing is held.
-	ReleaseHeld(ctx context.Context, actor kairos.Actor, reason string) (int, error)
+	// ReleaseHeld ends a hold and lets all held runs go on, or only those of a
+	// plan; CodeConflict when nothing is held.
+	ReleaseHeld(ctx context.Context, actor kairos.Actor, plan, reason string) (int, error)
 	// BackUp makes a verified backup in the configured directory.
 	BackUp(ctx context.Context, actor kairos.Actor) (kairos.Backup, error)
 	// Retain removes what retention says, or only says what it would remove.
 	Retain(ctx context.Context, actor kairos.Actor, dryRun bool) (kairos.Retained, error)
 }
 
-// SystemBody goes with acts on the installation.
-type SystemBody struct {
+// ReleaseBody goes with a release of held runs.
+type ReleaseBody struct {
+	Plan   string `json:"plan,omitempty" maxLength:"200" doc:"Only runs of this plan, by id or key; the hold lasts."`
 	Reason string `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log."`
 }
 
@@ -39,7 +40,7 @@ type RetainBody struct {
 
 type (
 	installationOut struct{ Body kairos.Installation }
-	releaseAllIn    struct{ Body *SystemBody }
+	releaseAllIn    struct{ Body *ReleaseBody }
 	releasedOut     struct{ Body ReleasedBody }
 	backupOut       struct{ Body kairos.Backup }
 	retainIn        struct{ Body *RetainBody }
@@ -69,11 +70,11 @@ func (a *API) systemRoutes() {
 			if err := there(); err != nil {
 				return nil, err
 			}
-			reason := ""
+			var b ReleaseBody
 			if in.Body != nil {
-				reason = in.Body.Reason
+				b = *in.Body
 			}
-			n, err := a.System.ReleaseHeld(ctx, actorOf(ctx), reason)
+			n, err := a.System.ReleaseHeld(ctx, actorOf(ctx), b.Plan, b.Reason)
 			return &releasedOut{ReleasedBody{n}}, err
 		})
 	register(a, huma.Operation{OperationID: "back-up", Method: http.MethodPost, Path: "/system/backup", Tags: tags, DefaultStatus: http.StatusCreated,

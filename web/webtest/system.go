@@ -47,8 +47,8 @@ func (s *System) Notices(context.Context) []kairos.Notice {
 }
 
 // ReleaseHeld asks the engine.
-func (s *System) ReleaseHeld(ctx context.Context, actor kairos.Actor, reason string) (int, error) {
-	return s.engine.ReleaseHeld(ctx, actor, reason)
+func (s *System) ReleaseHeld(ctx context.Context, actor kairos.Actor, plan, reason string) (int, error) {
+	return s.engine.ReleaseHeld(ctx, actor, plan, reason)
 }
 
 // BackUp counts.
