@@ -37,6 +37,7 @@ const drain = 20 * time.Second
 func (d *daemon) serveCommand() *cobra.Command {
 	var listen string
 	var withExamples, verbose, safe bool
+	var crashLoop int
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Run the daemon", Args: cobra.NoArgs,
 		Long: `Opens the database in --data, continues every unfinished run, and serves the
@@ -61,7 +62,7 @@ each died within 30 seconds.`,
 			if verbose {
 				level = slog.LevelDebug
 			}
-			s := &server{daemon: d, cfg: cfg, listen: listen, examples: withExamples, safe: safe,
+			s := &server{daemon: d, cfg: cfg, listen: listen, examples: withExamples, safe: safe, crashLoop: crashLoop,
 				log: slog.New(slog.NewJSONHandler(d.Err, &slog.HandlerOptions{Level: level}))}
 			return s.serve(cmd.Context())
 		},
@@ -69,6 +70,7 @@ each died within 30 seconds.`,
 	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:8080", "address and port")
 	cmd.Flags().BoolVar(&withExamples, "examples", false, "load the example plans")
 	cmd.Flags().BoolVar(&safe, "safe", false, "execute nothing")
+	cmd.Flags().IntVar(&crashLoop, "crash-loop", defaultCrashLoop, "execute nothing after this many early deaths in a row; 0: never mind them")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "log every step")
 	return cmd
 }
@@ -80,7 +82,9 @@ type server struct {
 	listen   string
 	examples bool
 	safe     bool
-	log      *slog.Logger
+	// crashLoop is how many young deaths lead to safe mode; 0: none do.
+	crashLoop int
+	log       *slog.Logger
 
 	store  *store.Store
 	engine *engine.Engine
@@ -111,7 +115,7 @@ func (s *server) serve(ctx context.Context) error {
 	switch {
 	case s.safe:
 		why = "kairosd was started with --safe"
-	case died >= crashLoop:
+	case s.crashLoop > 0 && died >= s.crashLoop:
 		why = fmt.Sprintf("kairosd died %d times within %s, each time soon after its start", died, crashWindow)
 	}
 	if s.safe = why != ""; s.safe {

@@ -256,6 +256,12 @@ func TestSafeMode(t *testing.T) {
 			if code := d.end(t); code != 0 {
 				t.Errorf("exit %d: %s", code, d.log)
 			}
+			prepare(data)
+			d = serve(t, data, "--crash-loop", "0")
+			if i, err := d.Installation(t.Context()); err != nil || i.Safe != "" {
+				t.Errorf("safe %q although deaths are not minded, %v", i.Safe, err)
+			}
+			d.end(t)
 			d = serve(t, data) // it ended by itself, so the next start is a normal one
 			if r, err := d.Wait(t.Context(), kept.ID); err != nil || r.Status != kairos.RunCompleted {
 				t.Errorf("the run that was kept: %s, %v", r.Status, err)

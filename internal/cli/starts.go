@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// A daemon that dies within youngDeath of its start, crashLoop times within
+	// A daemon that dies within youngDeath of its start, three times within
 	// crashWindow, starts in safe mode (RELIABILITY 2.5).
-	youngDeath  = 30 * time.Second
-	crashLoop   = 3
-	crashWindow = 5 * time.Minute
+	youngDeath       = 30 * time.Second
+	defaultCrashLoop = 3
+	crashWindow      = 5 * time.Minute
 )
 
 // starts counts, in a file, the starts of the daemon that nothing has ended
