@@ -5,6 +5,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
@@ -51,7 +52,10 @@ type Options struct {
 	// then held (G15).
 	Restored string
 
-	migrations fs.FS // for tests; nil: those of this binary
+	// For tests.
+	migrations fs.FS  // nil: those of this binary
+	vfs        string // SQLite's file layer for writing; empty: its own
+	walPages   int    // 0: walPages
 }
 
 // Store is an open database. It is safe for concurrent use.
@@ -70,6 +74,8 @@ type Store struct {
 	secrets instanceSecrets
 
 	migrations fs.FS
+	vfs        string
+	walPages   int
 	rolledBack bool
 	watched    []watchedFile
 	watching   chan struct{} // closed when watch has ended
@@ -106,7 +112,7 @@ var driverSetup = sync.OnceValue(func() error {
 // there. A second opener gets CodeLocked with the holder's process id; a
 // database of a newer kairosd, or of another program, CodeInvalid.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
-	s := &Store{path: path, log: o.Logger, now: o.Now, migrations: o.files()}
+	s := &Store{path: path, log: o.Logger, now: o.Now, migrations: o.files(), vfs: o.vfs, walPages: cmp.Or(o.walPages, walPages)}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -184,6 +190,9 @@ func (s *Store) dsn(reader bool) string {
 		q += "&mode=ro&_query_only=1"
 	} else {
 		q += "&mode=rw&_pragma=wal_autocheckpoint(0)&_txlock=immediate&_pragma=auto_vacuum(2)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=journal_size_limit(67108864)"
+	}
+	if s.vfs != "" && !reader {
+		q += "&vfs=" + s.vfs
 	}
 	return fileURL(s.path) + "?" + q
 }

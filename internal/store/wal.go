@@ -37,7 +37,7 @@ func (w *writer) checkpointIfDue() {
 		w.s.log.Error("count written pages", "err", err)
 		return
 	}
-	if w.wal.pages < walPages {
+	if w.wal.pages < w.s.walPages {
 		return
 	}
 	if err := w.checkpoint(); err != nil {
@@ -55,7 +55,7 @@ func (w *writer) checkpoint() error {
 		return err
 	}
 	failpoint.Hit("wal.moved")
-	w.wal.pages = min(log-moved, walPages/2) // not again in every commit while a reader is in the way
+	w.wal.pages = min(log-moved, w.s.walPages/2) // not again in every commit while a reader is in the way
 	if now := w.s.now(); log > walAlarm && now.Sub(w.wal.warned) > time.Minute {
 		w.wal.warned = now
 		w.s.log.Warn("the write-ahead log grows: a reader holds an old snapshot", "pages", log, "moved", moved)

@@ -1,0 +1,163 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	lib "modernc.org/sqlite/lib"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/prooftest"
+	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/storetest"
+	"github.com/kairosd/kairosd/internal/store/vfstest"
+)
+
+// faults are the kinds that are tried at every operation.
+var faults = map[string]vfstest.Fault{
+	"an error once":              {},
+	"an error from here on":      {Forever: true},
+	"a short write and an error": {Short: 10},
+	"a full disk once":           {Code: lib.SQLITE_FULL},
+	"a full disk from here on":   {Code: lib.SQLITE_FULL, Forever: true},
+}
+
+// Every single operation on the database's files fails in turn. Nothing is
+// acknowledged that is not there afterwards; a full disk refuses and then goes
+// on, any other error stops the store for good (ruling 24, G14).
+func TestOneFailingOperationLosesNothing(t *testing.T) {
+	t.Parallel()
+	dir := prooftest.Dir(t)
+	seed := prooftest.Seed(t)
+	step := 37
+	if prooftest.Large() > 0 {
+		step = 1
+	}
+	tried, silent, stopped, refused := 0, 0, 0, 0
+	shift := int(seed % 1000) // other places for every kind and seed
+	for name, f := range faults {
+		shift++
+		for n := 1 + shift%step; ; n += step {
+			o, err := faulty(t, filepath.Join(dir, fmt.Sprint(tried)), n, f)
+			if err != nil {
+				t.Fatalf("%s at operation %d: %v", name, n, err)
+			}
+			if !o.reached {
+				break
+			}
+			tried++
+			switch {
+			case o.stopped:
+				stopped++
+			case o.refused > 0:
+				refused++
+			default:
+				silent++
+			}
+			if f.Code == lib.SQLITE_FULL && o.stopped && !o.opening {
+				t.Errorf("%s at operation %d stopped the store", name, n)
+			}
+			if f.Code == 0 && o.refused > 0 && !o.stopped {
+				t.Errorf("%s at operation %d refused %d checkpoints and went on", name, n, o.refused)
+			}
+		}
+	}
+	t.Logf("of %d faults %d stopped the store, %d refused checkpoints, %d raised no error", tried, stopped, refused, silent)
+	prooftest.Figure(t, "faults", tried)
+}
+
+type faultOutcome struct {
+	reached bool // the operation was there to fail
+	stopped bool
+	opening bool // the store did not open at all
+	refused int  // checkpoints that were not acknowledged
+}
+
+// faulty commits to three runs while the n-th operation fails, then opens the
+// store again without faults and judges it.
+func faulty(t *testing.T, dir string, n int, f vfstest.Fault) (o faultOutcome, err error) {
+	ctx := context.Background()
+	path := filepath.Join(dir, "kairos.db")
+	s, err := store.Open(ctx, path, store.Options{})
+	if err != nil {
+		return o, err
+	}
+	v := storetest.Plan(t, s, twoNodes)
+	ids := make([]string, 3)
+	for i := range ids {
+		ids[i] = storetest.Run(t, s, v, "").ID
+	}
+	if err := s.Close(); err != nil {
+		return o, err
+	}
+	vfs := vfstest.New(t)
+	vfs.Quiet()
+	vfs.FailAt(n, f)
+	acks, errs := []ack{}, []error{}
+	if s, err = store.Open(ctx, path, store.Options{}.Through(vfs.Name, smallWAL)); err != nil {
+		o.opening, o.stopped = true, true
+	} else {
+		var mu sync.Mutex
+		var wg sync.WaitGroup
+		for _, id := range ids {
+			wg.Go(func() {
+				for fence := int64(0); fence < 16; {
+					err := s.Commit(ctx, kairos.Checkpoint{Run: id, Fence: fence, Patch: &kairos.RunPatch{AddSteps: 2},
+						Entries: []kairos.Entry{visit("a", fence, `"`+longText+`"`), visit("b", fence, "1")}})
+					mu.Lock()
+					if err != nil {
+						errs = append(errs, err)
+						mu.Unlock()
+						return
+					}
+					fence += 2
+					acks = append(acks, ack{run: id, seq: fence})
+					mu.Unlock()
+				}
+			})
+		}
+		wg.Wait()
+		o.stopped = s.Failure() != nil
+		o.refused = len(errs)
+		if o.stopped {
+			for _, err := range errs {
+				if code := kairos.CodeOf(err); code != kairos.CodeUnavailable && code != kairos.CodeCorrupt && code != kairos.CodeInternal {
+					return o, fmt.Errorf("the store stopped, and says %w", err)
+				}
+			}
+		}
+	}
+	o.reached = vfs.Heal() > 0
+	if s != nil && !o.stopped && o.refused > 0 {
+		// The disk is in order again: the same store accepts what it refused.
+		for _, id := range ids {
+			r, err := s.Run(ctx, id)
+			if err != nil {
+				return o, err
+			}
+			if err := s.Commit(ctx, kairos.Checkpoint{Run: id, Fence: r.LastSeq, Patch: &kairos.RunPatch{AddSteps: 2},
+				Entries: []kairos.Entry{visit("a", r.LastSeq, "1"), visit("b", r.LastSeq, "1")}}); err != nil {
+				return o, fmt.Errorf("it does not go on when there is space again: %w", err)
+			}
+			acks = append(acks, ack{run: id, seq: r.LastSeq + 2})
+		}
+	}
+	if s != nil {
+		if err := s.Close(); err != nil && !o.stopped && !o.reached {
+			return o, err
+		}
+	}
+	return o, judge(dir, acks, 0)
+}
+
+// longText fills a page and more.
+var longText = func() string {
+	b := make([]byte, 3000)
+	for i := range b {
+		b[i] = 'a' + byte(i*7%26)
+	}
+	return string(b)
+}()

@@ -1,0 +1,257 @@
+package store_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/prooftest"
+	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/storetest"
+	"github.com/kairosd/kairosd/internal/store/vfstest"
+)
+
+// ack is a checkpoint that was acknowledged when the recording had reached an
+// operation.
+type ack struct {
+	run string
+	seq int64
+	at  int
+}
+
+// worked is a store at work, recorded.
+type worked struct {
+	before map[string][]byte // the files, closed, before the recording
+	anchor []byte
+	rec    vfstest.Recording
+	acks   []ack
+}
+
+const smallWAL = 60 // pages
+
+// work records runs that commit at the same time: two rows per checkpoint,
+// values that stand in their rows and values that do not, and the write-ahead
+// log is emptied again and again.
+func work(t *testing.T, commits int) worked {
+	t.Helper()
+	ctx := context.Background()
+	path := filepath.Join(prooftest.Dir(t), "kairos.db")
+	s, err := store.Open(ctx, path, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := storetest.Plan(t, s, twoNodes)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w := worked{before: read(t, path, "", ".key", ".anchor")}
+	vfs := vfstest.New(t)
+	vfs.Watch(path + ".anchor")
+	if s, err = store.Open(ctx, path, store.Options{}.Through(vfs.Name, smallWAL)); err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	noted := func(run string, seq int64) {
+		at := vfs.Count()
+		mu.Lock()
+		defer mu.Unlock()
+		w.acks = append(w.acks, ack{run, seq, at})
+	}
+	var wg sync.WaitGroup
+	for i := range 3 {
+		wg.Go(func() {
+			r := rand.New(rand.NewPCG(uint64(i), 7))
+			run, _, err := s.CreateRun(ctx, kairos.NewRun{PlanID: v.PlanID, Hash: v.Hash, Actor: "test", Origin: "api"})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			noted(run.ID, 0)
+			for fence := int64(0); fence < int64(2*commits); fence += 2 {
+				size := []int{10, 2000, 6000}[r.IntN(3)]
+				if fence == 8 {
+					size = 300 << 10
+				}
+				c := kairos.Checkpoint{Run: run.ID, Fence: fence, Patch: &kairos.RunPatch{AddSteps: 2},
+					Entries: []kairos.Entry{visit("a", fence, `"`+noise(r, size)+`"`), visit("b", fence, fmt.Sprint(fence))}}
+				if fence == 0 {
+					c.Patch.Status = kairos.RunRunning
+				}
+				if err := s.Commit(ctx, c); err != nil {
+					t.Error(err)
+					return
+				}
+				noted(run.ID, fence+2)
+			}
+		})
+	}
+	wg.Wait()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w.rec, w.anchor = vfs.Recording(), read(t, path, ".anchor")["kairos.db.anchor"]
+	return w
+}
+
+// visit is a row of its own visit: no visit may have two outcomes.
+func visit(node string, n int64, output string) kairos.Entry {
+	e := entry(node, output)
+	e.Visit = int(n) + 1
+	return e
+}
+
+// noise is text that does not compress well.
+func noise(r *rand.Rand, n int) string {
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = letters[r.IntN(len(letters))]
+	}
+	return string(b)
+}
+
+func read(t testing.TB, path string, suffixes ...string) map[string][]byte {
+	t.Helper()
+	out := map[string][]byte{}
+	for _, suffix := range suffixes {
+		b, err := os.ReadFile(path + suffix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[filepath.Base(path)+suffix] = b
+	}
+	return out
+}
+
+// judge opens what is left and says what is wrong with it: a checkpoint that was
+// acknowledged before the cut and is not there, half a checkpoint, anything that
+// the examination of the whole database finds.
+func judge(dir string, acks []ack, cut int) (err error) {
+	ctx := context.Background()
+	s, err := store.Open(ctx, filepath.Join(dir, "kairos.db"), store.Options{})
+	if err != nil {
+		return fmt.Errorf("it does not open: %w", err)
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if s.RolledBack() {
+		return errors.New("the power cut looks like a rollback")
+	}
+	checks, err := s.Verify(ctx)
+	if err != nil {
+		return err
+	}
+	for _, c := range checks {
+		if len(c.Problems) > 0 {
+			return fmt.Errorf("%s: %s", c.Name, strings.Join(c.Problems, "; "))
+		}
+	}
+	want := map[string]int64{}
+	for _, a := range acks {
+		if a.at <= cut {
+			want[a.run] = max(want[a.run], a.seq)
+		}
+	}
+	for id, seq := range want {
+		r, err := s.Run(ctx, id)
+		if err != nil {
+			return fmt.Errorf("an acknowledged run is lost: %w", err)
+		}
+		journal, err := s.Journal(ctx, id, 0)
+		if err != nil {
+			return err
+		}
+		switch {
+		case r.LastSeq < seq:
+			return fmt.Errorf("run %s: %d was acknowledged, %d is there", id, seq, r.LastSeq)
+		case r.LastSeq%2 != 0 || int64(len(journal)) != r.LastSeq || r.Steps != r.LastSeq:
+			return fmt.Errorf("run %s: half a checkpoint: at %d with %d rows and %d steps", id, r.LastSeq, len(journal), r.Steps)
+		}
+	}
+	// It goes on: one more checkpoint is accepted and durable.
+	runs, err := s.Unfinished(ctx)
+	if err != nil {
+		return err
+	}
+	for _, r := range runs {
+		if err := s.Commit(ctx, kairos.Checkpoint{Run: r.ID, Fence: r.LastSeq, Entries: []kairos.Entry{visit("a", r.LastSeq, "1")}}); err != nil {
+			return fmt.Errorf("the run does not go on: %w", err)
+		}
+	}
+	return nil
+}
+
+// A power cut is possible after every single operation on the database's files.
+// Whatever the disk kept of the writes that were not synced yet: everything
+// acknowledged is there, and the audit chain holds (G1, G4, G12).
+func TestPowerCutsLoseNothingAcknowledged(t *testing.T) {
+	t.Parallel()
+	w := work(t, 12)
+	seed := prooftest.Seed(t)
+	var cases []powerCut
+	for at := range len(w.rec.Ops) + 1 {
+		for _, loss := range vfstest.Losses {
+			cases = append(cases, powerCut{at, loss, seed + uint64(at)})
+		}
+	}
+	r := rand.New(rand.NewPCG(seed, 2))
+	r.Shuffle(len(cases), func(i, j int) { cases[i], cases[j] = cases[j], cases[i] })
+	cases = cases[:min(len(cases), prooftest.Size(50, 4000))]
+	slices.SortFunc(cases, func(a, b powerCut) int { return cmp.Compare(a.at, b.at) })
+	dir := prooftest.Dir(t)
+	const workers = 2
+	var wg sync.WaitGroup
+	began := time.Now()
+	for i := range workers {
+		wg.Go(func() {
+			d := vfstest.NewDisk(map[string][]byte{"kairos.db": w.before["kairos.db"]})
+			done := 0
+			for j := i; j < len(cases) && !t.Failed(); j += workers {
+				c := cases[j]
+				for ; done < c.at; done++ {
+					d.Do(w.rec.Ops[done])
+				}
+				if err := w.after(dir, d, c); err != nil {
+					t.Errorf("power cut after operation %d of %d, writes not synced are %s, KAIROS_SEED=%d: %v", c.at, len(w.rec.Ops), c.loss, seed, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	t.Logf("%d operations, %d states in %s", len(w.rec.Ops), len(cases), time.Since(began).Round(time.Millisecond))
+	prooftest.Figure(t, "disk states", len(cases))
+}
+
+type powerCut struct {
+	at   int
+	loss vfstest.Loss
+	seed uint64
+}
+
+// after makes a directory as the cut leaves it and judges it.
+func (w *worked) after(in string, d *vfstest.Disk, c powerCut) error {
+	left := d.Cut(c.loss, c.seed)
+	left["kairos.db.key"] = w.before["kairos.db.key"]
+	left["kairos.db.anchor"] = w.anchor
+	if c.at < len(w.rec.Side) {
+		left["kairos.db.anchor"] = w.anchor[:w.rec.Side[c.at]]
+	}
+	dir, err := os.MkdirTemp(in, "")
+	if err != nil {
+		return err
+	}
+	if err := vfstest.Put(dir, left); err != nil {
+		return err
+	}
+	err = judge(dir, w.acks, c.at)
+	return errors.Join(err, os.RemoveAll(dir))
+}
