@@ -10,7 +10,7 @@ LDFLAGS := -s -w -X github.com/kairosd/kairosd/internal/cli.Version=$(VERSION)
 # Packages whose goroutines meet: they are tested with the race detector.
 RACE := ./planner ./internal/store ./internal/auth ./internal/client ./web/...
 
-.PHONY: help build run test check race generate verify fmt fuzz bench million recovery clean
+.PHONY: help build run test check race crash generate verify fmt fuzz bench million recovery clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -34,6 +34,9 @@ check: ## everything that must hold before a change lands, but for `make test`
 race: ## run the tests of concurrent packages with the race detector
 	$(GO) test -race -short $(RACE)
 	$(GO) test -race -short ./internal/engine -rapid.checks=20
+
+crash: ## kill the daemon at every durable step of a run, and again while it recovers (KAIROS_SEED reproduces)
+	KAIROS_PROOF=$${KAIROS_PROOF:-1} $(GO) test ./crashtest -count=1 -timeout 60m -v -run 'TestKill'
 
 generate: ## regenerate queries and templates
 	$(TOOL) sqlc generate

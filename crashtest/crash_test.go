@@ -64,12 +64,36 @@ type daemon struct {
 	api *client.Client
 }
 
+var (
+	binaryDir string
+	binary    = sync.OnceValues(func() (string, error) {
+		bin := filepath.Join(binaryDir, "kairosd")
+		if out, err := exec.Command("go", "build", "-o", bin, "github.com/kairosd/kairosd/cmd/kairosd").CombinedOutput(); err != nil {
+			return "", fmt.Errorf("%w\n%s", err, out)
+		}
+		return bin, nil
+	})
+)
+
+func TestMain(m *testing.M) {
+	code := func() int {
+		var err error
+		if binaryDir, err = os.MkdirTemp("", "kairos-crashtest-"); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer os.RemoveAll(binaryDir) // a temporary directory; nothing depends on it
+		return m.Run()
+	}()
+	os.Exit(code)
+}
+
+// build gives the daemon, built once for all tests.
 func build(t *testing.T) string {
 	t.Helper()
-	bin := filepath.Join(t.TempDir(), "kairosd")
-	out, err := exec.Command("go", "build", "-o", bin, "github.com/kairosd/kairosd/cmd/kairosd").CombinedOutput()
+	bin, err := binary()
 	if err != nil {
-		t.Fatalf("build kairosd: %v\n%s", err, out)
+		t.Fatalf("build kairosd: %v", err)
 	}
 	return bin
 }
