@@ -42,7 +42,7 @@ const smallWAL = 60 // pages
 // work records runs that commit at the same time: two rows per checkpoint,
 // values that stand in their rows and values that do not, and the write-ahead
 // log is emptied again and again.
-func work(t *testing.T, commits int) worked {
+func work(t *testing.T, commits, walPages int) worked {
 	t.Helper()
 	ctx := context.Background()
 	path := filepath.Join(prooftest.Dir(t), "kairos.db")
@@ -57,7 +57,7 @@ func work(t *testing.T, commits int) worked {
 	w := worked{before: read(t, path, "", ".key", ".anchor")}
 	vfs := vfstest.New(t)
 	vfs.Watch(path + ".anchor")
-	if s, err = store.Open(ctx, path, store.Options{}.Through(vfs.Name, smallWAL)); err != nil {
+	if s, err = store.Open(ctx, path, store.Options{}.Through(vfs.Name, walPages)); err != nil {
 		t.Fatal(err)
 	}
 	var mu sync.Mutex
@@ -195,7 +195,7 @@ func judge(dir string, acks []ack, cut int) (err error) {
 // acknowledged is there, and the audit chain holds (G1, G4, G12).
 func TestPowerCutsLoseNothingAcknowledged(t *testing.T) {
 	t.Parallel()
-	w := work(t, 12)
+	w := work(t, 12, smallWAL)
 	seed := prooftest.Seed(t)
 	var cases []powerCut
 	for at := range len(w.rec.Ops) + 1 {

@@ -1,0 +1,263 @@
+package store_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/prooftest"
+	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/vfstest"
+)
+
+// findings is what an operator hears of a directory: whether the store opens,
+// is held, and what the examination finds.
+type findings struct {
+	refused  error
+	held     bool
+	problems []string
+	last     int64 // event
+	tables   map[string]string
+}
+
+func (f findings) reported() bool { return f.refused != nil || f.held || len(f.problems) > 0 }
+
+func find(dir string) (f findings, err error) {
+	ctx := context.Background()
+	path := filepath.Join(dir, "kairos.db")
+	s, err := store.Open(ctx, path, store.Options{})
+	if err != nil {
+		return findings{refused: err}, nil
+	}
+	f.held = s.RolledBack()
+	if f.last, err = s.LastEvent(ctx); err != nil {
+		f.problems = append(f.problems, err.Error())
+	}
+	checks, err := s.Verify(ctx)
+	if err != nil {
+		f.problems = append(f.problems, err.Error())
+	}
+	for _, c := range checks {
+		f.problems = append(f.problems, c.Problems...)
+	}
+	runs, err := s.Unfinished(ctx)
+	if err != nil {
+		f.problems = append(f.problems, err.Error())
+	}
+	for _, r := range runs {
+		if _, err := s.Journal(ctx, r.ID, 0); err != nil {
+			f.problems = append(f.problems, err.Error())
+		}
+	}
+	if err := s.Close(); err != nil {
+		f.problems = append(f.problems, err.Error())
+	}
+	if !f.reported() {
+		f.tables, err = dump(path)
+		if err != nil {
+			f.problems = append(f.problems, err.Error())
+		}
+	}
+	return f, nil
+}
+
+// dump is the text of every table that holds what was acknowledged.
+func dump(path string) (map[string]string, error) {
+	pool, err := sql.Open("sqlite", "file:"+path+"?mode=ro")
+	if err != nil {
+		return nil, err
+	}
+	defer pool.Close()
+	out := map[string]string{}
+	for table, columns := range map[string]string{
+		"runs":          "id, public_id, plan_id, version_id, status, wait_reason, last_seq, steps, path, headline, node, error_code, actor, origin, created_at",
+		"run_details":   "run_id, input, output, session, limits, labels",
+		"step_results":  "*",
+		"payloads":      "hash, size, encoding, data",
+		"audit_events":  "seq, at, run_id, first_seq, run_seq, digest, action, actor, surface, object, result, reason, detail, mac",
+		"plan_versions": "id, plan_id, number, hash, source",
+	} {
+		rows, err := pool.Query("SELECT " + columns + " FROM " + table + " ORDER BY 1")
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", table, err)
+		}
+		names, err := rows.Columns()
+		if err != nil {
+			return nil, err
+		}
+		var b strings.Builder
+		for rows.Next() {
+			values, into := make([]any, len(names)), make([]any, len(names))
+			for i := range values {
+				into[i] = &values[i]
+			}
+			if err := rows.Scan(into...); err != nil {
+				return nil, errors.Join(err, rows.Close())
+			}
+			fmt.Fprintln(&b, values...)
+		}
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+			return nil, fmt.Errorf("%s: %w", table, err)
+		}
+		out[table] = b.String()
+	}
+	return out, nil
+}
+
+// place puts files into a directory of their own, looks at them, and removes it.
+func place(in string, left map[string][]byte) (findings, error) {
+	dir, err := os.MkdirTemp(in, "")
+	if err != nil {
+		return findings{}, err
+	}
+	if err := vfstest.Put(dir, left); err != nil {
+		return findings{}, err
+	}
+	f, err := find(dir)
+	return f, errors.Join(err, os.RemoveAll(dir))
+}
+
+// ofWork gives the files of a store at work whose write-ahead log was never
+// emptied, at the moment of its last acknowledgement, with the anchor that
+// knows of all of it.
+func ofWork(t *testing.T) (map[string][]byte, int64) {
+	t.Helper()
+	w := work(t, 8, 1<<20)
+	last := 0
+	for _, a := range w.acks {
+		last = max(last, a.at)
+	}
+	d := vfstest.NewDisk(map[string][]byte{"kairos.db": w.before["kairos.db"]})
+	for _, op := range w.rec.Ops[:last] {
+		d.Do(op)
+	}
+	left := d.Cut(vfstest.Kept, 1)
+	left["kairos.db.key"], left["kairos.db.anchor"] = w.before["kairos.db.key"], w.anchor
+	f, err := place(prooftest.Dir(t), left)
+	if err != nil || f.reported() {
+		t.Fatalf("before any damage: %+v, %v", f, err)
+	}
+	return left, f.last
+}
+
+// with is left with other content for one file.
+func with(left map[string][]byte, name string, b []byte) map[string][]byte {
+	left = maps.Clone(left)
+	left[name] = b
+	return left
+}
+
+// SQLite takes a damaged end of its write-ahead log for the end of the log, and
+// says nothing. The anchor knows better: whatever acknowledged events are
+// missing, the store opens held; what is there is whole.
+func TestADamagedLogIsNoticed(t *testing.T) {
+	t.Parallel()
+	left, last := ofWork(t)
+	wal := left["kairos.db-wal"]
+	dir, seed := prooftest.Dir(t), prooftest.Seed(t)
+	r := rand.New(rand.NewPCG(seed, 4))
+	try := func(what string, at int, b []byte) {
+		f, err := place(dir, with(left, "kairos.db-wal", b))
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case f.refused != nil && kairos.CodeOf(f.refused) != kairos.CodeCorrupt:
+			t.Errorf("%s at %d, KAIROS_SEED=%d: refused for a wrong reason: %v", what, at, seed, f.refused)
+		case f.refused == nil && len(f.problems) > 0:
+			t.Errorf("%s at %d, KAIROS_SEED=%d: what is left is not whole: %v", what, at, seed, f.problems)
+		case !f.reported() && f.last < last:
+			t.Errorf("%s at %d, KAIROS_SEED=%d: events %d to %d are gone and nobody says so", what, at, seed, f.last+1, last)
+		}
+	}
+	cuts := prooftest.Size(15, 1500)
+	for i := range cuts {
+		at := r.IntN(len(wal))
+		if i < 3 { // at the ends
+			at = []int{0, 1, len(wal) - 1}[i]
+		}
+		try("cut", at, wal[:at])
+	}
+	flips := prooftest.Size(15, 1500)
+	for range flips {
+		at := r.IntN(len(wal))
+		b := slices.Clone(wal)
+		b[at] ^= 1 << r.IntN(8)
+		try("bit flip", at, b)
+	}
+	prooftest.Figure(t, "log cuts", cuts)
+	prooftest.Figure(t, "bit flips", flips)
+}
+
+// One bit of the database file is flipped. Whatever of the journals, values,
+// audit log or plans it changes is found: by SQLite, a row's hash or the chain.
+func TestAFlippedBitIsFound(t *testing.T) {
+	t.Parallel()
+	left, _ := ofWork(t)
+	in := prooftest.Dir(t)
+	// All of it in the database file, as after a clean end.
+	dir := filepath.Join(in, "whole")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := vfstest.Put(dir, left); err != nil {
+		t.Fatal(err)
+	}
+	sound, err := find(dir)
+	if err != nil || sound.reported() {
+		t.Fatalf("before any damage: %+v, %v", sound, err)
+	}
+	left = read(t, filepath.Join(dir, "kairos.db"), "", ".key", ".anchor")
+	db := left["kairos.db"]
+	seed := prooftest.Seed(t)
+	r := rand.New(rand.NewPCG(seed, 5))
+	n := prooftest.Size(60, 5000)
+	reported, harmless, bySQLite := 0, 0, 0
+	for range n {
+		at, bit := r.IntN(len(db)), r.IntN(8)
+		b := slices.Clone(db)
+		b[at] ^= 1 << bit
+		f, err := place(in, with(left, "kairos.db", b))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.reported() {
+			reported++
+			if f.refused != nil || strings.Contains(strings.Join(f.problems, ""), "Tree") {
+				bySQLite++
+			}
+			continue
+		}
+		for table, text := range sound.tables {
+			if f.tables[table] != text {
+				t.Errorf("byte %d bit %d, KAIROS_SEED=%d: %s reads otherwise and nobody says so%s", at, bit, seed, table, difference(text, f.tables[table]))
+			}
+		}
+		harmless++
+	}
+	t.Logf("of %d flips %d were reported (%d by SQLite alone), %d changed nothing that is read", n, reported, bySQLite, harmless)
+	prooftest.Figure(t, "bit flips", n)
+}
+
+// difference shows the first line that differs.
+func difference(a, b string) string {
+	x, y := strings.Split(a, "\n"), strings.Split(b, "\n")
+	for i := range x {
+		if i >= len(y) || x[i] != y[i] {
+			other := ""
+			if i < len(y) {
+				other = y[i]
+			}
+			return fmt.Sprintf("\n-%.300s\n+%.300s", x[i], other)
+		}
+	}
+	return ""
+}
