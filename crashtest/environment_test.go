@@ -1,0 +1,273 @@
+package crashtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/prooftest"
+	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/planner"
+)
+
+const keeps = "id: keeps\nnodes:\n  a: {type: set, input: \"${input}\"}\n"
+
+// tmpfs mounts a small disk, if this process may.
+func tmpfs(t *testing.T, mib int) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%dm,mode=700", mib)); err != nil {
+		t.Skipf("a small disk cannot be mounted here: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+func configFile(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "kairos.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// startRuns starts runs with large inputs until one is refused, and gives those
+// that were acknowledged.
+func startRuns(ctx context.Context, d *daemon, most int) (acked []string, err error) {
+	for i := range most {
+		input := make([]byte, 60<<10)
+		x := uint32(i + 1)
+		for j := range input {
+			x = x*1664525 + 1013904223
+			input[j] = 'a' + byte(x>>24)%26
+		}
+		r, err := d.api.Start(ctx, actor, kairos.StartRequest{Plan: "keeps", Input: fmt.Appendf(nil, `{"text": %q}`, input)})
+		if err != nil {
+			return acked, err
+		}
+		acked = append(acked, r.ID)
+	}
+	return acked, nil
+}
+
+// allThere opens the store and looks for every acknowledged run.
+func allThere(t *testing.T, path string, acked []string) {
+	t.Helper()
+	s, err := store.Open(context.Background(), path, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for _, id := range acked {
+		r, err := s.Run(context.Background(), id)
+		if err != nil || len(r.Input) < 60<<10 {
+			t.Errorf("run %s was acknowledged: %d bytes of input, %v", id, len(r.Input), err)
+		}
+	}
+	checks, err := s.Verify(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range checks {
+		if len(c.Problems) > 0 {
+			t.Errorf("%s: %v", c.Name, c.Problems)
+		}
+	}
+}
+
+// A full disk refuses new work and says why; reading goes on; as soon as there
+// is space, work is accepted again, without a restart (RELIABILITY 2.4).
+func TestAFullDisk(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	disk := tmpfs(t, 24)
+	data := filepath.Join(disk, "data")
+	if err := os.Mkdir(data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	d := start(t, build(t), data, configFile(t, ""))
+	if _, _, _, problems, err := d.api.SavePlan(ctx, actor, []byte(keeps), planner.FormatYAML, "upload", ""); err != nil {
+		t.Fatal(err, problems)
+	}
+	ballast := filepath.Join(disk, "ballast")
+	if err := os.WriteFile(ballast, make([]byte, 16<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	acked, err := startRuns(ctx, d, 500)
+	if kairos.CodeOf(err) != kairos.CodeNoSpace {
+		t.Fatalf("after %d runs on a full disk: %v", len(acked), err)
+	}
+	if _, err := d.api.Runs(ctx, kairos.RunFilter{Page: kairos.Page{Limit: 10}}); err != nil {
+		t.Errorf("reading on a full disk: %v", err)
+	}
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	more, err := startRuns(ctx, d, 20)
+	if err != nil {
+		t.Errorf("with space again: %v", err)
+	}
+	acked = append(acked, more...)
+	for _, id := range acked {
+		if r, err := d.api.Wait(ctx, id); err != nil || r.Status != kairos.RunCompleted {
+			t.Fatalf("run %s is %s, %v", id, r.Status, err)
+		}
+	}
+	d.kill(t)
+	allThere(t, filepath.Join(data, "kairos.db"), acked)
+	t.Logf("%d runs acknowledged around a full disk", len(acked))
+	prooftest.Figure(t, "environment faults", 1)
+}
+
+// ended waits for a daemon that ends by itself and gives its exit code.
+func ended(t *testing.T, d *daemon) int {
+	t.Helper()
+	done := make(chan error, 1)
+	go func() { done <- d.cmd.Wait() }()
+	select {
+	case err := <-done:
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			t.Fatalf("the daemon ended with %v", err)
+		}
+		return exit.ExitCode()
+	case <-time.After(30 * time.Second):
+		t.Fatal("the daemon goes on")
+		return 0
+	}
+}
+
+// A file that may not grow is an I/O error of unknown outcome: the daemon stops
+// with 74, and started again without the limit it has everything it acknowledged
+// (G14).
+func TestAFileThatMayNotGrow(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	data := filepath.Join(t.TempDir(), "data")
+	if err := os.Mkdir(data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	bin, config := build(t), configFile(t, "")
+	limited := filepath.Join(t.TempDir(), "limited")
+	if err := os.WriteFile(limited, fmt.Appendf(nil, "#!/bin/bash\nulimit -f 4000\nexec %q \"$@\"\n", bin), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	d := start(t, limited, data, config)
+	if _, _, _, problems, err := d.api.SavePlan(ctx, actor, []byte(keeps), planner.FormatYAML, "upload", ""); err != nil {
+		t.Fatal(err, problems)
+	}
+	acked, err := startRuns(ctx, d, 500)
+	if err == nil {
+		t.Fatal("the file grew beyond its limit")
+	}
+	if code := ended(t, d); code != 74 {
+		t.Errorf("exit %d, want 74", code)
+	}
+	d = start(t, bin, data, config)
+	for _, id := range acked {
+		if r, err := d.api.Wait(ctx, id); err != nil || r.Status != kairos.RunCompleted {
+			t.Fatalf("run %s is %s, %v", id, r.Status, err)
+		}
+	}
+	d.kill(t)
+	allThere(t, filepath.Join(data, "kairos.db"), acked)
+	t.Logf("%d runs acknowledged before the limit", len(acked))
+	prooftest.Figure(t, "environment faults", 1)
+}
+
+// A database that is removed or replaced under the daemon stops it: SQLite would
+// go on writing into the void.
+func TestADatabaseThatIsMovedAway(t *testing.T) {
+	t.Parallel()
+	for name, harm := range map[string]func(path string) error{
+		"removed": os.Remove,
+		"replaced": func(path string) error {
+			return errors.Join(os.WriteFile(path+".other", nil, 0o600), os.Rename(path+".other", path))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			data := filepath.Join(t.TempDir(), "data")
+			if err := os.Mkdir(data, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			d := start(t, build(t), data, configFile(t, ""))
+			if err := harm(filepath.Join(data, "kairos.db")); err != nil {
+				t.Fatal(err)
+			}
+			if code := ended(t, d); code != 74 {
+				t.Errorf("exit %d, want 74", code)
+			}
+			prooftest.Figure(t, "environment faults", 1)
+		})
+	}
+}
+
+// A disk that became read-only is said so at the start.
+func TestAReadOnlyDisk(t *testing.T) {
+	t.Parallel()
+	disk := tmpfs(t, 16)
+	data := filepath.Join(disk, "data")
+	if err := os.Mkdir(data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	bin, config := build(t), configFile(t, "")
+	start(t, bin, data, config).kill(t)
+	if err := syscall.Mount("", disk, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(bin, "serve", "--data", data, "--listen", "127.0.0.1:0", "--config", config).CombinedOutput()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() < 64 || !strings.Contains(string(out), "read-only") {
+		t.Errorf("%v: %s", err, out)
+	}
+	prooftest.Figure(t, "environment faults", 1)
+}
+
+// Eight daemons race for one directory: one serves, seven end with 75. A stopped
+// holder still holds; a killed one is followed at once (T9).
+func TestManyDaemonsForOneDirectory(t *testing.T) {
+	t.Parallel()
+	data := filepath.Join(t.TempDir(), "data")
+	if err := os.Mkdir(data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	bin, config := build(t), configFile(t, "")
+	holder := start(t, bin, data, config)
+	refused := func() {
+		t.Helper()
+		out, err := exec.Command(bin, "serve", "--data", data, "--listen", "127.0.0.1:0", "--config", config).CombinedOutput()
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.ExitCode() != 75 {
+			t.Errorf("a second daemon: %v: %s", err, out)
+		}
+	}
+	var wg sync.WaitGroup
+	for range prooftest.Size(3, 7) {
+		wg.Go(refused)
+	}
+	wg.Wait()
+	if err := holder.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	refused()
+	holder.kill(t)
+	start(t, bin, data, config).kill(t)
+	prooftest.Figure(t, "environment faults", 2)
+}
