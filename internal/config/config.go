@@ -16,6 +16,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/mcp"
 	"github.com/kairosd/kairosd/internal/provider"
 	"github.com/kairosd/kairosd/internal/tool"
 )
@@ -120,14 +121,10 @@ type Planner struct {
 	AutoAccept []string `yaml:"auto_accept"`
 }
 
-// MCP lists servers that contribute tools.
+// MCP lists servers that contribute tools, by the name that their tools begin
+// with.
 type MCP struct {
-	Servers map[string]struct {
-		Command          []string `yaml:"command"`
-		URL              string   `yaml:"url"`
-		Allow            bool     `yaml:"allow"`
-		TrustAnnotations bool     `yaml:"trust_annotations"`
-	} `yaml:"servers"`
+	Servers map[string]mcp.Server `yaml:"servers"`
 }
 
 // Engine bounds what runs at once; zero means the default.
@@ -147,9 +144,12 @@ type Approvals struct {
 // Secret is a value that plans refer to as ${secret.NAME}; it comes from the
 // environment or a file and reaches only the tools it names (ruling 40).
 type Secret struct {
-	Env   string   `yaml:"env"`
-	File  string   `yaml:"file"`
+	Env  string `yaml:"env"`
+	File string `yaml:"file"`
+	// Tools that may be given the secret; none: no tool.
 	Tools []string `yaml:"tools"`
+	// Hosts that calls with it may go to, as api.example.com or with a port; http
+	// needs them.
 	Hosts []string `yaml:"hosts"`
 }
 
@@ -390,9 +390,17 @@ func (c *Config) check() error {
 			errs = append(errs, err)
 		}
 	}
+	for name, s := range c.MCP.Servers {
+		if err := s.Check(name); err != nil {
+			errs = append(errs, err)
+		}
+	}
 	for name, s := range c.Secrets {
 		if (s.Env == "") == (s.File == "") {
 			add("secret %s needs exactly one of env and file", name)
+		}
+		if slices.Contains(s.Tools, "http") && len(s.Hosts) == 0 {
+			add("secret %s may be used by http: list the hosts that may be told it", name)
 		}
 	}
 	if _, err := c.Retention.Policy(); err != nil {

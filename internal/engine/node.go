@@ -157,7 +157,7 @@ func (a *actor) call(w *work, node *planner.ProgramNode) bool {
 	if node.Type == planner.TypeTool && a.e.secrets != nil {
 		// Secrets are resolved only now and only in tool arguments (ruling 40).
 		dispatch, failure = a.s.walk.DispatchInput(w.VisitKey, w.item, func(name string) (string, bool) {
-			return a.e.secrets.Secret(name, node.Tool)
+			return a.e.secrets.Secret(name, node.Tool, input)
 		})
 		if failure != nil {
 			return refuse(failure)

@@ -149,7 +149,9 @@ type Registry interface {
 // Secrets resolves ${secret.NAME}, only for the tools and hosts the secret
 // names (ruling 40).
 type Secrets interface {
-	Secret(name, tool string) (string, bool)
+	// Secret gives a secret to a call of a tool; input is the call's, with its
+	// secrets unresolved.
+	Secret(name, tool string, input any) (string, bool)
 	// Mask replaces every secret value in text by dots.
 	Mask(text []byte) []byte
 }

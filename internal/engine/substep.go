@@ -60,6 +60,9 @@ func (a *actor) runSubstep(t *attempt, recorded kairos.Entry, n int, kind, diges
 		out, row.Output, row.Status = value, raw, kairos.NodeCompleted
 	}
 	row.Usage, row.Decision = usage, payload{Kind: kind, Digest: digest}.json()
+	if row.Failure != nil {
+		err = toPlanner(row.Failure) // as a later attempt reads it, secrets masked
+	}
 	if recordErr := t.recordSubstep(row); recordErr != nil {
 		return nil, recordErr
 	}

@@ -168,6 +168,9 @@ func (h *httpTool) redirect(req *http.Request, via []*http.Request) error {
 		return refused(CodeBlocked, "redirect from https to http at %s", req.URL.Host)
 	}
 	if from.Host != req.URL.Host {
+		if req.Body != nil && req.Body != http.NoBody {
+			return refused(CodeBlocked, "redirect of a body from %s to another host, %s", from.Host, req.URL.Host)
+		}
 		// Whatever the plan sent may be a credential of the first host.
 		req.Header = http.Header{"User-Agent": {userAgent}}
 	}

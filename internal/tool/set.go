@@ -37,7 +37,12 @@ var toolName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,127}$`)
 
 // Register adds a tool. It fails for a name that is taken, is not a name, or is
 // a built-in node type (SPEC 5), and for a schema that does not compile.
-func (s *Set) Register(t agent.Tool) error {
+func (s *Set) Register(t agent.Tool) error { return s.add(t, false) }
+
+// Put is Register for a tool that may replace one of the same name.
+func (s *Set) Put(t agent.Tool) error { return s.add(t, true) }
+
+func (s *Set) add(t agent.Tool, replace bool) error {
 	spec := t.Spec()
 	switch {
 	case !toolName.MatchString(spec.Name):
@@ -54,7 +59,7 @@ func (s *Set) Register(t agent.Tool) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, taken := s.tools[spec.Name]; taken {
+	if _, taken := s.tools[spec.Name]; taken && !replace {
 		return fmt.Errorf("register tool %q: there is one of that name already", spec.Name)
 	}
 	s.tools[spec.Name] = r

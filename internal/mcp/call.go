@@ -1,0 +1,168 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// Failure codes of MCP tools.
+const (
+	CodeExit        = "mcp.exit"        // the server ended during the call
+	CodeUnavailable = "mcp.unavailable" // the server does not run
+	CodeTool        = "mcp.tool"        // the tool says that it failed
+	CodeServer      = "mcp.server"      // the server answers with an error
+	CodeTooLarge    = "too_large"
+)
+
+// abandonAfter is how long a call is awaited after its time is over, before the
+// server that does not let go of it is ended.
+const abandonAfter = time.Second
+
+// remote is a server's tool.
+type remote struct {
+	s    *server
+	spec agent.ToolSpec
+	tool string
+}
+
+func (r *remote) Spec() agent.ToolSpec { return r.spec }
+
+func (r *remote) Call(ctx context.Context, call agent.ToolCall) (any, error) {
+	s := r.s
+	s.mu.Lock()
+	session, p := s.session, s.process
+	state, reason := s.state(r.tool)
+	s.mu.Unlock()
+	switch state {
+	case StateUnavailable:
+		return nil, &planner.Failure{Code: CodeUnavailable, NoEffect: true, Message: fmt.Sprintf("the MCP server %s does not run: %s", s.name, reason),
+			Suggestion: "kairos tools says how it fares; it is restarted by itself"}
+	case StateGone:
+		return nil, &planner.Failure{Code: planner.CodeUnknownTool, NoEffect: true, Permanent: true, Message: fmt.Sprintf("%s: %s", r.spec.Name, reason)}
+	case StateChanged:
+		return nil, &planner.Failure{Code: planner.CodePolicy, NoEffect: true, Permanent: true, Message: fmt.Sprintf("%s is refused: %s", r.spec.Name, reason),
+			Suggestion: fmt.Sprintf("read what it says now, then: kairos tools accept %s", r.spec.Name)}
+	}
+	timed, cancel := context.WithTimeout(ctx, s.config.Timeout)
+	defer cancel()
+	type answer struct {
+		result *sdk.CallToolResult
+		err    error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		params := &sdk.CallToolParams{Name: r.tool, Arguments: call.Args}
+		if call.IdempotencyKey != "" {
+			params.Meta = sdk.Meta{"kairosd/idempotencyKey": call.IdempotencyKey}
+		}
+		result, err := session.CallTool(timed, params)
+		done <- answer{result, err}
+	}()
+	var a answer
+	select {
+	case a = <-done:
+	case <-timed.Done():
+		select {
+		case a = <-done:
+		case <-time.After(abandonAfter):
+			if p != nil {
+				p.kill() // it does not even read what it is told
+			}
+			a.err = timed.Err()
+		}
+	}
+	switch {
+	case a.err == nil:
+		return r.result(a.result)
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case timed.Err() != nil:
+		return nil, &planner.Failure{Code: planner.CodeTimeout, Message: fmt.Sprintf("%s gave no answer within %s", r.spec.Name, s.config.Timeout)}
+	}
+	return nil, r.failure(a.err, session, p)
+}
+
+// failure says what a call without a result means.
+func (r *remote) failure(err error, session *sdk.ClientSession, p *process) error {
+	if said, ok := errors.AsType[*jsonrpc.Error](err); ok {
+		f := &planner.Failure{Code: CodeServer, Message: fmt.Sprintf("%s: %s", r.spec.Name, clip(said.Message, 2000))}
+		switch said.Code {
+		case jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidParams, jsonrpc.CodeInvalidRequest, jsonrpc.CodeParseError:
+			f.Permanent, f.NoEffect = true, true // it was not understood
+		}
+		return f
+	}
+	f := &planner.Failure{Code: CodeExit, Message: fmt.Sprintf("the MCP server %s ended during the call: %s", r.s.name, clip(err.Error(), 500))}
+	if p != nil {
+		f.Detail = p.stderr.tail(2048)
+	}
+	r.s.lose(session)
+	return f.WithCause(err)
+}
+
+// lose makes later calls wait for the restart instead of failing half-way too.
+func (s *server) lose(session *sdk.ClientSession) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.session == session {
+		s.session, s.why = nil, "it ended during a call"
+	}
+}
+
+// result turns a server's answer into a value: what is structured as it is, one
+// text as text, else the list of parts.
+func (r *remote) result(res *sdk.CallToolResult) (any, error) {
+	if res.NeedsInput() {
+		return nil, &planner.Failure{Code: planner.CodePolicy, Permanent: true, Message: fmt.Sprintf("%s asks for more input, which is not granted", r.spec.Name)}
+	}
+	raw, err := json.Marshal(res)
+	if err != nil {
+		return nil, &planner.Failure{Code: CodeServer, Permanent: true, Message: fmt.Sprintf("the answer of %s cannot be read: %s", r.spec.Name, err)}
+	}
+	if len(raw) > r.s.config.MaxBytes {
+		return nil, &planner.Failure{Code: CodeTooLarge, Permanent: true, Message: fmt.Sprintf("the answer of %s has %d bytes; at most %d are taken", r.spec.Name, len(raw), r.s.config.MaxBytes)}
+	}
+	v, err := planner.DecodeValue(raw)
+	if err != nil {
+		return nil, &planner.Failure{Code: CodeServer, Permanent: true, Message: fmt.Sprintf("the answer of %s cannot be read: %s", r.spec.Name, err)}
+	}
+	answer, _ := v.(map[string]any)
+	parts, _ := answer["content"].([]any)
+	if res.IsError {
+		// The tool has answered: it says that it did not do what it was asked to.
+		return nil, &planner.Failure{Code: CodeTool, NoEffect: true, Message: fmt.Sprintf("%s: %s", r.spec.Name, clip(words(parts), 4000))}
+	}
+	if structured, ok := answer["structuredContent"]; ok && structured != nil {
+		return structured, nil
+	}
+	if len(parts) == 1 {
+		if part, ok := parts[0].(map[string]any); ok && part["type"] == "text" {
+			return part["text"], nil
+		}
+	}
+	return parts, nil
+}
+
+// words joins the texts of an answer.
+func words(parts []any) string {
+	var list []string
+	for _, p := range parts {
+		if part, ok := p.(map[string]any); ok && part["type"] == "text" {
+			list = append(list, planner.Text(part["text"]))
+		}
+	}
+	if len(list) == 0 {
+		return "it failed without saying why"
+	}
+	return strings.Join(list, "\n")
+}

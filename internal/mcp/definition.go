@@ -1,0 +1,87 @@
+package mcp
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"regexp"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/kairosd/kairosd/planner"
+)
+
+// definition is what a server says of one of its tools.
+type definition struct {
+	Name        string         `json:"name"`
+	Description string         `json:"description"`
+	Schema      map[string]any `json:"schema"`
+	ReadOnly    bool           `json:"readOnly"`
+	Idempotent  bool           `json:"idempotent"`
+}
+
+// toolPart are the names of tools that can be called as server.tool.
+var toolPart = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,63}$`)
+
+// define reads a server's word on a tool.
+func define(t *sdk.Tool) (definition, error) {
+	d := definition{Name: t.Name, Description: t.Description}
+	if !toolPart.MatchString(t.Name) {
+		return d, fmt.Errorf("%q is no name of a tool", clip(t.Name, 80))
+	}
+	raw, err := json.Marshal(t.InputSchema)
+	if err != nil {
+		return d, fmt.Errorf("schema: %w", err)
+	}
+	if len(raw)+len(d.Description) > maxDefinition {
+		return d, fmt.Errorf("its definition has more than %d bytes", maxDefinition)
+	}
+	v, err := planner.DecodeValue(raw)
+	if err != nil {
+		return d, fmt.Errorf("schema: %w", err)
+	}
+	d.Schema, _ = v.(map[string]any)
+	if d.Schema != nil {
+		if _, err := planner.CompileSchema(d.Schema); err != nil {
+			return d, fmt.Errorf("schema: %w", err)
+		}
+	}
+	if a := t.Annotations; a != nil {
+		d.ReadOnly, d.Idempotent = a.ReadOnlyHint, a.IdempotentHint
+	}
+	return d, nil
+}
+
+// hash is equal for equal definitions: everything that a model, a validator or
+// an effect is taken from counts.
+func (d definition) hash() string {
+	b, err := json.Marshal(d)
+	if err != nil {
+		return "" // it was made from JSON
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// effect is what a call may do: what the configuration says of the tool, else,
+// if the server is trusted, what its annotations say, else anything.
+func (s Server) effect(d definition) planner.Effect {
+	if e := s.Effects[d.Name]; e != "" {
+		return e
+	}
+	switch {
+	case s.TrustAnnotations && d.ReadOnly:
+		return planner.EffectRead
+	case s.TrustAnnotations && d.Idempotent:
+		return planner.EffectIdempotent
+	}
+	return planner.EffectUnsafe
+}
+
+func clip(s string, n int) string {
+	if len(s) > n {
+		return s[:n] + "…"
+	}
+	return s
+}

@@ -1,0 +1,286 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/kairosd/kairosd/agent"
+)
+
+// Pins keeps the accepted definitions of tools over restarts.
+type Pins interface {
+	// Setting gives the value of a key, "" if there is none.
+	Setting(ctx context.Context, key string) (string, error)
+	SetSetting(ctx context.Context, key, value string) error
+}
+
+// Registry is told of tools; Put replaces one of the same name.
+type Registry interface{ Put(agent.Tool) error }
+
+// Options of a [Host].
+type Options struct {
+	Servers  map[string]Server
+	Pins     Pins
+	Registry Registry
+	Logger   *slog.Logger // nil: nothing is logged
+	// PidFile remembers which processes run; empty: nothing does, and a crash of
+	// kairosd leaves it to the system to end them.
+	PidFile string
+	Version string // of kairosd, told to servers
+	// Backoff is the wait before the first restart, doubled up to a minute.
+	// Default 1s.
+	Backoff time.Duration
+}
+
+// States of a tool.
+const (
+	StateReady       = "ready"
+	StateUnavailable = "unavailable" // its server does not run
+	StateChanged     = "changed"     // its definition is not the accepted one
+	StateGone        = "gone"        // its server does not offer it any more
+)
+
+// Tool is what people are told of a tool.
+type Tool struct {
+	Name, Server, State, Reason string
+	// Old and New are the accepted and the offered description of a changed tool.
+	Old, New string
+}
+
+// Host runs the servers of a configuration. It is safe for concurrent use.
+type Host struct {
+	o       Options
+	servers map[string]*server
+	orphans *orphans
+	cancel  context.CancelFunc
+	wg      sync.WaitGroup
+}
+
+// New makes a host; nothing runs before [Host.Start].
+func New(o Options) (*Host, error) {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Backoff == 0 {
+		o.Backoff = time.Second
+	}
+	h := &Host{o: o, servers: map[string]*server{}, orphans: &orphans{path: o.PidFile}}
+	for name, c := range o.Servers {
+		if err := c.Check(name); err != nil {
+			return nil, err
+		}
+		h.servers[name] = &server{host: h, name: name, config: c.withDefaults(), log: o.Logger.With("server", name), pins: map[string]pin{},
+			offered: map[string]definition{}, nudge: make(chan struct{}, 1), first: make(chan struct{}), retry: make(chan struct{}, 1)}
+	}
+	return h, nil
+}
+
+// Start offers the tools that are known from before, starts the servers, and
+// returns when each runs or has failed to: plans find what they name. A server
+// that does not run is no error here; it is tried again.
+func (h *Host) Start(ctx context.Context) error {
+	if err := h.orphans.reap(); err != nil {
+		h.o.Logger.Warn("processes of an earlier life", "err", err)
+	}
+	for _, name := range h.names() {
+		if err := h.servers[name].recall(ctx); err != nil {
+			return err
+		}
+	}
+	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	h.cancel = cancel
+	for _, s := range h.servers {
+		h.wg.Go(func() { s.run(life) })
+	}
+	for _, s := range h.servers {
+		select {
+		case <-s.first:
+		case <-ctx.Done():
+			h.Close()
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// Close ends every server and returns when their processes are gone.
+func (h *Host) Close() {
+	if h.cancel != nil {
+		h.cancel()
+	}
+	h.wg.Wait()
+}
+
+func (h *Host) names() []string { return slices.Sorted(maps.Keys(h.servers)) }
+
+// Tools lists the tools of all servers by name.
+func (h *Host) Tools() []Tool {
+	var list []Tool
+	for _, name := range h.names() {
+		list = append(list, h.servers[name].list()...)
+	}
+	return list
+}
+
+// ErrNoTool: no server offers a tool of that name.
+var ErrNoTool = errors.New("no MCP server offers it")
+
+// Accept takes the definition that a server offers now for the accepted one.
+func (h *Host) Accept(ctx context.Context, tool string) error {
+	name, own, _ := strings.Cut(tool, ".")
+	s := h.servers[name]
+	if s == nil {
+		return ErrNoTool
+	}
+	return s.accept(ctx, own)
+}
+
+// Retry starts a server again that was given up.
+func (h *Host) Retry(name string) error {
+	s := h.servers[name]
+	if s == nil {
+		return fmt.Errorf("no MCP server %q is configured", name)
+	}
+	select {
+	case s.retry <- struct{}{}:
+	default: // asked for already
+	}
+	return nil
+}
+
+// pin is an accepted definition.
+type pin struct {
+	Hash       string     `json:"hash"`
+	Definition definition `json:"definition"`
+}
+
+func (s *server) key() string { return "mcp/" + s.name }
+
+// recall takes up the definitions that were accepted in an earlier life, so that
+// plans that name their tools are still understood while the server is away.
+func (s *server) recall(ctx context.Context) error {
+	text, err := s.host.o.Pins.Setting(ctx, s.key())
+	if err != nil {
+		return fmt.Errorf("read the accepted tools of %s: %w", s.name, err)
+	}
+	if text == "" {
+		return nil
+	}
+	if err := json.Unmarshal([]byte(text), &s.pins); err != nil {
+		return fmt.Errorf("read the accepted tools of %s: %w", s.name, err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.pins)) {
+		if s.wants(name) {
+			if err := s.put(name); err != nil {
+				s.log.Warn("a tool cannot be offered", "tool", name, "err", err)
+			}
+		}
+	}
+	return nil
+}
+
+// save stores the accepted definitions; s.mu is held.
+func (s *server) save(ctx context.Context) error {
+	b, err := json.Marshal(s.pins)
+	if err != nil {
+		return fmt.Errorf("encode the accepted tools of %s: %w", s.name, err)
+	}
+	return s.host.o.Pins.SetSetting(ctx, s.key(), string(b))
+}
+
+// wants reports whether the configuration lets a tool be offered.
+func (s *server) wants(tool string) bool {
+	return len(s.config.Tools) == 0 || slices.Contains(s.config.Tools, tool)
+}
+
+// put offers the accepted definition of a tool.
+func (s *server) put(tool string) error {
+	d := s.pins[tool].Definition
+	err := s.host.o.Registry.Put(&remote{s, agent.ToolSpec{Name: s.name + "." + tool, Description: d.Description, Schema: d.Schema, Effect: s.config.effect(d)}, tool})
+	if err != nil {
+		return fmt.Errorf("tool %s of MCP server %s: %w", tool, s.name, err)
+	}
+	return nil
+}
+
+// take compares what the server offers with what was accepted. What is seen for
+// the first time is accepted; what has changed since is refused until a person
+// accepts it (M21).
+func (s *server) take(ctx context.Context, offered map[string]definition) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.offered = offered
+	fresh := false
+	for _, name := range slices.Sorted(maps.Keys(offered)) {
+		d := offered[name]
+		switch p, known := s.pins[name]; {
+		case !known:
+			s.pins[name], fresh = pin{d.hash(), d}, true
+			if err := s.put(name); err != nil {
+				delete(s.pins, name)
+				s.log.Warn("a tool cannot be offered", "tool", name, "err", err)
+			}
+		case p.Hash != d.hash():
+			s.log.Warn("a tool has changed since it was accepted; its calls are refused", "tool", name)
+		}
+	}
+	if !fresh {
+		return nil
+	}
+	return s.save(ctx)
+}
+
+func (s *server) accept(ctx context.Context, tool string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d, ok := s.offered[tool]
+	if !ok {
+		return ErrNoTool
+	}
+	before := s.pins[tool]
+	s.pins[tool] = pin{d.hash(), d}
+	if err := s.save(ctx); err != nil {
+		s.pins[tool] = before
+		return err
+	}
+	return s.put(tool)
+}
+
+// state says whether a tool can be called, and if not, why; s.mu is held.
+func (s *server) state(tool string) (state, reason string) {
+	d, offered := s.offered[tool]
+	switch {
+	case s.session == nil:
+		return StateUnavailable, s.why
+	case !offered:
+		return StateGone, "the server does not offer it any more"
+	case s.pins[tool].Hash != d.hash():
+		return StateChanged, "its definition has changed since it was accepted"
+	}
+	return StateReady, ""
+}
+
+func (s *server) list() []Tool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []Tool
+	for _, name := range slices.Sorted(maps.Keys(s.pins)) {
+		if !s.wants(name) {
+			continue
+		}
+		t := Tool{Name: s.name + "." + name, Server: s.name}
+		if t.State, t.Reason = s.state(name); t.State == StateChanged {
+			t.Old, t.New = s.pins[name].Definition.Description, s.offered[name].Description
+		}
+		list = append(list, t)
+	}
+	return list
+}

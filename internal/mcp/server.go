@@ -1,0 +1,307 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// How a server is restarted (M16): after waits that double up to a minute, until
+// it has ended five times within ten minutes.
+const (
+	maxBackoff    = time.Minute
+	restartWindow = 10 * time.Minute
+	maxRestarts   = 5
+	// relist is how often the tools of a server are listed again that cannot say
+	// when they change.
+	relist = 5 * time.Minute
+)
+
+// server is one server and its life.
+type server struct {
+	host   *Host
+	name   string
+	config Server
+	log    *slog.Logger
+	nudge  chan struct{} // its tools may have changed
+	retry  chan struct{} // a person wants it started again
+	first  chan struct{} // closed when it has run or failed to, once
+	once   sync.Once
+
+	mu      sync.Mutex
+	session *sdk.ClientSession // nil while it does not run
+	process *process           // nil for a URL
+	why     string             // it does not run
+	offered map[string]definition
+	pins    map[string]pin
+}
+
+// run keeps the server alive until ctx ends.
+func (s *server) run(ctx context.Context) {
+	var ends []time.Time
+	for {
+		began := time.Now()
+		err := s.live(ctx)
+		s.down(err)
+		s.settled()
+		if ctx.Err() != nil {
+			return
+		}
+		s.log.Warn("an MCP server does not run", "err", err)
+		now := time.Now()
+		if now.Sub(began) > restartWindow {
+			ends = ends[:0]
+		}
+		for len(ends) > 0 && now.Sub(ends[0]) > restartWindow {
+			ends = ends[1:]
+		}
+		ends = append(ends, now)
+		var wait <-chan time.Time
+		if len(ends) <= maxRestarts {
+			wait = time.After(min(s.host.o.Backoff<<(len(ends)-1), maxBackoff))
+		} else {
+			s.down(fmt.Errorf("given up after %d restarts: %w", maxRestarts, err))
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-wait:
+		case <-s.retry:
+			ends = nil
+		}
+	}
+}
+
+func (s *server) settled() { s.once.Do(func() { close(s.first) }) }
+
+func (s *server) down(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.session, s.process = nil, nil
+	if s.why = "it does not run"; err != nil {
+		s.why = err.Error()
+	}
+}
+
+// live runs the server once, until it ends or ctx does.
+func (s *server) live(ctx context.Context) (err error) {
+	transport, p, err := s.transport()
+	if err != nil {
+		return err
+	}
+	if p != nil {
+		if err := s.host.orphans.add(p.cmd.Process.Pid); err != nil {
+			s.log.Warn("a process is not remembered", "err", err)
+		}
+		defer func() {
+			p.close()
+			if forget := s.host.orphans.remove(p.cmd.Process.Pid); forget != nil {
+				s.log.Warn("a process is not forgotten", "err", forget)
+			}
+			if how := p.how(); how != "" && err != nil {
+				err = fmt.Errorf("%w; %s", err, how)
+			}
+		}()
+	}
+	start, cancel := context.WithTimeoutCause(ctx, s.config.StartTimeout, fmt.Errorf("it did not answer within %s", s.config.StartTimeout))
+	defer cancel()
+	session, err := s.connect(start, transport, p)
+	if err != nil {
+		return err
+	}
+	defer s.hangUp(session, p)
+	if err := s.refresh(start, session); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.session, s.process, s.why = session, p, ""
+	s.mu.Unlock()
+	s.settled()
+	return s.attend(ctx, session, p)
+}
+
+// attend waits for the end of a session and follows the changes of its tools.
+func (s *server) attend(ctx context.Context, session *sdk.ClientSession, p *process) error {
+	ended := make(chan error, 1)
+	go func() { ended <- session.Wait() }()
+	var gone <-chan struct{}
+	if p != nil {
+		gone = p.ended
+	}
+	tick := time.NewTicker(relist)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case err := <-ended:
+			if err == nil {
+				err = errors.New("the connection ended")
+			}
+			return err
+		case <-gone:
+			return errors.New("the process ended")
+		case <-s.retry: // it runs
+		case <-s.nudge:
+		case <-tick.C:
+		}
+		list, cancel := context.WithTimeout(ctx, s.config.StartTimeout)
+		err := s.refresh(list, session)
+		cancel()
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// connect greets the server; one that does not answer in time is ended.
+func (s *server) connect(ctx context.Context, t sdk.Transport, p *process) (*sdk.ClientSession, error) {
+	client := sdk.NewClient(&sdk.Implementation{Name: "kairosd", Version: s.host.o.Version}, &sdk.ClientOptions{
+		// Nothing is offered to servers: no sampling, elicitation or roots (M23).
+		Capabilities:   &sdk.ClientCapabilities{},
+		MultiRoundTrip: &sdk.MultiRoundTripOptions{Disabled: true},
+		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) {
+			select {
+			case s.nudge <- struct{}{}:
+			default: // it is looked at anyway
+			}
+		},
+	})
+	client.AddReceivingMiddleware(refuseRequests)
+	type answer struct {
+		session *sdk.ClientSession
+		err     error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		session, err := client.Connect(ctx, t, nil)
+		done <- answer{session, err}
+	}()
+	select {
+	case a := <-done:
+		if a.err != nil && ctx.Err() != nil {
+			a.err = context.Cause(ctx)
+		}
+		return a.session, a.err
+	case <-ctx.Done():
+		if p != nil {
+			p.kill()
+		}
+		go func() { // its connection ends with its process, or with the request's context
+			if a := <-done; a.session != nil {
+				_ = a.session.Close()
+			}
+		}()
+		return nil, context.Cause(ctx)
+	}
+}
+
+// refuseRequests answers what a server asks of us: nothing but ping is granted
+// (M23).
+func refuseRequests(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
+		if method == "ping" || strings.HasPrefix(method, "notifications/") {
+			return next(ctx, method, r)
+		}
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: method + " is not granted"}
+	}
+}
+
+// hangUp ends a session without waiting for a server that does not listen.
+func (s *server) hangUp(session *sdk.ClientSession, p *process) {
+	if p != nil {
+		p.close()
+	}
+	closed := make(chan struct{})
+	go func() {
+		_ = session.Close() // what matters of it is over
+		close(closed)
+	}()
+	select {
+	case <-closed:
+	case <-time.After(closeStep):
+	}
+}
+
+// refresh lists the server's tools.
+func (s *server) refresh(ctx context.Context, session *sdk.ClientSession) error {
+	offered := map[string]definition{}
+	n := 0
+	for t, err := range session.Tools(ctx, nil) {
+		if err != nil {
+			if ctx.Err() != nil {
+				err = context.Cause(ctx)
+			}
+			return fmt.Errorf("list tools: %w", err)
+		}
+		if n++; n > maxTools {
+			return fmt.Errorf("it offers more than %d tools", maxTools)
+		}
+		if !s.wants(t.Name) {
+			continue
+		}
+		d, err := define(t)
+		if err != nil {
+			s.log.Warn("a tool cannot be offered", "tool", clip(t.Name, 80), "err", err)
+			continue
+		}
+		offered[d.Name] = d
+	}
+	return s.take(ctx, offered)
+}
+
+// transport starts the process, or prepares the way to the address.
+func (s *server) transport() (sdk.Transport, *process, error) {
+	if s.config.URL == "" {
+		p, err := startProcess(s.config)
+		if err != nil {
+			return nil, nil, fmt.Errorf("start %s: %w", s.config.Command[0], err)
+		}
+		return watched{&sdk.IOTransport{Reader: io.NopCloser(p.stdout), Writer: p.stdin, MaxLineLength: maxFrame}}, p, nil
+	}
+	headers := http.Header{}
+	for name, variable := range s.config.HeadersFrom {
+		v, ok := os.LookupEnv(variable)
+		if !ok {
+			return nil, nil, fmt.Errorf("the environment variable %s of header %s is not set", variable, name)
+		}
+		headers.Set(name, v)
+	}
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.Proxy = nil // M11
+	client := &http.Client{Transport: &bounded{t, headers}, CheckRedirect: func(r *http.Request, _ []*http.Request) error {
+		return fmt.Errorf("redirect to %s is not followed", r.URL.Host)
+	}}
+	return &sdk.StreamableClientTransport{Endpoint: s.config.URL, HTTPClient: client, MaxRetries: -1, DisableStandaloneSSE: true, MaxEventSize: maxFrame}, nil, nil
+}
+
+// bounded adds headers to requests and bounds responses.
+type bounded struct {
+	http.RoundTripper
+	headers http.Header
+}
+
+func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	for name, values := range b.headers {
+		r.Header[name] = values
+	}
+	res, err := b.RoundTripper.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	if !strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") { // events are bounded one by one
+		res.Body = http.MaxBytesReader(nil, res.Body, maxFrame)
+	}
+	return res, nil
+}
