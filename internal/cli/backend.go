@@ -37,6 +37,9 @@ type backend interface {
 	Approvals(ctx context.Context, f kairos.ApprovalFilter) (kairos.List[kairos.Approval], error)
 	Approval(ctx context.Context, id string) (kairos.Approval, error)
 	Decide(ctx context.Context, actor kairos.Actor, r kairos.DecideRequest) (kairos.Approval, error)
+	// Tools lists the tools; AcceptTool accepts the definition that one has now.
+	Tools(ctx context.Context) ([]kairos.ToolInfo, error)
+	AcceptTool(ctx context.Context, actor kairos.Actor, name, reason string) error
 	// ReleaseHeld lets all runs go on that are held since a restore.
 	ReleaseHeld(ctx context.Context, actor kairos.Actor, plan, reason string) (int, error)
 

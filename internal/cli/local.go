@@ -24,10 +24,17 @@ type local struct {
 	*engine.Engine
 	store *store.Store
 	asker *supervisor.Service
+	tools *toolbox
 }
 
 func (l *local) Ask(ctx context.Context, actor kairos.Actor, r kairos.AskRequest) (kairos.Asked, error) {
 	return l.asker.Ask(ctx, actor, r)
+}
+
+func (l *local) Tools(ctx context.Context) ([]kairos.ToolInfo, error) { return l.tools.Tools(ctx) }
+
+func (l *local) AcceptTool(ctx context.Context, actor kairos.Actor, name, reason string) error {
+	return l.tools.AcceptTool(ctx, actor, name, reason)
 }
 
 func (l *local) Plans(ctx context.Context, f kairos.PlanFilter) (kairos.List[kairos.Plan], error) {
@@ -62,7 +69,9 @@ func (l *local) Approval(ctx context.Context, id string) (kairos.Approval, error
 func (l *local) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	return errors.Join(l.Stop(ctx), l.store.Close())
+	err := l.Stop(ctx)
+	l.tools.Close()
+	return errors.Join(err, l.store.Close())
 }
 
 // open gives the backend that the flags ask for: a daemon with --server, else
@@ -100,15 +109,16 @@ func openLocal(ctx context.Context, path string, memory bool, cfg config.Config)
 	if err != nil {
 		return nil, err
 	}
-	e, asker, err := newEngine(s, cfg, log, engine.Options{MaxRunning: cfg.Engine.MaxRunning, MaxNodes: cfg.Engine.MaxNodes, OwnRunsOnly: true,
+	e, asker, tools, err := newEngine(ctx, s, cfg, log, engine.Options{MaxRunning: cfg.Engine.MaxRunning, MaxNodes: cfg.Engine.MaxNodes, OwnRunsOnly: true,
 		SeparateApprovals: cfg.Approvals.Separate, ConsentTimeout: cfg.Approvals.Timeout}, nil)
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	if err := e.Open(ctx); err != nil {
+		tools.Close()
 		return nil, errors.Join(err, s.Close())
 	}
-	return &local{e, s, asker}, nil
+	return &local{e, s, asker, tools}, nil
 }
 
 // mentionOthers names unfinished runs that this command leaves alone.
@@ -143,12 +153,17 @@ func (c *app) close(b backend) {
 
 // catalog is what plans are validated against: the tools and agents of the
 // configuration.
-func (c *app) catalog(context.Context) (*planner.Catalog, error) {
+func (c *app) catalog(ctx context.Context) (*planner.Catalog, error) {
 	cfg, err := config.Load(c.config)
 	if err != nil {
 		return nil, err
 	}
-	r, err := newRegistry(cfg, nil)
+	tools, err := newToolbox(ctx, cfg, nil, toolboxOptions{})
+	defer tools.Close() // what its servers offer stays known
+	if err != nil {
+		return nil, err
+	}
+	r, err := newRegistry(cfg, tools)
 	if err != nil {
 		return nil, err
 	}

@@ -89,6 +89,7 @@ type server struct {
 	store  *store.Store
 	engine *engine.Engine
 	asker  *supervisor.Service
+	tools  *toolbox
 	auth   *auth.Service
 	guard  *tool.Guard
 	system *system
@@ -173,11 +174,12 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe string) error {
 	if err != nil {
 		return &exit{sysConfig, err}
 	}
-	s.engine, s.asker, err = newEngine(s.store, s.cfg, s.log, engine.Options{MaxRunning: s.cfg.Engine.MaxRunning, MaxNodes: s.cfg.Engine.MaxNodes,
+	s.engine, s.asker, s.tools, err = newEngine(ctx, s.store, s.cfg, s.log, engine.Options{MaxRunning: s.cfg.Engine.MaxRunning, MaxNodes: s.cfg.Engine.MaxNodes,
 		SeparateApprovals: s.cfg.Approvals.Separate, ConsentTimeout: s.cfg.Approvals.Timeout, Safe: s.safe}, s.guard)
 	if err != nil {
 		return err
 	}
+	defer s.tools.Close() // after the engine has stopped
 	s.system = &system{store: s.store, engine: s.engine, policy: policy, words: policyWords(s.cfg.Retention), backups: s.backups(s.cfg), keep: s.cfg.Backup,
 		log: s.log, started: time.Now().UTC(), safe: safe, lastFailure: failure, unclean: socketThere(socketPath(s.database()))}
 	if err := s.system.checkClock(ctx); err != nil {
@@ -277,7 +279,7 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 	v := thisBuild()
 	cursors := hmac.New(sha256.New, s.store.InstanceKey()) // cursors outlive a restart
 	cursors.Write([]byte("api cursors"))
-	base := api.Config{CursorKey: cursors.Sum(nil), System: s.system, Planner: s.asker, Reader: s.store, Engine: s.engine, Principals: s.auth, Accounts: s.auth, Idempotency: s.store,
+	base := api.Config{CursorKey: cursors.Sum(nil), System: s.system, Planner: s.asker, Tools: s.tools, Reader: s.store, Engine: s.engine, Principals: s.auth, Accounts: s.auth, Idempotency: s.store,
 		SessionCookies: web.SessionCookies(), Version: api.Version{Version: v.Version, Commit: v.Commit, Schema: v.Schema, SQLite: v.SQLite, Go: v.Go}, Log: s.log}
 	public, err := api.New(base)
 	if err != nil {

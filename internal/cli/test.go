@@ -101,7 +101,12 @@ func (c *app) mocked(ctx context.Context, table map[string]mock) (*local, error)
 	if err != nil {
 		return nil, err
 	}
-	registry, err := newRegistry(cfg, nil)
+	tools, err := newToolbox(ctx, cfg, nil, toolboxOptions{})
+	tools.Close() // nothing is called; what its servers offer stays known
+	if err != nil {
+		return nil, err
+	}
+	registry, err := newRegistry(cfg, tools)
 	if err != nil {
 		return nil, err
 	}
@@ -118,5 +123,5 @@ func (c *app) mocked(ctx context.Context, table map[string]mock) (*local, error)
 	if err := e.Open(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	return &local{Engine: e, store: s, asker: newAsker(e, registry.Models(), cfg)}, nil
+	return &local{Engine: e, store: s, asker: newAsker(e, registry.Models(), cfg), tools: tools}, nil
 }

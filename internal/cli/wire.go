@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"log/slog"
 
 	"github.com/kairosd/kairosd/internal/config"
@@ -16,14 +17,9 @@ import (
 // This file is the one place that knows every package: it builds an
 // installation from its configuration.
 
-// newRegistry offers the tools, agents and skills of a configuration. The guard
-// holds what no tool may reach; nil: nothing beyond the built-in rules.
-func newRegistry(cfg config.Config, guard *tool.Guard) (*handler.Registry, error) {
-	tools, err := tool.Builtin(cfg.Tools, guard)
-	if err != nil {
-		return nil, kairos.Errorf(kairos.CodeInvalid, "configuration: %w", err)
-	}
-	r := handler.New(tools)
+// newRegistry offers tools, and the agents and skills of a configuration.
+func newRegistry(cfg config.Config, tools *toolbox) (*handler.Registry, error) {
+	r := handler.New(tools.set)
 	m, err := newModels(cfg)
 	if err != nil {
 		return nil, kairos.Errorf(kairos.CodeInvalid, "configuration: %w", err)
@@ -38,23 +34,37 @@ func newRegistry(cfg config.Config, guard *tool.Guard) (*handler.Registry, error
 }
 
 // newEngine puts an engine on a store, and on the engine what makes plans for it.
-func newEngine(s *store.Store, cfg config.Config, log *slog.Logger, o engine.Options, guard *tool.Guard) (*engine.Engine, *supervisor.Service, error) {
+// The toolbox is to be closed after the engine has stopped.
+func newEngine(ctx context.Context, s *store.Store, cfg config.Config, log *slog.Logger, o engine.Options, guard *tool.Guard) (*engine.Engine, *supervisor.Service, *toolbox, error) {
 	if guard == nil {
 		guard = &tool.Guard{}
 	}
 	guard.Files(s.Files()...)
-	registry, err := newRegistry(cfg, guard)
-	if err != nil {
-		return nil, nil, err
-	}
 	secrets, err := newSecrets(cfg)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	e, err := engine.New(engine.Config{Store: s, Registry: registry, Secrets: secrets, Logger: secrets.logger(log), Options: o})
+	log = secrets.logger(log)
+	to := toolboxOptions{pins: s, idle: o.Safe, log: log, audit: s.Audit}
+	if path := s.Files()[0]; path != "" {
+		to.pidFile = path + ".mcp"
+		guard.Files(to.pidFile)
+	}
+	tools, err := newToolbox(ctx, cfg, guard, to)
 	if err != nil {
-		return nil, nil, err
+		tools.Close()
+		return nil, nil, nil, err
+	}
+	registry, err := newRegistry(cfg, tools)
+	if err != nil {
+		tools.Close()
+		return nil, nil, nil, err
+	}
+	e, err := engine.New(engine.Config{Store: s, Registry: registry, Secrets: secrets, Logger: log, Options: o})
+	if err != nil {
+		tools.Close()
+		return nil, nil, nil, err
 	}
 	s.OnCommit(e.HandleCommit)
-	return e, newAsker(e, registry.Models(), cfg), nil
+	return e, newAsker(e, registry.Models(), cfg), tools, nil
 }

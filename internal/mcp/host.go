@@ -35,6 +35,8 @@ type Options struct {
 	// kairosd leaves it to the system to end them.
 	PidFile string
 	Version string // of kairosd, told to servers
+	// Idle starts no server: what was accepted before is known, nothing is called.
+	Idle bool
 	// Backoff is the wait before the first restart, doubled up to a minute.
 	// Default 1s.
 	Backoff time.Duration
@@ -94,6 +96,12 @@ func (h *Host) Start(ctx context.Context) error {
 		if err := h.servers[name].recall(ctx); err != nil {
 			return err
 		}
+	}
+	if h.o.Idle {
+		for _, s := range h.servers {
+			s.why = "servers are not started"
+		}
+		return nil
 	}
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	h.cancel = cancel
@@ -281,6 +289,9 @@ func (s *server) list() []Tool {
 			t.Old, t.New = s.pins[name].Definition.Description, s.offered[name].Description
 		}
 		list = append(list, t)
+	}
+	if len(list) == 0 && s.session == nil { // so that it is seen at all
+		list = append(list, Tool{Name: s.name + ".*", Server: s.name, State: StateUnavailable, Reason: s.why})
 	}
 	return list
 }

@@ -342,7 +342,7 @@ func TestServersThatDoNotAnswer(t *testing.T) {
 	mute := command(t, "mute")
 	mute.StartTimeout = 200 * time.Millisecond
 	h, _ := start(t, mute, nil)
-	if list := h.Tools(); len(list) != 0 {
+	if list := h.Tools(); len(list) != 1 || list[0].Name != "s.*" || !strings.Contains(list[0].Reason, "did not answer within") {
 		t.Errorf("%+v", list)
 	}
 	c := command(t, "plain")
@@ -540,7 +540,7 @@ func TestToolsOverHTTP(t *testing.T) {
 	h.Close()
 	kept := &pins{}
 	moved, _ := start(t, mcp.Server{URL: ts.URL + "/moved"}, kept)
-	if len(moved.Tools()) != 0 {
+	if list := moved.Tools(); len(list) != 1 || !strings.Contains(list[0].Reason, "not followed") {
 		t.Errorf("a redirect was followed: %+v", moved.Tools())
 	}
 }
@@ -550,9 +550,6 @@ func TestConfiguration(t *testing.T) {
 	t.Parallel()
 	ok := mcp.Server{Command: []string{"/bin/true"}, Allow: true}
 	for want, c := range map[string]mcp.Server{
-		"allow: true":            {Command: []string{"/bin/true"}},
-		"absolute path":          {Command: []string{"true"}, Allow: true},
-		"clean absolute":         {Command: []string{"/bin/../bin/true"}, Allow: true},
 		"exactly one":            {},
 		"url and command":        {Command: []string{"/bin/true"}, Allow: true, URL: "https://x"},
 		"http or https":          {URL: "file:///etc/passwd"},
@@ -573,8 +570,16 @@ func TestConfiguration(t *testing.T) {
 	if ok.Check("a.b") == nil {
 		t.Error("a name with a dot")
 	}
-	h, _ := start(t, mcp.Server{Command: []string{"/nonexistent/server"}, Allow: true}, nil)
-	if len(h.Tools()) != 0 {
-		t.Error("tools of nothing")
+	for want, c := range map[string]mcp.Server{
+		"grant it with allow: true": {Command: []string{"/bin/true"}},
+		`"true" is not a clean`:     {Command: []string{"true"}, Allow: true},
+		"/../":                      {Command: []string{"/bin/../bin/true"}, Allow: true},
+		"no such file":              {Command: []string{"/nonexistent/server"}, Allow: true},
+		"not an executable file":    {Command: []string{"/etc"}, Allow: true},
+	} {
+		h, set := start(t, c, nil)
+		if list := h.Tools(); len(list) != 1 || !strings.Contains(list[0].Reason, want) || len(set.Specs()) != 0 {
+			t.Errorf("%s: got %+v", want, list)
+		}
 	}
 }

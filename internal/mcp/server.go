@@ -48,6 +48,12 @@ type server struct {
 
 // run keeps the server alive until ctx ends.
 func (s *server) run(ctx context.Context) {
+	if err := s.config.granted(); err != nil {
+		s.log.Warn("an MCP server is not run", "err", err)
+		s.down(err)
+		s.settled()
+		return
+	}
 	var ends []time.Time
 	for {
 		began := time.Now()

@@ -36,7 +36,7 @@ func TestSQL(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set := builtin(t, tool.Config{SQL: tool.SQLConfig{Databases: map[string]string{"sales": path}, MaxRows: 3, Timeout: 300 * time.Millisecond}}, nil)
+	set := builtin(t, tool.Config{SQL: tool.SQLConfig{Databases: map[string]string{"sales": path}, MaxRows: 3, Timeout: 1500 * time.Millisecond}}, nil)
 	for args, want := range map[string]string{
 		`"query": "SELECT region, sum(net) AS total FROM sale WHERE id < 4 GROUP BY region ORDER BY region"`: `{"columns":["region","total"],"rows":[{"region":"EMEA","total":268000},{"region":"NA","total":190000.5}],"truncated":false}`,
 		`"query": "SELECT id, raw FROM sale WHERE region = ? ORDER BY id", "params": ["EMEA"]`:               `{"columns":["id","raw"],"rows":[{"id":1,"raw":"/wA="},{"id":3,"raw":"text"}],"truncated":false}`,

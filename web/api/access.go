@@ -68,10 +68,12 @@ var access = map[string]need{
 	"POST /planner/classify": {kairos.RoleViewer, "plans:read"},
 	"POST /planner/plan":     {kairos.RoleOperator, "plans:write"},
 
-	"GET /system":            {kairos.RoleViewer, "runs:read"},
-	"POST /system/release":   {kairos.RoleOperator, "runs:write"},
-	"POST /system/backup":    {kairos.RoleAdmin, "admin"},
-	"POST /system/retention": {kairos.RoleAdmin, "admin"},
+	"GET /system":               {kairos.RoleViewer, "runs:read"},
+	"POST /system/release":      {kairos.RoleOperator, "runs:write"},
+	"GET /tools":                {kairos.RoleViewer, "plans:read"},
+	"POST /tools/{name}/accept": {kairos.RoleAdmin, "admin"},
+	"POST /system/backup":       {kairos.RoleAdmin, "admin"},
+	"POST /system/retention":    {kairos.RoleAdmin, "admin"},
 
 	"GET /tokens":         {kairos.RoleAdmin, "tokens"},
 	"POST /tokens":        {kairos.RoleAdmin, "tokens"},

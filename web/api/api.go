@@ -48,6 +48,8 @@ type Config struct {
 	Accounts Accounts
 	// System looks after the installation; nil: those routes answer 503.
 	System System
+	// Tools are what plans may call; nil: those routes answer 503.
+	Tools Tools
 	// Planner makes plans of intents; nil: those routes answer 503.
 	Planner Planner
 	// Idempotency keeps answers; nil: requests with an Idempotency-Key are refused.
@@ -124,6 +126,7 @@ func New(c Config) (*API, error) {
 	a.accountRoutes()
 	a.eventRoutes()
 	a.systemRoutes()
+	a.toolRoutes()
 	a.askRoutes()
 	a.describeNulls()
 	for route := range access {

@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+
+	"github.com/kairosd/kairosd/internal/config"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/mcp"
+	"github.com/kairosd/kairosd/internal/tool"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// toolbox is the tools of an installation: the built-in ones, and those of MCP
+// servers, which it runs until it is closed.
+type toolbox struct {
+	set   *tool.Set
+	host  *mcp.Host // nil: no servers are configured
+	audit func(context.Context, kairos.AuditRecord) error
+}
+
+// toolboxOptions say how the servers of a toolbox run; the zero value is for
+// looking only.
+type toolboxOptions struct {
+	pins    mcp.Pins // nil: nothing is kept
+	pidFile string
+	idle    bool // no server is started: what was accepted before is all there is
+	log     *slog.Logger
+	audit   func(context.Context, kairos.AuditRecord) error
+}
+
+// newToolbox offers the tools of a configuration and starts its MCP servers. The
+// guard holds what no tool may reach; nil: nothing beyond the built-in rules.
+func newToolbox(ctx context.Context, cfg config.Config, guard *tool.Guard, o toolboxOptions) (*toolbox, error) {
+	set, err := tool.Builtin(cfg.Tools, guard)
+	if err != nil {
+		return nil, kairos.Errorf(kairos.CodeInvalid, "configuration: %w", err)
+	}
+	t := &toolbox{set: set, audit: o.audit}
+	if len(cfg.MCP.Servers) == 0 {
+		return t, nil
+	}
+	if o.pins == nil {
+		o.pins = &forgetful{}
+	}
+	t.host, err = mcp.New(mcp.Options{Servers: cfg.MCP.Servers, Pins: o.pins, Registry: set, Logger: o.log, PidFile: o.pidFile, Version: thisBuild().Version, Idle: o.idle})
+	if err != nil {
+		return nil, kairos.Errorf(kairos.CodeInvalid, "configuration: %w", err)
+	}
+	return t, t.host.Start(ctx)
+}
+
+// Close ends the MCP servers.
+func (t *toolbox) Close() {
+	if t != nil && t.host != nil {
+		t.host.Close()
+	}
+}
+
+// Tools lists the tools by name.
+func (t *toolbox) Tools(context.Context) ([]kairos.ToolInfo, error) {
+	remote := map[string]mcp.Tool{}
+	list := []kairos.ToolInfo{}
+	if t.host != nil {
+		for _, r := range t.host.Tools() {
+			remote[r.Name] = r
+			if _, known := t.set.Lookup(r.Name); !known { // a server that has never run
+				list = append(list, kairos.ToolInfo{Name: r.Name, Source: r.Server, Effect: string(planner.EffectUnsafe), Permission: string(t.set.Permission(r.Name)), State: r.State, Reason: r.Reason})
+			}
+		}
+	}
+	for _, s := range t.set.Specs() {
+		info := kairos.ToolInfo{Name: s.Name, Description: s.Description, Source: "built-in", Effect: string(t.set.Effect(s.Name, nil)),
+			Permission: string(t.set.Permission(s.Name)), State: mcp.StateReady, Schema: s.Schema}
+		if s.Effect != "" {
+			info.Effect = string(s.Effect)
+		}
+		if r, ok := remote[s.Name]; ok {
+			info.Source, info.State, info.Reason, info.Offered = r.Server, r.State, r.Reason, r.New
+		}
+		list = append(list, info)
+	}
+	slices.SortFunc(list, func(a, b kairos.ToolInfo) int { return cmp.Compare(a.Name, b.Name) })
+	return list, nil
+}
+
+// AcceptTool takes the definition that an MCP server offers now for the accepted
+// one; that needs an admin, because models read it.
+func (t *toolbox) AcceptTool(ctx context.Context, actor kairos.Actor, name, reason string) error {
+	if !actor.Role.Includes(kairos.RoleAdmin) {
+		return kairos.Errorf(kairos.CodeForbidden, "accepting a tool needs the role admin")
+	}
+	if t.host == nil {
+		return kairos.Errorf(kairos.CodeNotFound, "no MCP server offers %q", name)
+	}
+	if err := t.host.Accept(ctx, name); errors.Is(err, mcp.ErrNoTool) {
+		return kairos.Errorf(kairos.CodeNotFound, "no MCP server that runs offers %q", name).Suggest("kairos tools lists what there is")
+	} else if err != nil {
+		return err
+	}
+	if t.audit == nil {
+		return nil
+	}
+	return t.audit(ctx, kairos.AuditRecord{Action: "tool.accept", Actor: actor.Name, Surface: actor.Surface, Object: "tool:" + name, Reason: reason})
+}
+
+// forgetful keeps accepted definitions for the life of a command.
+type forgetful struct {
+	mu sync.Mutex
+	m  map[string]string
+}
+
+func (f *forgetful) Setting(_ context.Context, key string) (string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.m[key], nil
+}
+
+func (f *forgetful) SetSetting(_ context.Context, key, value string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.m == nil {
+		f.m = map[string]string{}
+	}
+	f.m[key] = value
+	return nil
+}

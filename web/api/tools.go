@@ -1,0 +1,66 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// Tools are what plans and agents may call.
+type Tools interface {
+	// Tools lists them by name.
+	Tools(ctx context.Context) ([]kairos.ToolInfo, error)
+	// AcceptTool takes the definition that an MCP server offers now for the
+	// accepted one; CodeNotFound, CodeForbidden.
+	AcceptTool(ctx context.Context, actor kairos.Actor, name, reason string) error
+}
+
+// AcceptBody goes with the acceptance of a tool.
+type AcceptBody struct {
+	Reason string `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log."`
+}
+
+type (
+	toolsOut struct{ Body List[kairos.ToolInfo] }
+	acceptIn struct {
+		Name string `path:"name" maxLength:"200"`
+		Body *AcceptBody
+	}
+)
+
+func (a *API) toolRoutes() {
+	tags := []string{"tools"}
+	there := func() error {
+		if a.Tools == nil {
+			return kairos.Errorf(kairos.CodeUnavailable, "tools are not managed here")
+		}
+		return nil
+	}
+	register(a, huma.Operation{OperationID: "list-tools", Method: http.MethodGet, Path: "/tools", Tags: tags,
+		Summary: "List tools: effect, permission, and whether they can be called"},
+		func(ctx context.Context, _ *struct{}) (*toolsOut, error) {
+			if err := there(); err != nil {
+				return nil, err
+			}
+			list, err := a.Tools.Tools(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return &toolsOut{Body: listOf(list, "", func(t kairos.ToolInfo) kairos.ToolInfo { return t })}, nil
+		})
+	register(a, huma.Operation{OperationID: "accept-tool", Method: http.MethodPost, Path: "/tools/{name}/accept", Tags: tags, DefaultStatus: http.StatusNoContent,
+		Summary: "Accept the definition that a tool of an MCP server has now"},
+		func(ctx context.Context, in *acceptIn) (*struct{}, error) {
+			if err := there(); err != nil {
+				return nil, err
+			}
+			reason := ""
+			if in.Body != nil {
+				reason = in.Body.Reason
+			}
+			return nil, a.Tools.AcceptTool(ctx, actorOf(ctx), in.Name, reason)
+		})
+}
