@@ -10,7 +10,7 @@ LDFLAGS := -s -w -X github.com/kairosd/kairosd/internal/cli.Version=$(VERSION)
 # Packages whose goroutines meet: they are tested with the race detector.
 RACE := ./planner ./internal/store ./internal/auth ./internal/client ./web/...
 
-.PHONY: help build run test check race crash generate verify fmt fuzz bench million recovery clean
+.PHONY: help build run test check race crash generate verify fmt fuzz bench microbench million recovery clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -56,7 +56,10 @@ fuzz: ## fuzz each parser for 30 seconds
 	  for t in $$(grep -oE '^func Fuzz[A-Za-z0-9]+' $$f | cut -d' ' -f2); do \
 	    echo "== $$f $$t"; $(GO) test ./$$(dirname $$f) -run xxx -fuzz "^$$t$$" -fuzztime 30s || exit 1; done; done
 
-bench: ## run the benchmarks
+bench: ## measure kairosd beside the engines that do its job; prints one table (BENCH="-n 1 -workloads W1,W2")
+	CGO_ENABLED=0 $(GO) -C bench run . $(BENCH)
+
+microbench: ## run the benchmarks of packages
 	$(GO) test -run xxx -bench . -benchmem ./planner ./internal/store ./internal/engine ./internal/diagram
 
 million: ## make a million runs in $(MILLION) and measure what operators ask of them (about 10 GB, 15 minutes)

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"sync"
+)
+
+// completion counts runs of a peer that have come to the end of their code. A
+// peer's clock stops there, before its last record is stored; kairosd's stops
+// when the end of every run is durable.
+type completion struct {
+	step func(run string, i int)
+
+	mu   sync.Mutex
+	seen map[string]bool
+	left int
+	done chan struct{}
+}
+
+func newCompletion(step func(string, int)) *completion {
+	return &completion{step: step, seen: map[string]bool{}, done: make(chan struct{})}
+}
+
+// expect begins to count runs of a shape.
+func (c *completion) expect(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.left, c.done = n, make(chan struct{})
+	clear(c.seen)
+	if n == 0 {
+		close(c.done)
+	}
+}
+
+// finished notes the end of a run; the ledger hears of it as step -1, so that a
+// process that takes over knows what is left.
+func (c *completion) finished(run string) {
+	c.step(run, -1)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.seen[run] {
+		return
+	}
+	c.seen[run] = true
+	if c.left--; c.left == 0 {
+		close(c.done)
+	}
+}
+
+func (c *completion) wait(ctx context.Context) error {
+	c.mu.Lock()
+	done := c.done
+	c.mu.Unlock()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// unfinished counts runs of a shape that a ledger does not say to be finished.
+func unfinished(ledger map[string]int, runs int) int {
+	for line := range ledger {
+		if strings.HasSuffix(line, "/-1") {
+			runs--
+		}
+	}
+	return runs
+}
+
+// resume reads from the ledger of a process that died how many runs are left.
+func (c *completion) resume(dir string) error {
+	lines, _, err := counted(ledgerIn(dir))
+	if err != nil {
+		return err
+	}
+	c.expect(unfinished(lines, recovery.runs))
+	for line := range lines {
+		if run, ok := strings.CutSuffix(line, "/-1"); ok {
+			c.seen[run] = true
+		}
+	}
+	return nil
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// footprint is W6: the daemon itself, with its dashboard and API, as it is
+// shipped.
+type footprint struct {
+	binaryMB  float64
+	readyMS   float64
+	idleMB    float64
+	loadedMB  float64 // highest while it ran W2 over its API
+	stepsRate float64 // of that W2, from the first request to the end of the last run
+}
+
+func measureFootprint(ctx context.Context, s shape) (footprint, error) {
+	var f footprint
+	dir, err := os.MkdirTemp(*dirFlag, "bench-")
+	if err != nil {
+		return f, err
+	}
+	defer os.RemoveAll(dir)
+	binary := filepath.Join(dir, "kairosd")
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", binary, "./cmd/kairosd")
+	build.Dir, build.Env = "..", append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return f, fmt.Errorf("build kairosd: %w %s", err, out)
+	}
+	st, err := os.Stat(binary)
+	if err != nil {
+		return f, err
+	}
+	f.binaryMB = float64(st.Size()) / 1e6
+	data := filepath.Join(dir, "data")
+	token, err := exec.CommandContext(ctx, binary, "token", "create", "--name", "bench", "--data", data, "--role", "author").Output()
+	if err != nil {
+		return f, fmt.Errorf("create a token: %w", err)
+	}
+	// The first start made the database; what counts is every later one.
+	begin := time.Now()
+	cmd := exec.CommandContext(ctx, binary, "serve", "--data", data, "--listen", "127.0.0.1:0")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return f, err
+	}
+	if err := cmd.Start(); err != nil {
+		return f, err
+	}
+	defer cmd.Wait()
+	defer cmd.Process.Kill()
+	url := ""
+	for sc := bufio.NewScanner(out); url == "" && sc.Scan(); {
+		if i := strings.Index(sc.Text(), "http://"); i >= 0 {
+			url = strings.Fields(sc.Text()[i:])[0]
+		}
+	}
+	if url == "" {
+		return f, fmt.Errorf("kairosd said no URL")
+	}
+	go io.Copy(io.Discard, out)
+	f.readyMS = float64(time.Since(begin).Microseconds()) / 1000
+	time.Sleep(time.Second)
+	f.idleMB = memory(cmd.Process.Pid, "VmRSS")
+	api := &apiClient{url: strings.TrimSuffix(url, "/") + "/api/v1", token: lastWord(string(token))}
+	var plan struct{ ID string }
+	if err := api.call(ctx, "POST", "/plans", "application/yaml", []byte(s.plan()), &plan); err != nil {
+		return f, err
+	}
+	begin = time.Now()
+	ids := make([]string, s.runs)
+	if err := together(s.runs, func(i int) error {
+		var run struct{ ID string }
+		err := api.call(ctx, "POST", "/runs", "application/json", []byte(`{"plan": "`+plan.ID+`", "input": {"x": 42}}`), &run)
+		ids[i] = run.ID
+		return err
+	}); err != nil {
+		return f, err
+	}
+	for _, id := range ids {
+		for {
+			var run struct{ Status string }
+			if err := api.call(ctx, "GET", "/runs/"+id, "", nil, &run); err != nil {
+				return f, err
+			}
+			if run.Status == "completed" {
+				break
+			}
+			if run.Status == "failed" || run.Status == "cancelled" {
+				return f, fmt.Errorf("run %s is %s", id, run.Status)
+			}
+			time.Sleep(2 * time.Millisecond)
+		}
+	}
+	f.stepsRate = float64(s.total()) / time.Since(begin).Seconds()
+	f.loadedMB = memory(cmd.Process.Pid, "VmHWM")
+	return f, nil
+}
+
+func lastWord(s string) string {
+	words := strings.Fields(s)
+	for _, w := range words {
+		if strings.HasPrefix(w, "krs_") || strings.HasPrefix(w, "kairos_") {
+			return w
+		}
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return words[len(words)-1]
+}
+
+// memory reads a figure of /proc, in MB.
+func memory(pid int, field string) float64 {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(b)) {
+		if rest, ok := strings.CutPrefix(line, field+":"); ok {
+			var kb float64
+			fmt.Sscan(rest, &kb)
+			return kb / 1000
+		}
+	}
+	return 0
+}
+
+// apiClient is the least that speaks the API.
+type apiClient struct{ url, token string }
+
+func (c *apiClient) call(ctx context.Context, method, path, typ string, body []byte, into any) error {
+	req, err := http.NewRequestWithContext(ctx, method, c.url+path, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Authorization", "Bearer "+c.token)
+	if typ != "" {
+		req.Header.Set("Content-Type", typ)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode >= 300 {
+		return fmt.Errorf("%s %s: %s %s", method, path, resp.Status, b)
+	}
+	return json.Unmarshal(b, into)
+}

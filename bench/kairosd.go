@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// kairosd is the product's own engine and store, with everything that it
+// records: journal, hashes, decisions, audit chain; synchronous=FULL.
+type kairosdSystem struct {
+	store  *store.Store
+	engine *engine.Engine
+	runs   map[string][]string // by shape
+}
+
+var operator = kairos.Actor{Name: "bench", Role: kairos.RoleAuthor, Surface: "bench"}
+
+// registry knows two handlers: one whose effect needs a durable intent, and a
+// pure one that counts visits.
+type registry struct{ step func(string, int) }
+
+func (r registry) Handler(n *planner.ProgramNode) (engine.Handler, bool) {
+	if n.TypeName == "tick" {
+		return engine.HandlerFunc(func(_ context.Context, c *engine.Call) (engine.Result, error) {
+			return engine.Result{Output: map[string]any{"visit": c.Visit}}, nil
+		}), true
+	}
+	return engine.HandlerFunc(func(_ context.Context, c *engine.Call) (engine.Result, error) {
+		r.step(c.RunID, n.Index)
+		return engine.Result{Output: c.Input}, nil
+	}), true
+}
+
+func (r registry) Effect(n *planner.ProgramNode, _ any) planner.Effect {
+	if n.TypeName == "tick" {
+		return planner.EffectPure
+	}
+	return planner.EffectIdempotent
+}
+
+func (r registry) Catalog() *planner.Catalog {
+	return &planner.Catalog{Types: map[string]planner.Effect{"call": planner.EffectIdempotent, "tick": planner.EffectPure}}
+}
+
+func openKairosd(ctx context.Context, dir string, _ bool, step func(string, int)) (system, error) {
+	s, err := store.Open(ctx, filepath.Join(dir, "kairos.db"), store.Options{})
+	if err != nil {
+		return nil, err
+	}
+	e, err := engine.New(engine.Config{Store: s, Registry: registry{step}, Options: engine.Options{MaxRunning: 500}})
+	if err != nil {
+		return nil, err
+	}
+	s.OnCommit(e.HandleCommit)
+	k := &kairosdSystem{store: s, engine: e, runs: map[string][]string{}}
+	return k, e.Open(ctx)
+}
+
+func (k *kairosdSystem) start(ctx context.Context, s shape) error {
+	_, v, _, problems, err := k.engine.SavePlan(ctx, operator, []byte(s.plan()), planner.FormatYAML, "upload", "")
+	if err != nil {
+		return fmt.Errorf("%w %v", err, problems)
+	}
+	ids := make([]string, s.runs)
+	k.runs[s.name] = ids
+	return together(s.runs, func(i int) error {
+		r, err := k.engine.Start(ctx, operator, kairos.StartRequest{Hash: v.Hash, Input: kairos.RawJSON(`{"x": 42}`)})
+		ids[i] = r.ID
+		return err
+	})
+}
+
+func (k *kairosdSystem) wait(ctx context.Context, s shape) error {
+	ids, ok := k.runs[s.name]
+	if !ok { // those of a process that died
+		unfinished, err := k.store.Unfinished(ctx)
+		if err != nil {
+			return err
+		}
+		for _, r := range unfinished {
+			ids = append(ids, r.ID)
+		}
+	}
+	return together(len(ids), func(i int) error {
+		r, err := k.engine.Wait(ctx, ids[i])
+		if err == nil && r.Status != kairos.RunCompleted {
+			err = fmt.Errorf("run %s is %s: %s", r.ID, r.Status, r.Headline)
+		}
+		return err
+	})
+}
+
+func (k *kairosdSystem) close() {
+	k.engine.Stop(context.Background())
+	k.store.Close()
+}

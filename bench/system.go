@@ -1,0 +1,133 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+)
+
+// system is one engine under test, open on a directory of its own.
+type system interface {
+	// start begins all runs of a shape; each executed step calls step.
+	start(ctx context.Context, s shape) error
+	// wait returns when every run that start began has completed, also those of
+	// a process that died.
+	wait(ctx context.Context, s shape) error
+	close()
+}
+
+// opener opens a system; step is called by every executed step that has an
+// effect outside. resume says that the directory has been used before.
+type opener func(ctx context.Context, dir string, resume bool, step func(run string, i int)) (system, error)
+
+var systems = map[string]opener{
+	"kairosd":     openKairosd,
+	"bare":        openBare,
+	"dbos":        openDBOS,
+	"goworkflows": openGoWorkflows,
+	"river":       openRiver,
+}
+
+// measured is what a child process reports on its standard output.
+type measured struct {
+	Seconds float64 `json:"seconds"`
+	Steps   int     `json:"steps"`
+}
+
+// measure runs a shape once, after a short warm-up on the same database.
+func measure(ctx context.Context, name, dir string, s shape) (measured, error) {
+	sys, err := systems[name](ctx, dir, false, func(string, int) {})
+	if err != nil {
+		return measured{}, err
+	}
+	defer sys.close()
+	warm := s
+	warm.name, warm.runs, warm.steps = s.name+"-warm", 1, min(s.steps, 20)
+	for range 3 {
+		if err := runAll(ctx, sys, warm); err != nil {
+			return measured{}, err
+		}
+		warm.name += "x"
+	}
+	rounds := 1
+	if s.fan {
+		rounds = 5 // one is over in milliseconds
+	}
+	var times []float64
+	for i := range rounds {
+		s := s
+		s.name = fmt.Sprintf("%s-%d", s.name, i)
+		begin := time.Now()
+		if err := runAll(ctx, sys, s); err != nil {
+			return measured{}, err
+		}
+		times = append(times, time.Since(begin).Seconds())
+	}
+	return measured{Seconds: median(times), Steps: s.total()}, nil
+}
+
+func runAll(ctx context.Context, sys system, s shape) error {
+	if err := sys.start(ctx, s); err != nil {
+		return err
+	}
+	return sys.wait(ctx, s)
+}
+
+// together calls fn for 0..n-1 side by side and returns the first error.
+func together(n int, fn func(i int) error) error {
+	var wg sync.WaitGroup
+	errs := make(chan error, n)
+	for i := range n {
+		wg.Go(func() {
+			if err := fn(i); err != nil {
+				errs <- err
+			}
+		})
+	}
+	wg.Wait()
+	select {
+	case err := <-errs:
+		return err
+	default:
+		return nil
+	}
+}
+
+// ledger is a file outside every database that says which steps were executed:
+// a line each, written by one call, so that a kill loses none.
+type ledger struct{ f *os.File }
+
+func openLedger(path string) (*ledger, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	return &ledger{f}, err
+}
+
+func (l *ledger) step(run string, i int) {
+	if _, err := fmt.Fprintf(l.f, "%s/%d\n", run, i); err != nil {
+		panic(err)
+	}
+}
+
+// counted is how often each step stands in a ledger.
+func counted(path string) (map[string]int, int, error) {
+	f, err := os.Open(path)
+	if os.IsNotExist(err) {
+		return nil, 0, nil
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	defer f.Close()
+	m, n := map[string]int{}, 0
+	for sc := bufio.NewScanner(f); sc.Scan(); {
+		if line := strings.TrimSpace(sc.Text()); line != "" {
+			m[line]++
+			n++
+		}
+	}
+	return m, n, nil
+}
