@@ -14,17 +14,15 @@ import (
 // to [Walk.Settle], which says what was decided. After a crash the same walk
 // is rebuilt by [Walk.Replay] from recorded settlements and decisions.
 type Walk struct {
-	p       *Program
-	facts   Facts
-	nodes   []nodeState
-	tokens  map[int]*token // by source; only in plans with needs
-	open    []*visit       // in the order in which they became ready
-	fresh   []VisitKey     // ready and not yet handed out
-	settled int            // visits settled so far, skipped ones that ran included
-	last    any            // output of the visit that settled last
-	failure *Failure       // first unhandled failure
-	// decided says that some unhandled failure was a decision, not a node's.
-	decided   bool
+	p         *Program
+	facts     Facts
+	nodes     []nodeState
+	tokens    map[int]*token // by source; only in plans with needs
+	open      []*visit       // in the order in which they became ready
+	fresh     []VisitKey     // ready and not yet handed out
+	settled   int            // visits settled so far, skipped ones that ran included
+	last      any            // output of the visit that settled last
+	failure   *Failure       // first unhandled failure
 	failed    bool
 	stopped   bool // by Stop
 	stamps    []int
@@ -33,11 +31,8 @@ type Walk struct {
 
 // nodeState is what a walk knows of a node.
 type nodeState struct {
-	visits    int    // begun
-	status    Status // of the latest settlement; "" if none
-	output    any    // of the latest completed visit
-	hasOutput bool
-	failure   *Failure
+	visits int // begun
+	standing
 	unhandled bool   // failed, and nothing took care of it
 	unvisited bool   // settled as skipped without having run
 	open      *visit // at most one: a node's visits follow one another
@@ -45,8 +40,19 @@ type nodeState struct {
 	parked *visit
 	// left counts needs that have not settled; meaningful for nodes with needs.
 	left     int
-	decided  bool   // a node with needs: ready, skipped or parked
-	previous *visit // the settled visit that a reset may open again
+	decided  bool     // a node with needs: ready, skipped or parked
+	previous *visit   // the settled visit that a reset may open again
+	before   standing // what stood when that visit was open
+	// broke is set when the node's decision, or its `when`, failed the run.
+	broke *Failure
+}
+
+// standing is how a node's latest settled visit ended.
+type standing struct {
+	status    Status // "" if none
+	output    any    // if completed
+	hasOutput bool
+	failure   *Failure
 }
 
 // visit is one passage through a node.
@@ -195,7 +201,26 @@ func NewWalk(p *Program, f Facts) *Walk {
 	for _, r := range p.Roots {
 		w.begin(r, f.Input)
 	}
+	if p.UsesNeeds {
+		w.neverReached()
+	}
 	return w
+}
+
+// neverReached settles as skipped what no token can ever come to, so that what
+// needs it is decided (ruling 1). Nothing is evaluated: a condition in `when`
+// needs all completed.
+func (w *Walk) neverReached() {
+	var dead []int
+	for i, source := range w.p.owner {
+		if source < 0 && len(w.p.Nodes[i].Dependents) > 0 {
+			w.nodes[i].status, w.nodes[i].unvisited = Skipped, true
+			dead = append(dead, i)
+		}
+	}
+	for _, i := range dead {
+		w.needsOf(i, &decider{})
+	}
 }
 
 // begin makes the next visit of a node ready.

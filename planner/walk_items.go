@@ -49,9 +49,11 @@ func (w *Walk) Items(k VisitKey) (int, *Failure) {
 
 // NextItem returns the lowest item that was neither started nor settled, and
 // marks it started; -1 when none may start (all did, or one failed: ruling 7).
+// An item failed, nothing runs, and still the visit is open: then an item ran
+// whose start was not recorded, and what ran must finish.
 func (w *Walk) NextItem(k VisitKey) int {
 	v := w.visit(k)
-	if v == nil || v.items == nil || v.items.failed || v.items.stopped || w.stopped {
+	if v == nil || v.items == nil || w.stopped || (v.items.failed || v.items.stopped) && v.items.running > 0 {
 		return -1
 	}
 	it := v.items
@@ -81,8 +83,9 @@ func (it *items) start(i int) {
 
 // settleItem records an item's outcome and reports how the visit ended, if it
 // did: Completed when all items have; Failed with the first item's error in
-// item order, once no item runs.
-func (w *Walk) settleItem(v *visit, s Settlement) (ended Status, output any, failure *Failure, err error) {
+// item order, once no item runs. A record knows of items that were running
+// though their start was not recorded.
+func (w *Walk) settleItem(v *visit, s Settlement, recorded *Decision) (ended Status, output any, failure *Failure, err error) {
 	if _, f := w.Items(v.VisitKey); f != nil {
 		return "", nil, nil, f
 	}
@@ -111,23 +114,28 @@ func (w *Walk) settleItem(v *visit, s Settlement) (ended Status, output any, fai
 		it.stopped = true
 	}
 	switch {
-	case it.running > 0:
-		return "", nil, nil, nil
 	case it.failed:
-		return Failed, nil, it.failure, nil
+		ended, failure = Failed, it.failure
 	case it.stopped:
-		return Cancelled, nil, nil, nil
+		ended = Cancelled
 	case it.settled == len(it.list):
-		return Completed, it.outputs, nil, nil
+		ended, output = Completed, it.outputs
 	}
-	return "", nil, nil, nil
+	if recorded != nil && recorded.Visit != "" && recorded.Visit != ended {
+		return "", nil, nil, errRecorded
+	}
+	if recorded == nil && it.running > 0 || recorded != nil && recorded.Visit == "" {
+		return "", nil, nil, nil
+	}
+	return ended, output, failure, nil
 }
 
-// reopen makes failed and cancelled items unstarted again and lists them.
-func (it *items) reopen() []int {
+// reopen makes failed and cancelled items unstarted again and lists them; under
+// on_error: continue a failed item was taken care of and stays (ruling 10).
+func (it *items) reopen(on OnError) []int {
 	var again []int
 	for i, st := range it.status {
-		if st == Failed || st == Cancelled {
+		if st == Failed && on != OnErrorContinue || st == Cancelled {
 			it.status[i], it.started[i] = "", false
 			it.settled--
 			again = append(again, i)

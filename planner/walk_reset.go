@@ -1,5 +1,7 @@
 package planner
 
+import "slices"
+
 // CodeNotResumable: the run failed by a decision on nodes that are kept, so
 // that running again would decide the same (ruling 10).
 const CodeNotResumable = "not_resumable"
@@ -11,41 +13,38 @@ const CodeNotResumable = "not_resumable"
 func (w *Walk) Reset() (Reset, *Failure) { return w.reset(nil) }
 
 func (w *Walk) reset(recorded *Reset) (Reset, *Failure) {
-	if w.decided {
-		return Reset{}, &Failure{Code: CodeNotResumable, Permanent: true, Suggestion: "fork the run with an edited output, input or plan version",
-			Message: "the failure is a decision on steps that are kept: " + w.failure.Message}
+	undone, forgotten := w.undo()
+	for i := range w.nodes {
+		if f := w.nodes[i].broke; f != nil && !undone[i] {
+			return Reset{}, &Failure{Code: CodeNotResumable, Permanent: true, Suggestion: "fork the run with an edited output, input or plan version",
+				Message: "the failure is a decision on steps that are kept: " + f.Message}
+		}
 	}
 	var r Reset
-	undone := make([]bool, len(w.nodes)) // no longer settled
-	again := map[int]*visit{}
-	for i := range w.nodes {
-		n := &w.nodes[i]
-		if n.previous == nil {
-			continue
-		}
-		v := n.previous
-		again[i] = v
-		opened := ResetVisit{Node: w.p.Nodes[i].ID, Visit: v.Visit}
-		if v.items != nil {
-			opened.Items = v.items.reopen()
-		}
-		r.Reopened = append(r.Reopened, opened)
-		*n = nodeState{visits: v.Visit, decided: n.decided}
-		undone[i] = true
-	}
-	w.forget(undone, &r)
-	w.failure, w.failed, w.stopped = nil, false, false
-	w.recount(undone)
+	var again []*visit
 	for i := range w.nodes {
 		n := &w.nodes[i]
 		switch {
-		case again[i] != nil && n.visits > 0:
-			w.start(again[i])
+		case forgotten[i]:
+			w.forget(i, &r)
+		case n.previous != nil:
+			v := n.previous
+			opened := ResetVisit{Node: w.p.Nodes[i].ID, Visit: v.Visit}
+			if v.items != nil {
+				opened.Items = v.items.reopen(w.p.Nodes[i].OnError)
+			}
+			r.Reopened = append(r.Reopened, opened)
+			*n = nodeState{visits: v.Visit, decided: n.decided, standing: n.before}
+			again = append(again, v)
 		case n.parked != nil:
-			v := n.parked
-			n.parked = nil
-			w.start(v)
+			again = append(again, n.parked)
+			n.visits, n.parked = n.parked.Visit, nil
 		}
+	}
+	w.failure, w.failed, w.stopped = nil, false, false
+	w.recount(undone)
+	for _, v := range again {
+		w.start(v)
 	}
 	d := &decider{}
 	if recorded != nil {
@@ -92,63 +91,63 @@ func (w *Walk) ReplayReset(r Reset) error {
 	return nil
 }
 
-// forget undoes, to the fixpoint, nodes with needs that were decided although a
-// need is no longer settled, and all that their tokens reached.
-func (w *Walk) forget(undone []bool, r *Reset) {
-	clear := func(i int) {
-		n := &w.nodes[i]
-		if n.visits > 0 || n.unvisited {
-			r.Forgotten = append(r.Forgotten, ResetVisit{Node: w.p.Nodes[i].ID, Visit: n.visits})
+// undo finds what no longer stands once what failed unhandled or was cancelled
+// runs again, to the fixpoint: forgotten are nodes with needs that were decided
+// although a need is no longer settled, with all that their tokens reached, and
+// what was skipped because no token could reach it.
+func (w *Walk) undo() (undone, forgotten []bool) {
+	undone, forgotten = make([]bool, len(w.nodes)), make([]bool, len(w.nodes))
+	var queue []int
+	for i := range w.nodes {
+		if undone[i] = w.nodes[i].previous != nil; undone[i] {
+			queue = append(queue, i)
 		}
-		if n.open != nil {
-			w.close(n.open)
+	}
+	forget := func(i int) { undone[i], forgotten[i] = true, true }
+	// What no token could reach any more because of the failure can be reached
+	// again; what was out of reach before it stays so.
+	reached := make([]bool, len(w.nodes))
+	for len(queue) > 0 {
+		i := queue[0]
+		queue = queue[1:]
+		for _, e := range w.p.Nodes[i].Out {
+			if !reached[e.To] {
+				reached[e.To] = true
+				queue = append(queue, e.To)
+				if w.nodes[e.To].unvisited {
+					forget(e.To)
+				}
+			}
 		}
-		*n = nodeState{left: n.left}
-		undone[i] = true
 	}
 	for changed := true; changed; {
 		changed = false
-		// What was skipped as unreachable is so no more once its token moves again.
 		for i := range w.nodes {
-			if n := &w.nodes[i]; n.unvisited && w.p.owner[i] >= 0 && w.p.owner[i] != i && w.revived(i, undone) {
-				clear(i)
-				changed = true
-			}
-		}
-		for i := range w.p.Nodes {
-			n := &w.nodes[i]
-			if !n.decided {
+			if !w.nodes[i].decided || forgotten[i] || !slices.ContainsFunc(w.p.Nodes[i].Needs, func(j int) bool { return undone[j] }) {
 				continue
 			}
-			for _, j := range w.p.Nodes[i].Needs {
-				if !undone[j] {
-					continue
+			for k, source := range w.p.owner {
+				if source == i {
+					forget(k)
 				}
-				for k, source := range w.p.owner {
-					if source == i {
-						clear(k)
-					}
-				}
-				if t := w.tokens[i]; t != nil {
-					t.started, t.ended = false, false
-				}
-				changed = true
-				break
 			}
+			changed = true
 		}
 	}
-	kept := r.Reopened[:0]
-	for _, v := range r.Reopened {
-		if w.nodes[w.p.Index[v.Node]].visits > 0 {
-			kept = append(kept, v)
-		}
-	}
-	r.Reopened = kept
+	return undone, forgotten
 }
 
-// revived reports whether the token of a node's region stands at an undone
-// visit again.
-func (w *Walk) revived(i int, undone []bool) bool {
-	t := w.tokenOf(i)
-	return t != nil && t.started && undone[t.at]
+// forget makes a node as if nothing had come to it yet.
+func (w *Walk) forget(i int, r *Reset) {
+	n := &w.nodes[i]
+	if n.visits > 0 || n.unvisited {
+		r.Forgotten = append(r.Forgotten, ResetVisit{Node: w.p.Nodes[i].ID, Visit: n.visits})
+	}
+	if n.open != nil {
+		w.close(n.open)
+	}
+	if t := w.tokens[i]; t != nil {
+		t.started, t.ended = false, false
+	}
+	*n = nodeState{left: n.left}
 }

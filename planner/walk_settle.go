@@ -12,6 +12,16 @@ type decider struct {
 	made     Decision
 }
 
+// fail notes the failure of the run by a decision of a node, or of its `when`;
+// the first is recorded.
+func (d *decider) fail(w *Walk, f *Failure, by int) {
+	if d.made.Failure == nil {
+		d.made.Failure = f
+	}
+	w.nodes[by].broke = f
+	w.failRun(f, w.p.Nodes[by].ID)
+}
+
 // Settle applies a final outcome, evaluating conditions, and returns what was
 // decided. Its error is a misuse: the visit or item is not open.
 func (w *Walk) Settle(s Settlement) (Decision, error) {
@@ -32,7 +42,7 @@ func (w *Walk) settle(s Settlement, d *decider) error {
 		return w.errNotOpen(s.VisitKey)
 	}
 	if s.Item >= 0 && w.p.Nodes[s.Node].Foreach != nil {
-		ended, output, failure, err := w.settleItem(v, s)
+		ended, output, failure, err := w.settleItem(v, s, d.recorded)
 		if err != nil || ended == "" {
 			return err
 		}
@@ -42,8 +52,9 @@ func (w *Walk) settle(s Settlement, d *decider) error {
 	w.close(v)
 	n, node := &w.nodes[s.Node], &w.p.Nodes[s.Node]
 	w.settled++
-	n.status, n.output, n.hasOutput, n.failure, n.unhandled = s.Status, nil, false, s.Failure, false
-	n.previous = nil
+	before := n.standing
+	n.standing, n.unhandled = standing{status: s.Status, failure: s.Failure}, false
+	n.previous, n.before, n.broke = nil, standing{}, nil
 	take := true // whether an edge may be taken
 	last := s.Output
 	switch s.Status {
@@ -57,7 +68,7 @@ func (w *Walk) settle(s Settlement, d *decider) error {
 		take, last = false, nil
 	}
 	if n.status == Cancelled || n.unhandled {
-		n.previous = v
+		n.previous, n.before = v, before
 	}
 	if n.hasOutput && (w.p.keep == nil || w.p.keep[s.Node]) {
 		n.output = last
@@ -114,12 +125,12 @@ func (w *Walk) fail(n *nodeState, node *ProgramNode, s Settlement, d *decider) (
 		return true, nil
 	}
 	n.unhandled = true
-	w.failRun(s.Failure, node.ID, false)
+	w.failRun(s.Failure, node.ID)
 	return false, nil
 }
 
 // failRun notes an unhandled failure.
-func (w *Walk) failRun(f *Failure, node string, decided bool) {
+func (w *Walk) failRun(f *Failure, node string) {
 	if f == nil {
 		f = &Failure{Code: CodeFailed, Message: fmt.Sprintf("node %q failed", node), Node: node}
 	}
@@ -127,7 +138,6 @@ func (w *Walk) failRun(f *Failure, node string, decided bool) {
 		w.failure = f
 	}
 	w.failed = true
-	w.decided = w.decided || decided
 }
 
 // errorValue is what an error edge hands on as last (SPEC 4.7).
@@ -146,9 +156,12 @@ func (w *Walk) choose(node *ProgramNode, last any, d *decider) (int, error) {
 	}
 	if r := d.recorded; r != nil {
 		d.made.Evaluated, d.made.Ended, d.made.Edge, d.made.To = r.Evaluated, r.Ended, r.Edge, r.To
-		if r.Failure != nil && r.Edge == 0 {
-			d.made.Failure = r.Failure
-			w.failRun(r.Failure, node.ID, true)
+		broken := len(r.Evaluated) > 0 && r.Evaluated[len(r.Evaluated)-1].Result == "error"
+		if broken || r.Ended != "" && w.p.Strict {
+			if r.Failure == nil {
+				return -1, errRecorded
+			}
+			d.fail(w, r.Failure, node.Index)
 		}
 		if r.Edge == 0 {
 			return -1, nil
@@ -178,8 +191,7 @@ func (w *Walk) choose(node *ProgramNode, last any, d *decider) (int, error) {
 		d.made.Evaluated = append(d.made.Evaluated, ev)
 		if failure != nil {
 			failure.Node = node.ID
-			d.made.Failure = failure
-			w.failRun(failure, node.ID, true)
+			d.fail(w, failure, node.Index)
 			return -1, nil
 		}
 		if holds {
@@ -194,9 +206,8 @@ func (w *Walk) choose(node *ProgramNode, last any, d *decider) (int, error) {
 	}
 	d.made.Ended = "no edge matched"
 	if w.p.Strict {
-		d.made.Failure = &Failure{Code: CodeNoEdge, Message: fmt.Sprintf("no edge out of node %q matched", node.ID), Node: node.ID, Permanent: true,
-			Suggestion: "add an edge with condition: default"}
-		w.failRun(d.made.Failure, node.ID, true)
+		d.fail(w, &Failure{Code: CodeNoEdge, Message: fmt.Sprintf("no edge out of node %q matched", node.ID), Node: node.ID, Permanent: true,
+			Suggestion: "add an edge with condition: default"}, node.Index)
 	}
 	return -1, nil
 }
@@ -225,16 +236,15 @@ func (w *Walk) move(node *ProgramNode, edge int, last any, d *decider) {
 		if limit > 1 {
 			f.Message = fmt.Sprintf("node %q exceeded max_visits %d", w.p.Nodes[to].ID, limit)
 		}
-		d.made.Failure = f
-		w.failRun(f, f.Node, true)
+		d.fail(w, f, node.Index)
 		if t != nil {
 			t.ended = true
+			w.deadPaths(t, d)
 		}
 		return
 	}
 	if w.Stopping() {
-		target.visits++
-		target.parked = &visit{VisitKey: VisitKey{to, target.visits}, last: last}
+		target.parked = &visit{VisitKey: VisitKey{to, target.visits + 1}, last: last}
 		if t != nil {
 			t.at = to
 		}
@@ -263,7 +273,7 @@ func (w *Walk) deadPaths(t *token, d *decider) {
 // unreachable lists watched nodes of the token's region that were never visited
 // and cannot be any more.
 func (w *Walk) unreachable(t *token) []int {
-	open := slices.DeleteFunc(slices.Clone(t.watched), func(i int) bool { return w.nodes[i].visits > 0 || w.nodes[i].unvisited })
+	open := slices.DeleteFunc(slices.Clone(t.watched), func(i int) bool { return w.nodes[i].visits > 0 || w.nodes[i].parked != nil || w.nodes[i].unvisited })
 	if len(open) == 0 || t.ended {
 		return open
 	}
@@ -336,9 +346,18 @@ func (w *Walk) decide(i int, d *decider) {
 func (w *Walk) when(node *ProgramNode, d *decider) (runs bool, reason string, ev *Evaluation) {
 	if d.recorded != nil {
 		for i := range d.recorded.Settled {
-			if c := &d.recorded.Settled[i]; c.Node == node.ID {
-				return c.Status == "ready", c.Reason, c.Evaluated
+			c := &d.recorded.Settled[i]
+			if c.Node != node.ID {
+				continue
 			}
+			if c.Evaluated != nil && c.Evaluated.Result == "error" {
+				f := d.recorded.Failure
+				if f == nil || f.Node != node.ID { // a further failure of one decision
+					f = &Failure{Code: CodeCondition, Node: node.ID, Message: fmt.Sprintf("condition %s failed", clip(c.Evaluated.Condition)), Permanent: true, NoEffect: true}
+				}
+				d.fail(w, f, node.Index)
+			}
+			return c.Status == "ready", c.Reason, c.Evaluated
 		}
 	}
 	incomplete, anyFailed := "", false
@@ -375,8 +394,7 @@ func (w *Walk) when(node *ProgramNode, d *decider) (runs bool, reason string, ev
 	holds, e, failure := node.WhenCond.evaluate(&s)
 	if failure != nil {
 		failure.Node = node.ID
-		d.made.Failure = failure
-		w.failRun(failure, node.ID, true)
+		d.fail(w, failure, node.Index)
 		return false, "its condition failed", &e
 	}
 	if !holds {

@@ -1,0 +1,196 @@
+package plannertest
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+
+	"github.com/kairosd/kairosd/planner"
+	"pgregory.net/rapid"
+)
+
+// Input is what runs of generated plans are given.
+func Input() any {
+	v, err := planner.DecodeValue([]byte(`{"x": 3, "list": [{"n": 1}, {"n": 2}, {"n": 3}], "none": []}`))
+	if err != nil {
+		panic(err) // a constant
+	}
+	return v
+}
+
+// Plans draws a document that uses everything the walk knows of: tokens,
+// needs, `when`, foreach, bounded loops, error edges, on_error, strict,
+// on_failure, and step plans. About one in ten is not valid.
+func Plans() *rapid.Generator[string] {
+	return rapid.Custom(func(t *rapid.T) string {
+		m := map[string]any{}
+		if rapid.IntRange(0, 3).Draw(t, "shape") == 0 {
+			m["steps"] = steps(t)
+		} else {
+			graph(t, m)
+			if rapid.Bool().Draw(t, "strict") {
+				m["strict"] = true
+			}
+		}
+		if rapid.Bool().Draw(t, "branches") {
+			m["on_failure"] = "continue_branches"
+		}
+		b, err := json.Marshal(m)
+		if err != nil {
+			panic(err) // made of strings, numbers, lists and maps
+		}
+		return string(b)
+	})
+}
+
+func name(i int) string { return fmt.Sprintf("n%d", i) }
+
+// graph draws regions, each walked by one token: the first begins at n0, the
+// others at further roots and at nodes with needs.
+func graph(t *rapid.T, m map[string]any) {
+	count := rapid.IntRange(1, 9).Draw(t, "nodes")
+	needs := rapid.Bool().Draw(t, "needs")
+	loops := rapid.Bool().Draw(t, "loops")
+	nodes, edges := map[string]any{}, []any{}
+	region := make([]int, count) // the node that its token starts at
+	loop := map[int]bool{}       // regions that may hold loops
+	for i := range count {
+		n := map[string]any{"type": "work"}
+		nodes[name(i)] = n
+		behaviour(t, n, i)
+		region[i] = i
+		switch {
+		case i == 0:
+		case needs && rapid.IntRange(0, 2).Draw(t, "activation") > 0:
+			var of []any
+			for j := range i {
+				if !loop[region[j]] && rapid.IntRange(0, 2).Draw(t, "need") == 0 {
+					of = append(of, name(j))
+				}
+			}
+			if len(of) > 0 { // else another root
+				n["needs"] = of
+				if when := rapid.SampledFrom([]string{"", "", "success", "failure", "always", fmt.Sprintf("output.%s.n==1", of[0]), "expr: last.gone.n > 1",
+					fmt.Sprintf("expr: output.%s.n < 2", of[0])}).Draw(t, "when"); when != "" {
+					n["when"] = when
+				}
+			}
+		default:
+			from := rapid.IntRange(0, i-1).Draw(t, "from")
+			region[i] = region[from]
+			edges = append(edges, edge(t, from, i))
+		}
+		if region[i] == i && loops && rapid.Bool().Draw(t, "loop") {
+			loop[i] = true
+		}
+	}
+	for range rapid.IntRange(0, count).Draw(t, "extra") {
+		from, to := rapid.IntRange(0, count-1).Draw(t, "from"), rapid.IntRange(0, count-1).Draw(t, "to")
+		if region[from] != region[to] || region[to] == to && (to != 0 || needs) || to <= from && !loop[region[to]] {
+			continue
+		}
+		edges = append(edges, edge(t, from, to))
+	}
+	order := rapid.Permutation(edges).Draw(t, "order")
+	m["nodes"], m["edges"] = nodes, order
+	if !needs || rapid.IntRange(0, 5).Draw(t, "start") == 0 {
+		m["start"] = name(0)
+	}
+}
+
+func edge(t *rapid.T, from, to int) any {
+	c := rapid.SampledFrom([]string{"", "", "default", "last.n==1", "last.n!=2", "failed", "expr: last.n > 1", "expr: input.x == 3", "expr: last.gone.n > 1", "input.y==1",
+		fmt.Sprintf("output.%s.n==%d", name(from), 3)}).Draw(t, "condition")
+	return map[string]any{"from": name(from), "to": name(to), "condition": c}
+}
+
+func behaviour(t *rapid.T, n map[string]any, i int) {
+	if on := rapid.SampledFrom([]string{"", "", "fail", "skip", "continue"}).Draw(t, "on_error"); on != "" {
+		n["on_error"] = on
+	}
+	if v := rapid.SampledFrom([]int{0, 0, 1, 2, 3}).Draw(t, "max_visits"); v > 0 {
+		n["max_visits"] = v
+	}
+	switch rapid.IntRange(0, 7).Draw(t, "foreach") {
+	case 0, 1:
+		n["foreach"] = rapid.SampledFrom([]string{"${input.list}", "${input.list}", "${input.none}", "${last}", "${input.x}", "${input.gone}"}).Draw(t, "list")
+		n["max_parallel"] = rapid.IntRange(1, 3).Draw(t, "parallel")
+		if rapid.Bool().Draw(t, "input") {
+			n["input"] = map[string]any{"item": "${item.n ?? 0}", "at": "${index}"}
+		}
+	case 2, 3:
+		n["input"] = rapid.SampledFrom([]any{"${last}", "${input.x}", map[string]any{"id": name(i), "seen": "x=${input.x}"}, "${last.gone}"}).Draw(t, "input")
+	}
+}
+
+func steps(t *rapid.T) []any {
+	count := rapid.IntRange(1, 7).Draw(t, "steps")
+	free := rapid.Bool().Draw(t, "in order")
+	var list []any
+	for i := range count {
+		s := map[string]any{"id": name(i), "tool": "work", "order": i + 1}
+		if on := rapid.SampledFrom([]string{"", "", "skip", "continue"}).Draw(t, "on_error"); on != "" {
+			s["on_error"] = on
+		}
+		var of []any
+		for j := range i {
+			if !free && rapid.IntRange(0, 2).Draw(t, "dependency") == 0 {
+				of = append(of, name(j))
+			}
+		}
+		if of != nil {
+			s["dependencies"] = of
+		}
+		if of != nil || free && i > 0 {
+			switch c := rapid.SampledFrom([]string{"", "", "success", "failure", "always", "custom"}).Draw(t, "condition"); c {
+			case "":
+			case "custom":
+				s["condition"] = map[string]any{"type": c, "expr": rapid.SampledFrom([]string{"last.n > 1", "input.x == 3", "last.gone.n == 1"}).Draw(t, "expr")}
+			default:
+				s["condition"] = map[string]any{"type": c}
+			}
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+// Outcomes says how each visit, item and time round ends, by chance that does
+// not depend on the order of arrival.
+type Outcomes struct {
+	Seed uint32
+	// Failing is how many of 16 fail; as many are skipped or cancelled by a
+	// person when Odd is set.
+	Failing int
+	Odd     bool
+}
+
+// DrawOutcomes draws the chances.
+func DrawOutcomes() *rapid.Generator[Outcomes] {
+	return rapid.Custom(func(t *rapid.T) Outcomes {
+		return Outcomes{Seed: rapid.Uint32().Draw(t, "seed"), Failing: rapid.SampledFrom([]int{0, 1, 4, 8}).Draw(t, "failing"), Odd: rapid.IntRange(0, 3).Draw(t, "odd") == 0}
+	})
+}
+
+// Of is the settlement of a visit or item, run for the time-th time.
+func (o Outcomes) Of(p *planner.Program, k planner.VisitKey, item, time int) planner.Settlement {
+	h := fnv.New32a()
+	fmt.Fprint(h, o.Seed, p.Nodes[k.Node].ID, k.Visit, item, time)
+	n := h.Sum32()
+	n ^= n >> 15
+	s := planner.Settlement{VisitKey: k, Item: item, Status: planner.Completed}
+	chance, value := int(n%16), n/16%4
+	switch {
+	case chance < o.Failing:
+		s.Status, s.Failure = planner.Failed, &planner.Failure{Code: "chance", Message: fmt.Sprintf("%s failed", p.Nodes[k.Node].ID)}
+	case o.Odd && chance == 15:
+		s.Status = planner.Skipped
+	case o.Odd && chance == 14:
+		s.Status = planner.Cancelled
+	case n/64%8 == 0:
+		s.Output = []any{map[string]any{"n": json.Number("1")}, map[string]any{"n": json.Number("2")}}
+	default:
+		s.Output = map[string]any{"n": json.Number(fmt.Sprint(value))}
+	}
+	return s
+}

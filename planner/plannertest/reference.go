@@ -1,0 +1,264 @@
+// Package plannertest judges the walk by something that is not itself: a slow
+// interpreter written from the specification alone, and generators of plans,
+// outcomes and orders of arrival to compare both with.
+package plannertest
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/kairosd/kairosd/planner"
+)
+
+// Reference walks a program the slow and simple way. It keeps what happened as
+// a list, asks the whole plan again after each settlement, and shares with
+// [planner.Walk] only the compiled program and the evaluation of conditions,
+// templates and references.
+type Reference struct {
+	p     *planner.Program
+	facts planner.Facts
+	log   []event // everything that happened, in order
+
+	nodes   []node
+	stopped bool // cancelled from outside
+	failure *planner.Failure
+	failed  bool // by an unhandled failure
+	decided bool // by a decision rather than a node
+	last    any
+}
+
+// event is a settlement, or the start of a foreach's item.
+type event struct {
+	planner.Settlement
+	start bool
+}
+
+// node is what is known of one node of the plan.
+type node struct {
+	began   int    // visits that began
+	open    *visit // ready or running
+	held    *visit // decided while the run was stopping: it never began
+	settled bool
+	status  planner.Status
+	output  any // of the latest completed visit
+	has     bool
+	failure *planner.Failure
+	chosen  bool // of a node with needs: ready or skipped
+	// unhandled says that the latest visit failed and nothing took care of it,
+	// or that it was cancelled.
+	unhandled bool
+}
+
+type visit struct {
+	n     int
+	last  any
+	items []item
+	list  []any // nil until the list of a foreach is resolved
+	known bool
+}
+
+type item struct {
+	started bool
+	status  planner.Status
+	output  any
+	failure *planner.Failure
+}
+
+// New starts at the program's roots.
+func New(p *planner.Program, f planner.Facts) *Reference {
+	r := &Reference{p: p, facts: f, nodes: make([]node, len(p.Nodes))}
+	for i := range p.Nodes {
+		if slices.Contains(p.Roots, i) {
+			r.begin(i, f.Input)
+		}
+	}
+	r.bury(&planner.Decision{}) // what nothing ever leads to
+	return r
+}
+
+// Open lists the visits that are ready and not settled, in file order.
+func (r *Reference) Open() []planner.VisitKey {
+	keys := []planner.VisitKey{}
+	for i := range r.nodes {
+		if v := r.nodes[i].open; v != nil {
+			keys = append(keys, planner.VisitKey{Node: i, Visit: v.n})
+		}
+	}
+	return keys
+}
+
+// Status is how a node's latest visit settled and how many began.
+func (r *Reference) Status(i int) (planner.Status, int) {
+	n := &r.nodes[i]
+	if !n.settled {
+		return "", n.began
+	}
+	return n.status, n.began
+}
+
+// Last is what an open visit was started with.
+func (r *Reference) Last(k planner.VisitKey) any { return r.nodes[k.Node].open.last }
+
+// Input is what an open visit, or one of its items, is given.
+func (r *Reference) Input(k planner.VisitKey, index int) (any, *planner.Failure) {
+	v, n := r.nodes[k.Node].open, &r.p.Nodes[k.Node]
+	s := r.sight(v.last)
+	if index >= 0 {
+		if _, f := r.Items(k); f != nil {
+			return nil, f
+		}
+		s.Item, s.Index = v.list[index], index
+	}
+	switch {
+	case n.Input != nil:
+		out, f := n.Input.Render(s)
+		return out, at(f, n.ID)
+	case index >= 0:
+		return s.Item, nil
+	}
+	return v.last, nil
+}
+
+// Items resolves the list of an open foreach visit: its length.
+func (r *Reference) Items(k planner.VisitKey) (int, *planner.Failure) {
+	v, n := r.nodes[k.Node].open, &r.p.Nodes[k.Node]
+	if !v.known {
+		value, f := n.Foreach.Resolve(r.sight(v.last))
+		if f != nil {
+			return 0, at(f, n.ID)
+		}
+		list, ok := value.([]any)
+		if !ok {
+			return 0, &planner.Failure{Code: planner.CodeForeach, Node: n.ID}
+		}
+		if len(list) > planner.MaxItems {
+			return 0, &planner.Failure{Code: planner.CodeForeachLimit, Node: n.ID}
+		}
+		v.list, v.items, v.known = list, make([]item, len(list)), true
+	}
+	return len(v.list), nil
+}
+
+// NextItem starts the next item in index order; -1: none may start. After a
+// failure none starts (ruling 7), but what an interruption cut off runs again:
+// the visit cannot be open and have nothing that runs.
+func (r *Reference) NextItem(k planner.VisitKey) int {
+	v := r.nodes[k.Node].open
+	next, over, running := -1, r.stopped, false
+	for i := range v.items {
+		it := &v.items[i]
+		over = over || it.status == planner.Cancelled || it.status == planner.Failed && r.p.Nodes[k.Node].OnError != planner.OnErrorContinue
+		running = running || it.started && it.status == ""
+		if !it.started && next < 0 {
+			next = i
+		}
+	}
+	if r.stopped || over && running || next < 0 {
+		return -1
+	}
+	r.start(k, next)
+	return next
+}
+
+func (r *Reference) start(k planner.VisitKey, item int) {
+	r.nodes[k.Node].open.items[item].started = true
+	r.log = append(r.log, event{planner.Settlement{VisitKey: k, Item: item}, true})
+}
+
+// Interrupt is a crash: what ran has not started.
+func (r *Reference) Interrupt() {
+	for i := range r.nodes {
+		if v := r.nodes[i].open; v != nil {
+			for j := range v.items {
+				v.items[j].started = v.items[j].status != ""
+			}
+		}
+	}
+}
+
+// Stop cancels the run: no visit begins any more.
+func (r *Reference) Stop() { r.stopped = true }
+
+// Outcome is how the run ended, once nothing is open.
+func (r *Reference) Outcome() planner.Outcome {
+	if len(r.Open()) > 0 {
+		return planner.Outcome{}
+	}
+	switch {
+	case r.stopped:
+		return planner.Outcome{Done: true, Status: planner.Cancelled, Failure: r.failure}
+	case r.failed:
+		return planner.Outcome{Done: true, Status: planner.Failed, Failure: r.failure}
+	}
+	return planner.Outcome{Done: true, Status: planner.Completed, Output: r.output()}
+}
+
+func (r *Reference) output() any {
+	needs := slices.ContainsFunc(r.p.Nodes, func(n planner.ProgramNode) bool { return len(n.Needs) > 0 })
+	if !needs {
+		return r.last
+	}
+	var sinks []int
+	for i := range r.p.Nodes {
+		if len(r.p.Nodes[i].Out) == 0 && len(r.needing(i)) == 0 {
+			sinks = append(sinks, i)
+		}
+	}
+	if len(sinks) == 1 {
+		return r.nodes[sinks[0]].output
+	}
+	m := map[string]any{}
+	for _, i := range sinks {
+		if n := &r.nodes[i]; n.settled && n.status == planner.Completed {
+			m[r.p.Nodes[i].ID] = n.output
+		}
+	}
+	return m
+}
+
+func (r *Reference) sight(last any) planner.Sight {
+	s := planner.Sight{RunID: r.facts.RunID, Input: r.facts.Input, Memory: r.facts.Memory, Last: last, Index: -1, Outputs: map[string]any{}}
+	for i := range r.nodes {
+		if r.nodes[i].has {
+			s.Outputs[r.p.Nodes[i].ID] = r.nodes[i].output
+		}
+	}
+	return s
+}
+
+func (r *Reference) begin(i int, last any) {
+	r.nodes[i].began++
+	r.nodes[i].open = &visit{n: r.nodes[i].began, last: last}
+}
+
+// needing lists the nodes that need a node, in file order.
+func (r *Reference) needing(i int) []int {
+	var list []int
+	for j := range r.p.Nodes {
+		if slices.Contains(r.p.Nodes[j].Needs, i) {
+			list = append(list, j)
+		}
+	}
+	return list
+}
+
+// stopping: an unhandled failure, or a cancel, closes the run to new visits.
+func (r *Reference) stopping() bool { return r.stopped || r.failed && !r.p.ContinueBranches }
+
+func (r *Reference) fail(f *planner.Failure, node string, decided bool) {
+	if f == nil {
+		f = &planner.Failure{Code: planner.CodeFailed, Message: fmt.Sprintf("node %q failed", node), Node: node}
+	}
+	if r.failure == nil {
+		r.failure = f
+	}
+	r.failed = true
+	r.decided = r.decided || decided
+}
+
+func at(f *planner.Failure, node string) *planner.Failure {
+	if f != nil {
+		f.Node = node
+	}
+	return f
+}

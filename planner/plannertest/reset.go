@@ -1,0 +1,46 @@
+package plannertest
+
+import (
+	"slices"
+
+	"github.com/kairosd/kairosd/planner"
+)
+
+// Reset is ruling 10, said in one sentence: the run is where it would be if
+// what failed unhandled or was cancelled had not ended yet, and with it nothing
+// that came of that. ok is false when a decision on kept nodes fails the run
+// by itself.
+func (r *Reference) Reset() (again *Reference, ok bool) {
+	again = New(r.p, r.facts)
+	for i, e := range r.log {
+		if r.undone(e.Settlement) || !slices.Contains(again.Open(), e.VisitKey) {
+			continue
+		}
+		if !e.start {
+			if _, err := again.Settle(e.Settlement); err != nil {
+				panic(err) // it settled once already
+			}
+			continue
+		}
+		kept := slices.ContainsFunc(r.log[i:], func(l event) bool {
+			return !l.start && l.VisitKey == e.VisitKey && l.Item == e.Item && !r.undone(l.Settlement)
+		})
+		if _, f := again.Items(e.VisitKey); kept && f == nil {
+			again.start(e.VisitKey, e.Item)
+		}
+	}
+	return again, !again.decided
+}
+
+// undone: the settlement is of a visit that failed unhandled or was cancelled;
+// of a foreach visit, only the items that failed or were cancelled.
+func (r *Reference) undone(s planner.Settlement) bool {
+	n, def := &r.nodes[s.Node], &r.p.Nodes[s.Node]
+	if !n.unhandled || n.open != nil || n.began != s.Visit {
+		return false
+	}
+	if def.Foreach != nil && s.Item >= 0 {
+		return s.Status == planner.Cancelled || s.Status == planner.Failed && def.OnError != planner.OnErrorContinue
+	}
+	return true
+}

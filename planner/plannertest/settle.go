@@ -1,0 +1,296 @@
+package plannertest
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/kairosd/kairosd/planner"
+)
+
+// Settle applies a final outcome: first the decision, then the nodes that can
+// be reached no more, then those whose needs have all settled.
+func (r *Reference) Settle(s planner.Settlement) (planner.Decision, error) {
+	n, def := &r.nodes[s.Node], &r.p.Nodes[s.Node]
+	if n.open == nil || n.open.n != s.Visit {
+		return planner.Decision{}, fmt.Errorf("visit %d of %s is not open", s.Visit, def.ID)
+	}
+	var d planner.Decision
+	settled := s
+	if s.Item >= 0 && def.Foreach != nil {
+		if _, f := r.Items(s.VisitKey); f != nil {
+			return d, f
+		}
+		if s.Item >= len(n.open.items) || n.open.items[s.Item].status != "" {
+			return d, fmt.Errorf("item %d of %s is not open", s.Item, def.ID)
+		}
+		var over bool
+		if s, over = r.settleItem(n.open, def, s); !over {
+			r.log = append(r.log, event{Settlement: settled})
+			return d, nil
+		}
+		d.Visit = s.Status
+	}
+	n.open = nil
+	n.settled, n.status, n.output, n.has, n.failure, n.unhandled = true, s.Status, nil, false, s.Failure, false
+
+	edge, last := -1, any(nil)
+	errorEdge := slices.IndexFunc(def.Out, func(e planner.ProgramEdge) bool { return e.Cond.OnFailure() })
+	follow := true // whether the edges are evaluated
+	switch {
+	case s.Status == planner.Completed:
+		n.output, n.has, last = s.Output, true, s.Output
+	case s.Status == planner.Cancelled:
+		n.unhandled, follow = true, false
+	case s.Status == planner.Skipped: // by a person
+	case errorEdge >= 0:
+		d.Handled, edge, last, follow = "edge", errorEdge, failureValue(s.Failure, def.ID), false
+	case def.OnError == planner.OnErrorContinue:
+		d.Handled, n.status, n.has = "continue", planner.Completed, true
+	case def.OnError == planner.OnErrorSkip:
+		d.Handled, n.status = "skip", planner.Skipped
+	default:
+		n.unhandled, follow = true, false
+		r.fail(at(s.Failure, def.ID), def.ID, false)
+	}
+	if d.Handled != "edge" {
+		r.last = last
+	}
+	if follow {
+		edge = r.choose(def, last, &d)
+	}
+	if edge >= 0 {
+		if !(len(def.Out) == 1 && def.Out[0].Cond.Fallback()) { // else the zero decision says it
+			d.Edge, d.To = def.Out[edge].Position+1, r.p.Nodes[def.Out[edge].To].ID
+		}
+		r.take(def.Out[edge].To, last, &d)
+	}
+	r.bury(&d)
+	r.settledNeed(s.Node, &d)
+	r.log = append(r.log, event{Settlement: settled})
+	return d, nil
+}
+
+// settleItem notes an item's outcome; over: the visit has ended with it.
+func (r *Reference) settleItem(v *visit, def *planner.ProgramNode, s planner.Settlement) (_ planner.Settlement, over bool) {
+	v.items[s.Item] = item{started: true, status: s.Status, output: s.Output, failure: s.Failure}
+	var first *item // failed, in item order
+	cancelled, running, open := false, false, false
+	outputs := make([]any, len(v.items))
+	for i := range v.items {
+		it := &v.items[i]
+		switch it.status {
+		case "":
+			running, open = running || it.started, true
+		case planner.Completed:
+			outputs[i] = it.output
+		case planner.Failed:
+			if first == nil && def.OnError != planner.OnErrorContinue {
+				first = it
+			}
+		case planner.Cancelled:
+			cancelled = true
+		}
+	}
+	visit := planner.Settlement{VisitKey: s.VisitKey, Item: -1}
+	switch {
+	case running:
+		return s, false
+	case first != nil:
+		visit.Status, visit.Failure = planner.Failed, first.failure
+	case cancelled:
+		visit.Status = planner.Cancelled
+	case open:
+		return s, false
+	default:
+		visit.Status, visit.Output = planner.Completed, outputs
+	}
+	return visit, true
+}
+
+func failureValue(f *planner.Failure, node string) any {
+	if f == nil {
+		return map[string]any{"error": "failed", "code": planner.CodeFailed, "node": node}
+	}
+	return map[string]any{"error": f.Message, "code": f.Code, "node": node}
+}
+
+// choose: edges in file order; the first true one that is no fallback, else the
+// first fallback, else none (SPEC 3).
+func (r *Reference) choose(def *planner.ProgramNode, last any, d *planner.Decision) int {
+	fallback, others := -1, 0
+	for i, e := range def.Out {
+		if e.Cond.OnFailure() {
+			continue // nothing failed
+		}
+		others++
+		if e.Cond.Fallback() {
+			if fallback < 0 {
+				fallback = i
+			}
+			continue
+		}
+		holds, ev, f := e.Cond.Evaluate(r.sight(last))
+		ev.To = r.p.Nodes[e.To].ID
+		d.Evaluated = append(d.Evaluated, ev)
+		if f != nil {
+			d.Failure = at(f, def.ID)
+			r.fail(f, def.ID, true)
+			return -1
+		}
+		if holds {
+			return i
+		}
+	}
+	if fallback >= 0 || others == 0 {
+		return fallback
+	}
+	d.Ended = "no edge matched"
+	if r.p.Strict {
+		d.Failure = &planner.Failure{Code: planner.CodeNoEdge, Node: def.ID}
+		r.fail(d.Failure, def.ID, true)
+	}
+	return -1
+}
+
+// take carries the token over an edge.
+func (r *Reference) take(to int, last any, d *planner.Decision) {
+	n, def := &r.nodes[to], &r.p.Nodes[to]
+	switch {
+	case n.began >= def.MaxVisits:
+		d.Failure = &planner.Failure{Code: planner.CodeMaxVisits, Node: def.ID}
+		r.fail(d.Failure, def.ID, true)
+	case r.stopping():
+		n.held = &visit{n: n.began + 1, last: last}
+	default:
+		r.begin(to, last)
+	}
+}
+
+// bury settles as skipped every node that was never visited and that no live
+// visit can reach over edges (ruling 1); then whatever needs one of them.
+func (r *Reference) bury(d *planner.Decision) {
+	reached := r.reach()
+	var dead []int
+	for i := range r.nodes {
+		n := &r.nodes[i]
+		if len(r.p.Nodes[i].Needs) > 0 || n.began > 0 || n.settled || reached[i] {
+			continue
+		}
+		n.settled, n.status = true, planner.Skipped
+		if len(r.needing(i)) > 0 {
+			d.Settled = append(d.Settled, planner.Consequence{Node: r.p.Nodes[i].ID, Status: "skipped"})
+			dead = append(dead, i)
+		}
+	}
+	for _, i := range dead {
+		r.settledNeed(i, d)
+	}
+}
+
+// reach marks what some live visit stands on or can still come to: visits that
+// are open or held, and nodes with needs that are not decided.
+func (r *Reference) reach() []bool {
+	reached := make([]bool, len(r.nodes))
+	var from func(i int)
+	from = func(i int) {
+		if reached[i] {
+			return
+		}
+		reached[i] = true
+		for _, e := range r.p.Nodes[i].Out {
+			from(e.To)
+		}
+	}
+	for i := range r.nodes {
+		n := &r.nodes[i]
+		if n.open != nil || n.held != nil || len(r.p.Nodes[i].Needs) > 0 && !n.chosen {
+			from(i)
+		}
+	}
+	return reached
+}
+
+// settledNeed decides every node whose needs have now all settled.
+func (r *Reference) settledNeed(i int, d *planner.Decision) {
+	for _, j := range r.needing(i) {
+		r.activate(j, d)
+	}
+}
+
+func (r *Reference) activate(j int, d *planner.Decision) {
+	n, def := &r.nodes[j], &r.p.Nodes[j]
+	if n.chosen || r.stopped {
+		return
+	}
+	for _, need := range def.Needs {
+		if !r.nodes[need].settled {
+			return
+		}
+	}
+	runs, ev := r.when(def, d)
+	if runs && r.stopping() && def.When == planner.WhenSuccess {
+		return
+	}
+	n.chosen = true
+	switch {
+	case !runs:
+		d.Settled = append(d.Settled, planner.Consequence{Node: def.ID, Status: "skipped", Evaluated: ev})
+		n.settled, n.status = true, planner.Skipped
+		r.bury(d)
+		r.settledNeed(j, d)
+	default:
+		if ev != nil {
+			d.Settled = append(d.Settled, planner.Consequence{Node: def.ID, Visit: 1, Status: "ready", Evaluated: ev})
+		}
+		r.begin(j, r.joined(def))
+	}
+}
+
+// when: success, all needs completed (in a plan of steps in order: the previous
+// step has not failed); failure, some need failed; always; or a condition, for
+// which all must have completed (rulings 4, 5).
+func (r *Reference) when(def *planner.ProgramNode, d *planner.Decision) (bool, *planner.Evaluation) {
+	completed, failed := true, false
+	for _, j := range def.Needs {
+		status := r.nodes[j].status
+		failed = failed || status == planner.Failed
+		good := status == planner.Completed || r.p.Sequential && status == planner.Skipped
+		completed = completed && good
+	}
+	switch def.When {
+	case planner.WhenAlways:
+		return true, nil
+	case planner.WhenFailure:
+		return failed, nil
+	case planner.WhenSuccess:
+		return completed, nil
+	}
+	if !completed {
+		return false, nil
+	}
+	holds, ev, f := def.WhenCond.Evaluate(r.sight(r.joined(def)))
+	if f != nil {
+		if d.Failure == nil {
+			d.Failure = at(f, def.ID)
+		}
+		r.fail(f, def.ID, true)
+	}
+	return holds && f == nil, &ev
+}
+
+// joined is the one need's output, or an object of all. A need that failed
+// stands for its error, one that was skipped for null.
+func (r *Reference) joined(def *planner.ProgramNode) any {
+	m := map[string]any{}
+	for _, j := range def.Needs {
+		n, id := &r.nodes[j], r.p.Nodes[j].ID
+		m[id] = n.output
+		if n.status == planner.Failed {
+			m[id] = failureValue(n.failure, id)
+		}
+		if len(def.Needs) == 1 {
+			return m[id]
+		}
+	}
+	return m
+}
