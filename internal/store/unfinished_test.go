@@ -24,7 +24,7 @@ func TestNewWorkIsAcceptedSoonAfterACrash(t *testing.T) {
 	n, _ := strconv.Atoi(os.Getenv(unfinishedEnv))
 	large := n > 0
 	if !large {
-		n = 300
+		n = 150
 	}
 	path := filepath.Join(t.TempDir(), "kairos.db")
 	s, err := store.Open(t.Context(), path, store.Options{})
