@@ -77,7 +77,7 @@ func exists(path string) bool {
 }
 
 func (d *daemon) restoreCommand() *cobra.Command {
-	var force, drill bool
+	var force, drill, newKey bool
 	var key string
 	cmd := &cobra.Command{
 		Use: "restore BACKUP", Short: "Put a backup in the place of the database", Args: cobra.ExactArgs(1),
@@ -96,7 +96,7 @@ With --drill nothing is changed: the backup is only verified.`,
 			if drill {
 				return d.drill(cmd.Context(), args[0], key)
 			}
-			r, err := store.Restore(cmd.Context(), args[0], d.database(), store.RestoreOptions{Replace: force, KeyFile: key})
+			r, err := store.Restore(cmd.Context(), args[0], d.database(), store.RestoreOptions{Replace: force, KeyFile: key, NewKey: newKey})
 			if err != nil {
 				return err
 			}
@@ -116,6 +116,7 @@ With --drill nothing is changed: the backup is only verified.`,
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "replace a database that is there; it is kept aside")
 	cmd.Flags().BoolVar(&drill, "drill", false, "verify the backup and change nothing")
+	cmd.Flags().BoolVar(&newKey, "new-key", false, "the key is lost: go on with a new one; changes to the audit log of before can then not be found")
 	cmd.Flags().StringVar(&key, "key", "", "file with the audit key of the backup's installation (default: the one in --data)")
 	return cmd
 }

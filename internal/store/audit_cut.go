@@ -26,6 +26,11 @@ const (
 	cutStep = 200
 )
 
+// actionNewKey is the event of a restore without the key that the log was
+// written with: its detail is an auditCut that names the last event of before,
+// whose chain nobody can check any more. It is signed with the new key.
+const actionNewKey = "audit.new_key"
+
 // auditCut is where the log begins.
 type auditCut struct {
 	Seq int64  `json:"seq"` // of the last event that was removed
@@ -44,6 +49,20 @@ func cutOf(ctx context.Context, q *dbsqlc.Queries) (auditCut, error) {
 		return c, kairos.Errorf(kairos.CodeCorrupt, "where the audit log begins cannot be read: %w", err)
 	}
 	return c, nil
+}
+
+// keyedFrom is the last event that was written with a key that was lost; 0: none
+// was.
+func (s *Store) keyedFrom(ctx context.Context) (int64, error) {
+	list, err := s.AuditEvents(ctx, kairos.AuditFilter{Action: actionNewKey, Page: kairos.Page{Limit: 1}})
+	if err != nil || len(list.Items) == 0 {
+		return 0, err
+	}
+	var c auditCut
+	if err := json.Unmarshal(list.Items[0].Detail, &c); err != nil || c.Seq >= list.Items[0].Seq {
+		return 0, nil // a forged event: the chain will say so
+	}
+	return c.Seq, nil
 }
 
 // CutAudit removes the audit events of before a time for good, up to the last

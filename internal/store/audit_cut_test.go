@@ -89,3 +89,25 @@ func TestRetentionCutsTheAuditLogWhenToldTo(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
+
+// Nobody can say that the key was changed who does not have it.
+func TestAForgedKeyChangeIsFound(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s, _ := daily(t, 0)
+	if err := alter(t, s.path, `DROP TRIGGER audit_events_are_immutable;
+UPDATE audit_events SET actor = 'nobody' WHERE seq = 5;
+INSERT INTO audit_events (seq, at, first_seq, run_seq, action, actor, surface, object, result, reason, detail)
+SELECT max(seq) + 1, max(at), 0, 0, 'audit.new_key', 'system', 'engine', '', 'ok', '', '{"seq":20,"mac":""}' FROM audit_events`); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := s.VerifyAudit(ctx); err != nil || len(r.Problems) == 0 {
+		t.Errorf("not found: %+v, %v", r, err)
+	}
+	// Nor does it become true if the store goes on over it.
+	if err := s.Audit(ctx, kairos.AuditRecord{Action: "note", Actor: "ada"}); err == nil {
+		if r, err := s.VerifyAudit(ctx); err != nil || len(r.Problems) == 0 {
+			t.Errorf("not found later: %+v, %v", r, err)
+		}
+	}
+}

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kairosd/kairosd/db"
 	"github.com/kairosd/kairosd/internal/failpoint"
 	"github.com/kairosd/kairosd/internal/kairos"
 )
@@ -27,6 +26,9 @@ type RestoreOptions struct {
 	// KeyFile holds the audit key of the backup; empty means the key beside the
 	// database.
 	KeyFile string
+	// NewKey restores without the key, which is lost: the audit log of before
+	// cannot be checked for changes any more, and goes on with a new key.
+	NewKey bool
 }
 
 // Restored says what a restore did.
@@ -95,11 +97,14 @@ func restore(ctx context.Context, backup, path string, o RestoreOptions, rename 
 				Suggest("say --force to put it aside; it is kept in a directory beside it")
 		}
 	}
-	key, err := auditKeyFor(path, o.KeyFile)
-	if err != nil {
-		return r, err
+	key := randomBytes(32)
+	if !o.NewKey {
+		if key, err = auditKeyFor(path, o.KeyFile); err != nil {
+			return r, err
+		}
 	}
-	if err := verifyBackup(ctx, r.Backup, key, o.files()); err != nil {
+	o.keyless = o.NewKey
+	if err := verifyBackup(ctx, r.Backup, key, o.Options); err != nil {
 		return r, err
 	}
 	work := filepath.Join(dir, restoringDir)
@@ -145,7 +150,7 @@ func auditKeyFor(path, file string) ([]byte, error) {
 	}
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 		return nil, kairos.Errorf(kairos.CodeInvalid, "there is no audit key in %s; without it the backup cannot be verified", file).
-			Suggest("give the key file of the installation that made the backup (kairos.db.key) with --key")
+			Suggest("give the key file of the installation that made the backup (kairos.db.key) with --key; if it is lost, say --new-key")
 	}
 	return loadKey(file)
 }
@@ -164,7 +169,7 @@ func VerifyBackupFile(ctx context.Context, backup, path, keyFile string) (kairos
 	if err != nil {
 		return b, err
 	}
-	return b, verifyBackup(ctx, b, key, db.Migrations())
+	return b, verifyBackup(ctx, b, key, Options{})
 }
 
 // verifyBackup examines a backup completely: that it is the file its manifest
@@ -172,7 +177,8 @@ func VerifyBackupFile(ctx context.Context, backup, path, keyFile string) (kairos
 // every row in it is what was written (O08). One of an older schema is examined
 // as far as SQLite goes; its hash says that it is what was verified when it was
 // made.
-func verifyBackup(ctx context.Context, b kairos.Backup, key []byte, files fs.FS) error {
+func verifyBackup(ctx context.Context, b kairos.Backup, key []byte, o Options) error {
+	files := o.files()
 	sum, size, err := fileSum(b.Path)
 	if err != nil {
 		return err
@@ -193,14 +199,18 @@ func verifyBackup(ctx context.Context, b kairos.Backup, key []byte, files fs.FS)
 	if b.Schema < known {
 		found, err = examineOlder(ctx, b)
 	} else {
-		found, err = examine(ctx, b.Path, Options{AuditKey: key, migrations: files})
+		found, err = examine(ctx, b.Path, Options{AuditKey: key, migrations: files, keyless: o.keyless})
 	}
 	if err != nil {
 		return err
 	}
 	for _, c := range found.Verified {
 		if len(c.Problems) > 0 {
-			return kairos.Errorf(kairos.CodeCorrupt, "the backup fails its check of %s: %s", c.Name, c.Problems[0]).Suggest("take another backup")
+			e := kairos.Errorf(kairos.CodeCorrupt, "the backup fails its check of %s: %s", c.Name, c.Problems[0]).Suggest("take another backup")
+			if c.Name == checkAuditName {
+				e.Suggestion = "if another installation made it, give its key file with --key; else take another backup"
+			}
+			return e
 		}
 	}
 	if found.Incarnation != b.Incarnation || found.AuditSeq != b.AuditSeq || found.AuditMac != b.AuditMac || found.Instance != b.Instance {
@@ -299,6 +309,13 @@ func build(ctx context.Context, b kairos.Backup, path, work string, key []byte, 
 	s, err := Open(ctx, target, o)
 	if err != nil {
 		return h, err
+	}
+	if o.keyless {
+		err = s.Audit(ctx, kairos.AuditRecord{Action: actionNewKey, Actor: kairos.System.Name, Surface: kairos.System.Surface,
+			Reason: "restored without the key of before", Detail: kairos.RawJSON(encodeJSON(auditCut{Seq: b.AuditSeq, Mac: b.AuditMac}))})
+		if err != nil {
+			return h, errors.Join(err, s.Close())
+		}
 	}
 	held, err := s.Hold(ctx)
 	if err := errors.Join(err, s.Close()); err != nil {

@@ -107,6 +107,25 @@ func TestARestoreIntoAnEmptyDirectoryNeedsTheKey(t *testing.T) {
 	if _, err := store.Restore(ctx, backup, path, store.RestoreOptions{}); kairos.CodeOf(err) != kairos.CodeInvalid || !strings.Contains(err.Error(), "audit key") {
 		t.Fatalf("without a key: %v", err)
 	}
+	lost := filepath.Join(t.TempDir(), "kairos.db")
+	if _, err := store.Restore(ctx, backup, lost, store.RestoreOptions{NewKey: true}); err != nil {
+		t.Fatalf("with a new key: %v", err)
+	}
+	renewed := storetest.OpenAt(t, lost)
+	if err := renewed.Audit(ctx, kairos.AuditRecord{Action: "note"}); err != nil {
+		t.Fatal(err)
+	}
+	if report, err := renewed.VerifyAudit(ctx); err != nil || len(report.Problems) > 0 {
+		t.Errorf("audit with a new key: %+v, %v", report, err)
+	}
+	// A backup of that installation is whole, and needs the new key.
+	second := filepath.Join(t.TempDir(), "second")
+	if _, err := renewed.Backup(ctx, second, "test"); err != nil {
+		t.Error(err)
+	}
+	if _, err := store.VerifyBackupFile(ctx, second, lost, from+".key"); kairos.CodeOf(err) != kairos.CodeCorrupt {
+		t.Errorf("with the old key: %v", err)
+	}
 	r, err := store.Restore(ctx, backup, path, store.RestoreOptions{KeyFile: from + ".key"})
 	if err != nil || r.Aside != "" {
 		t.Fatalf("%+v, %v", r, err)

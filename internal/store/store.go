@@ -52,6 +52,8 @@ type Options struct {
 	// then held (G15).
 	Restored string
 
+	keyless bool // nobody has the key that the audit log was written with
+
 	// For tests.
 	migrations fs.FS  // nil: those of this binary
 	vfs        string // SQLite's file layer for writing; empty: its own
@@ -76,6 +78,7 @@ type Store struct {
 	migrations fs.FS
 	vfs        string
 	walPages   int
+	keyless    bool
 	rolledBack bool
 	watched    []watchedFile
 	watching   chan struct{} // closed when watch has ended
@@ -112,7 +115,7 @@ var driverSetup = sync.OnceValue(func() error {
 // there. A second opener gets CodeLocked with the holder's process id; a
 // database of a newer kairosd, or of another program, CodeInvalid.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
-	s := &Store{path: path, log: o.Logger, now: o.Now, migrations: o.files(), vfs: o.vfs, walPages: cmp.Or(o.walPages, walPages)}
+	s := &Store{path: path, log: o.Logger, now: o.Now, migrations: o.files(), vfs: o.vfs, walPages: cmp.Or(o.walPages, walPages), keyless: o.keyless}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}

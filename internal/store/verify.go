@@ -254,8 +254,11 @@ GROUP BY status, wait_reason`)
 	return translate(rows.Err(), c.Name)
 }
 
+// checkAuditName is the name of the check of the audit chain.
+const checkAuditName = "audit chain"
+
 func (s *Store) checkAudit(ctx context.Context, c *kairos.Check) error {
-	c.Name, c.Advice = "audit chain", "somebody or something changed the log, or the key beside the database is not the one it was written with. Compare with a backup before anything else"
+	c.Name, c.Advice = checkAuditName, "somebody or something changed the log, or the key beside the database is not the one it was written with. Compare with a backup before anything else"
 	r, err := s.VerifyAudit(ctx)
 	c.Examined = r.Events
 	for _, p := range r.Problems {
