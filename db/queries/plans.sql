@@ -37,6 +37,10 @@ INSERT INTO plan_versions (plan_id, number, hash, semantics, kind, format, sourc
 VALUES (@plan_id, @number, @hash, @semantics, @kind, @format, @source, @canonical, @origin, @by_person, @parent_hash, @reason, @author, @created_at)
 RETURNING id;
 
+-- Versions of re-plans have numbers too, though they are never a plan's latest.
+-- name: VersionLast :one
+SELECT cast(coalesce(max(number), 0) AS integer) FROM plan_versions WHERE plan_id = @plan_id;
+
 -- name: VersionByHash :one
 SELECT sqlc.embed(plan_versions), plans.public_id AS plan_public_id, plans.key AS plan_key
 FROM plan_versions JOIN plans ON plans.id = plan_versions.plan_id

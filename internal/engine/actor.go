@@ -252,7 +252,7 @@ func (a *actor) blocked() bool { return a.stopping || a.barred() }
 
 // barred is blocked for a reason that outlives a restart.
 func (a *actor) barred() bool {
-	return a.s.paused || a.s.held || a.s.quarantined || a.e.opts.Safe || a.budget != "" || a.ended || a.early()
+	return a.s.paused || a.s.held || a.s.quarantined || a.e.opts.Safe || a.budget != "" || a.ended || a.early() || a.prog.replans && a.s.replanning() != nil
 }
 
 // early reports whether the run may not start yet.
@@ -304,21 +304,12 @@ func (a *actor) load() error {
 			return err
 		}
 	}
-	s, err := foldRun(p.Program, a.run, input, journal)
+	s, err := a.e.foldRun(ctx, p, a.run, input, journal)
 	if err != nil {
 		return err
 	}
 	a.s, a.fence = s, s.seq
-	a.queue = nil
-	for _, w := range s.sorted() {
-		if w.phase == phaseReady || w.phase == phaseWaiting && w.reason == kairos.WaitRetry {
-			a.queue = append(a.queue, w.workKey)
-		}
-	}
-	for _, v := range s.openFans() {
-		a.queue = append(a.queue, workKey{v, noItem})
-	}
-	s.fresh = nil
+	a.requeue()
 	a.pathMark, a.pathLen = len(s.settled), len(a.run.Path)
 	a.ended = a.run.Status.Final()
 	a.dueDirty = true
@@ -326,6 +317,20 @@ func (a *actor) load() error {
 	a.recover()
 	a.loaded, a.recovered = loaded, s.seq
 	return nil
+}
+
+// requeue queues everything of the state that may start.
+func (a *actor) requeue() {
+	a.queue = nil
+	for _, w := range a.s.sorted() {
+		if w.phase == phaseReady || w.phase == phaseWaiting && w.reason == kairos.WaitRetry {
+			a.queue = append(a.queue, w.workKey)
+		}
+	}
+	for _, v := range a.s.openFans() {
+		a.queue = append(a.queue, workKey{v, noItem})
+	}
+	a.s.fresh = nil
 }
 
 // unrunnable ends a run whose plan cannot be compiled here.

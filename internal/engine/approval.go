@@ -212,13 +212,17 @@ func (a *actor) answerApproval(w *work, p kairos.Approval, action, by, comment s
 	if a.hasFinal {
 		a.flush()
 	}
-	asked := w.consent
+	asked, tail := w.consent, w.tail
 	e := a.entry(kairos.EntryResolve, w.workKey)
 	e.Decision, e.Ref, e.Actor, e.Reason, e.Attempt = payload{Action: action}.json(), p.ID, by, comment, w.attempt
 	a.add(e)
 	a.next.Approvals = append(a.next.Approvals, p)
 	if asked != nil {
 		a.answerConsent(w, *asked)
+		return
+	}
+	if tail != nil {
+		a.answerTail(w, *tail, action == "approved", by, comment)
 		return
 	}
 	values, err := decode(p.Values)

@@ -63,7 +63,7 @@ func (a *actor) newAttempt(w *work, node *planner.ProgramNode, h Handler, effect
 	t.call = Call{
 		RunID: a.id, PlanKey: a.run.PlanKey, Session: cmp.Or(a.run.Session, a.id), Node: node,
 		Visit: w.Visit, Item: w.item, Attempt: t.number, Input: input, Last: a.s.walk.Last(w.VisitKey),
-		IdempotencyKey: a.e.idempotencyKey(a.id, node.ID, w.Visit, w.item),
+		IdempotencyKey: a.e.idempotencyKey(a.id, a.s.keyName(node.ID), w.Visit, w.item),
 		Previous:       func() []PreviousResult { return previous },
 		Log:            t.log.line, Progress: t.log.progress,
 	}
@@ -73,6 +73,15 @@ func (a *actor) newAttempt(w *work, node *planner.ProgramNode, h Handler, effect
 	}
 	t.call.Approve = func(n int, q Question) error { return t.approve(grants, n, q) }
 	return t
+}
+
+// keyName names a node for its idempotency key: one that a re-plan has redefined
+// is another node.
+func (s *state) keyName(node string) string {
+	if seq := s.redefined[node]; seq > 0 {
+		return node + "@" + strconv.FormatInt(seq, 10)
+	}
+	return node
 }
 
 // idempotencyKey is the same in all attempts of one visit and item, and new for

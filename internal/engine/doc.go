@@ -30,6 +30,11 @@
 //     final result row in the same checkpoint.
 //   - substep: one model or tool call inside an attempt: Substep, Output, Usage
 //     and Decision {"kind", "digest"}.
+//   - replan: the run follows another version from here (ruling 12). Decision
+//     names both versions, the visit that failed and the final rows that stand,
+//     with what the new version decides there. Until then the failed visit
+//     waits: Reason replan while a tail is planned, approval while a person is
+//     asked to accept it (Decision {"kind": "replan", "tail": …}).
 //   - reset: a resume opened failed work again; Decision is the planner.Reset.
 //   - verb: an act on the run; Decision is {"verb": …}: pause, continue, cancel,
 //     limits, release, retry-now, quarantine, crash (found unfinished after an

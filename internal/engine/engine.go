@@ -42,6 +42,9 @@ type Options struct {
 	// QuarantineAfter is the number of unclean deaths within one node after
 	// which its run is parked; default 3 (SPEC 4.1).
 	QuarantineAfter int
+	// MaxReplans is how often one run may be planned anew; default 2, negative
+	// for never (SPEC 7.5).
+	MaxReplans int
 	// Safe accepts runs and acts on them, and executes nothing: for an
 	// installation whose runs kill the daemon.
 	Safe bool
@@ -61,11 +64,13 @@ const (
 
 // Engine runs plans. It is safe for concurrent use.
 type Engine struct {
-	store    Store
-	registry Registry
-	secrets  Secrets
-	log      *slog.Logger
-	opts     Options
+	store      Store
+	registry   Registry
+	secrets    Secrets
+	replanner  Replanner // nil: nobody plans anew
+	replanning sync.Map  // ids of runs for which a tail is being planned
+	log        *slog.Logger
+	opts       Options
 
 	programs programs
 	stepRuns stepRuns
@@ -101,6 +106,7 @@ func New(c Config) (*Engine, error) {
 	o.StopGrace = cmp.Or(o.StopGrace, 10*time.Second)
 	o.CancelGrace = cmp.Or(o.CancelGrace, 4*time.Second)
 	o.QuarantineAfter = cmp.Or(o.QuarantineAfter, 3)
+	o.MaxReplans = cmp.Or(o.MaxReplans, 2)
 	if o.MaxRunning < 0 || o.MaxNodes < 0 {
 		return nil, errors.New("engine: MaxRunning and MaxNodes must be positive")
 	}
@@ -158,6 +164,8 @@ func (e *Engine) Open(ctx context.Context) error {
 			e.timers.set(r.ID, r.StartAt)
 		case r.Status == kairos.RunQueued, r.Status == kairos.RunRunning:
 			e.sched.enqueue(ticketOf(r, nil))
+		case r.WaitReason == kairos.WaitReplan:
+			e.post(r.ID, timerMsg{}) // whoever planned for it is gone
 		default:
 			if !r.DueAt.IsZero() {
 				e.timers.set(r.ID, r.DueAt)

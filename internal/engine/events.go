@@ -120,6 +120,13 @@ func deriveRow(e *kairos.Entry, add func(string, int64, map[string]any)) {
 	case kairos.EntryReset:
 		add("run_resumed", e.Seq, data)
 	case kairos.EntryReplan:
+		var r replan
+		if json.Unmarshal(e.Decision, &r) == nil {
+			data["version"], data["hash"], data["from"], data["failed"], data["kept"] = r.Version, r.Hash, r.From, r.Node, len(r.Kept)
+		}
+		if e.Reason != "" {
+			data["reason"] = e.Reason
+		}
 		add("run_replanned", e.Seq, data)
 	case kairos.EntryVerb:
 		if e.Reason != "" {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,7 +22,13 @@ func (e *Engine) FoldDigest(p *planner.Program, run kairos.Run, rows []kairos.En
 	if err != nil {
 		return "", err
 	}
-	s, err := fold(p, facts{run: run.ID, input: input}, rows)
+	f := facts{run: run.ID, input: input, program: func(hash string) (*planner.Program, error) { return e.Program(context.Background(), hash) }}
+	if hash := firstVersion(rows); hash != "" {
+		if p, err = f.program(hash); err != nil {
+			return "", err
+		}
+	}
+	s, err := fold(p, f, rows)
 	if err != nil {
 		return "", err
 	}

@@ -15,6 +15,8 @@ type facts struct {
 	run   string
 	input any
 	held  bool
+	// program gives the version that a replan row leads to; nil: none is known.
+	program func(hash string) (*planner.Program, error)
 }
 
 func newState(prog *planner.Program, f facts) *state {
@@ -33,6 +35,14 @@ func newState(prog *planner.Program, f facts) *state {
 func fold(prog *planner.Program, f facts, journal []kairos.Entry) (*state, error) {
 	s := newState(prog, f)
 	for i := range journal {
+		if journal[i].Kind == kairos.EntryReplan {
+			next, _, err := s.follow(f, &journal[i], journal[:i])
+			if err != nil {
+				return nil, err
+			}
+			s = next
+			continue
+		}
 		if err := s.apply(&journal[i]); err != nil {
 			return nil, err
 		}
@@ -52,6 +62,7 @@ type payload struct {
 	Digest string            `json:"digest,omitempty"`
 	Tool   string            `json:"tool,omitempty"`
 	Run    string            `json:"run,omitempty"`
+	Tail   *tail             `json:"tail,omitempty"`
 }
 
 // openNode names work that was open at an unclean death.
@@ -81,7 +92,7 @@ func (s *state) apply(e *kairos.Entry) error {
 	}
 	s.clean = false
 	switch e.Kind {
-	case kairos.EntryReset, kairos.EntryVerb, kairos.EntryReplan:
+	case kairos.EntryReset, kairos.EntryVerb:
 		if err := s.applyRun(e); err != nil {
 			return err
 		}
@@ -137,12 +148,20 @@ func (s *state) apply(e *kairos.Entry) error {
 		w.reason = kairos.WaitReason(e.Reason)
 		w.attempt = max(w.attempt, e.Attempt)
 		w.since, w.due, w.ref, w.input = e.At, e.DueAt, e.Ref, e.Input
-		if w.reason == kairos.WaitApproval && s.prog.Nodes[k.Node].Type != planner.TypeApproval {
+		w.tail = nil
+		if w.reason == kairos.WaitApproval && (len(e.Decision) > 0 || s.prog.Nodes[k.Node].Type != planner.TypeApproval) {
 			var p payload
-			if err := json.Unmarshal(e.Decision, &p); err != nil || p.Kind != kindConsent {
+			if err := json.Unmarshal(e.Decision, &p); err != nil {
+				return corrupt(e, "%v", err)
+			}
+			switch {
+			case p.Kind == kindReplan && p.Tail != nil:
+				w.tail = p.Tail
+			case p.Kind == kindConsent:
+				s.asks(w, e, p)
+			default:
 				return corrupt(e, "it asks for nothing")
 			}
-			s.asks(w, e, p)
 		}
 	case kairos.EntrySubstep:
 		if w.substeps == nil {
@@ -160,9 +179,6 @@ func (s *state) apply(e *kairos.Entry) error {
 
 // applyRun applies rows that speak of the run and not of a node.
 func (s *state) applyRun(e *kairos.Entry) error {
-	if e.Kind == kairos.EntryReplan {
-		return corrupt(e, "this version cannot follow a re-plan")
-	}
 	if e.Kind == kairos.EntryReset {
 		var r planner.Reset
 		if err := json.Unmarshal(e.Decision, &r); err != nil {

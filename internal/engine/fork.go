@@ -20,6 +20,7 @@ type branch struct {
 	prog    *program
 	input   kairos.RawJSON
 	entries []kairos.Entry
+	kept    []keptRow // of the entries, those that were settled anew
 	s       *state
 	preview kairos.Preview
 }
@@ -247,6 +248,12 @@ func (v *view) candidates(at int64) []candidate {
 					return of(v) && (c.Item == noItem || slices.Contains(v.Items, c.Item))
 				})
 			})
+		case kairos.EntryReplan:
+			var r replan
+			if json.Unmarshal(e.Decision, &r) != nil {
+				continue // fold has read it already
+			}
+			list = r.standing(list)
 		case kairos.EntryResult:
 			if !e.Final {
 				continue
@@ -259,6 +266,23 @@ func (v *view) candidates(at int64) []candidate {
 				c.input, c.same = e.Output, true
 			}
 			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// standing are the rows that a re-plan kept, with what was decided there.
+func (r replan) standing(list []candidate) []candidate {
+	kept := make(map[int64]kairos.RawJSON, len(r.Kept))
+	for _, k := range r.Kept {
+		kept[k.Seq] = k.Decision
+	}
+	list = slices.DeleteFunc(list, func(c candidate) bool { _, ok := kept[c.Seq]; return !ok })
+	for i, c := range list {
+		if d := kept[c.Seq]; d != nil {
+			row := *c.Entry
+			row.Decision = d
+			list[i].Entry = &row
 		}
 	}
 	return list
@@ -277,7 +301,8 @@ func (b *branch) keep(req kairos.VerbRequest, l *lists, why map[string]string) e
 	if err != nil {
 		return err
 	}
-	changed := req.Input != nil || len(req.Edits) > 0 || b.prog != v.prog
+	// After a re-plan rows may hold decisions of an earlier version.
+	changed := req.Input != nil || len(req.Edits) > 0 || b.prog != v.prog || v.s.replans > 0
 	tainted := map[string]bool{} // nodes whose output differs, or runs again
 	diverged := map[int]string{} // nodes behind a decision that differs, and whose
 	drop := func(c candidate, reason string) {
@@ -330,6 +355,13 @@ func (b *branch) keep(req kairos.VerbRequest, l *lists, why map[string]string) e
 			return err
 		}
 		b.entries = append(b.entries, row)
+		kept := keptRow{Seq: c.Seq}
+		if !bytes.Equal(old, row.Decision) {
+			if kept.Decision = row.Decision; kept.Decision == nil {
+				kept.Decision = kairos.RawJSON("{}")
+			}
+		}
+		b.kept = append(b.kept, kept)
 		if !sameDecision(old, row.Decision) {
 			for _, n := range b.behind(i) {
 				if diverged[n] == "" {

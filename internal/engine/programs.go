@@ -16,6 +16,7 @@ type program struct {
 	*planner.Program
 	version  kairos.Version // without source
 	hasPlans bool
+	replans  bool // some node plans anew when it fails
 	// entered is what may reach a node: predecessors over edges and needs.
 	entered [][]int
 }
@@ -82,6 +83,7 @@ func newProgram(compiled *planner.Program, v kairos.Version) *program {
 	for i := range compiled.Nodes {
 		n := &compiled.Nodes[i]
 		p.hasPlans = p.hasPlans || n.Type == "plan"
+		p.replans = p.replans || n.OnError == planner.OnErrorReplan
 		for _, out := range n.Out {
 			p.entered[out.To] = append(p.entered[out.To], i)
 		}

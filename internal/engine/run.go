@@ -30,6 +30,8 @@ func (a *actor) handle(m any) {
 			a.e.sched.releaseNode()
 		}
 		a.nodeCredit = 0
+	case replanMsg:
+		a.replanned(m)
 	case childrenMsg:
 		a.lookForChildren()
 	case childMsg:
@@ -126,6 +128,7 @@ func (a *actor) allBegun(f *fan) bool { return f.total >= 0 && f.begunAll }
 
 // advance starts everything that may start.
 func (a *actor) advance() {
+	a.considerReplan()
 	for !a.blocked() && !a.waiting.Load() && a.unacked() < maxUnacked {
 		k := a.peek()
 		if k == nil {
@@ -233,6 +236,10 @@ func (a *actor) after(fn func(error)) { a.deferred = append(a.deferred, deferred
 func (a *actor) final(w *work, status kairos.NodeStatus, out any, f *kairos.Failure, fill func(*kairos.Entry)) {
 	if a.hasFinal {
 		a.flush()
+	}
+	if status == kairos.NodeFailed && a.replans(w) {
+		a.awaitReplan(w, f, fill)
+		return
 	}
 	a.settle(w, status, out, f, fill)
 	a.hasFinal = true

@@ -57,6 +57,11 @@ type work struct {
 	// so far, by sub-step; 0 is the node's own call.
 	consent *consent
 	grants  map[int]grant
+	// tail is the version that a person is asked to accept.
+	tail *tail
+	// givenUp is set when no new tail is to be had, just before the row that
+	// says so.
+	givenUp bool
 	// answer is what a person said of an attempt that was in doubt when the
 	// run was cancelled; it takes effect when a resume opens the work again.
 	answer *answer
@@ -128,6 +133,10 @@ type state struct {
 	held        bool
 	clean       bool // the last row says that the run was put down cleanly
 	plans       map[string]string
+	// replans counts replan rows; redefined says since which of them a node of
+	// that name does something else.
+	replans   int
+	redefined map[string]int64
 }
 
 // move changes where work stands, keeping count of parked items.

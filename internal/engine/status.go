@@ -215,6 +215,8 @@ func waitLine(reason kairos.WaitReason, waits []kairos.Wait) (text, node string)
 		return fmt.Sprintf("%s waits until %s", node, w.Due.Format(time.RFC3339)), node
 	case kairos.WaitChild:
 		return fmt.Sprintf("%s waits for run %s", node, kairos.ShortID(w.Child)), node
+	case kairos.WaitReplan:
+		return fmt.Sprintf("%s failed; the rest is planned anew: %s", node, w.Message), node
 	case kairos.WaitBudget:
 		return w.Message, node
 	case kairos.WaitHeld:

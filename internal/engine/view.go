@@ -39,7 +39,7 @@ func (e *Engine) view(ctx context.Context, run string) (*view, error) {
 	if err != nil {
 		return nil, kairos.Errorf(kairos.CodeCorrupt, "input of run %s: %w", run, err)
 	}
-	s, err := foldRun(p.Program, r, input, journal)
+	s, err := e.foldRun(ctx, p, r, input, journal)
 	if err != nil {
 		return nil, err
 	}
@@ -47,12 +47,32 @@ func (e *Engine) view(ctx context.Context, run string) (*view, error) {
 }
 
 // foldRun folds the journal of a run as it is stored now.
-func foldRun(p *planner.Program, r kairos.Run, input any, journal []kairos.Entry) (*state, error) {
-	s, err := fold(p, facts{run: r.ID, input: input, held: r.Status == kairos.RunWaiting && r.WaitReason == kairos.WaitHeld}, journal)
+// p is the version that the run follows now; the journal may begin with another.
+func (e *Engine) foldRun(ctx context.Context, p *program, r kairos.Run, input any, journal []kairos.Entry) (*state, error) {
+	f := e.factsOf(ctx, r, input)
+	first := p.Program
+	if hash := firstVersion(journal); hash != "" {
+		var err error
+		if first, err = f.program(hash); err != nil {
+			return nil, err
+		}
+	}
+	s, err := fold(first, f, journal)
 	if err == nil && !r.PurgedAt.IsZero() {
 		s.seq = r.LastSeq // its rows are gone, their numbers are not given out again
 	}
 	return s, err
+}
+
+func (e *Engine) factsOf(ctx context.Context, r kairos.Run, input any) facts {
+	return facts{run: r.ID, input: input, held: r.Status == kairos.RunWaiting && r.WaitReason == kairos.WaitHeld,
+		program: func(hash string) (*planner.Program, error) {
+			p, err := e.program(ctx, hash)
+			if err != nil {
+				return nil, err
+			}
+			return p.Program, nil
+		}}
 }
 
 // purged refuses what needs the journal of a run that retention has removed.

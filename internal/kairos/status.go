@@ -49,7 +49,7 @@ var WaitReasons = []WaitReason{WaitQuarantined, WaitHeld, WaitPaused, WaitInDoub
 // NeedsPerson reports whether only a person can end the wait.
 func (r WaitReason) NeedsPerson() bool {
 	switch r {
-	case WaitQuarantined, WaitHeld, WaitPaused, WaitInDoubt, WaitBudget, WaitApproval, WaitReplan:
+	case WaitQuarantined, WaitHeld, WaitPaused, WaitInDoubt, WaitBudget, WaitApproval:
 		return true
 	}
 	return false

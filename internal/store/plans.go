@@ -31,7 +31,13 @@ func (s *Store) PutVersion(ctx context.Context, v kairos.NewVersion, actor kairo
 			p, err = w.q.PlanInsert(w.ctx, dbsqlc.PlanInsertParams{PublicID: kairos.NewID(), Key: v.Key, Name: v.Name, Description: v.Description,
 				LatestHash: v.Hash, CreatedAt: now})
 		case err == nil:
-			number = p.Latest + 1
+			if number, err = w.q.VersionLast(w.ctx, p.ID); err != nil {
+				return nil, err
+			}
+			number++
+			if v.Origin == originReplan {
+				break // it is one run's; others follow what a person or planner chose
+			}
 			err = w.q.PlanAdvance(w.ctx, dbsqlc.PlanAdvanceParams{Latest: number, LatestHash: v.Hash, Name: v.Name, Description: v.Description, UpdatedAt: now, ID: p.ID})
 		}
 		if err != nil {
@@ -54,6 +60,9 @@ func (s *Store) PutVersion(ctx context.Context, v kairos.NewVersion, actor kairo
 	p, err := s.Plan(ctx, stored.PlanID)
 	return p, stored, created, err
 }
+
+// originReplan marks versions that were made for one run under way.
+const originReplan = "replan"
 
 // Plan finds a plan by key or id, archived ones included; CodeNotFound.
 func (s *Store) Plan(ctx context.Context, idOrKey string) (kairos.Plan, error) {

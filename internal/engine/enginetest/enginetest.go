@@ -21,6 +21,9 @@ var Operator = kairos.Actor{Name: "marta", Role: kairos.RoleAuthor, Surface: "te
 // Registry is a registry of scripted handlers: a node's type is a handler's
 // name. It records every call.
 type Registry struct {
+	// Replanner, if set before the engine is opened, plans anew.
+	Replanner engine.Replanner
+
 	mu       sync.Mutex
 	handlers map[string]engine.Handler
 	effects  map[string]planner.Effect
@@ -141,6 +144,9 @@ func OpenWith(tb testing.TB, s *store.Store, through engine.Store, r *Registry, 
 	e, err := engine.New(engine.Config{Store: through, Registry: r, Options: o})
 	if err != nil {
 		tb.Fatalf("new engine: %v", err)
+	}
+	if r.Replanner != nil {
+		e.SetReplanner(r.Replanner)
 	}
 	s.OnCommit(e.HandleCommit)
 	if err := e.Open(context.Background()); err != nil {

@@ -336,6 +336,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.versionInsertStmt, err = db.PrepareContext(ctx, versionInsert); err != nil {
 		return nil, fmt.Errorf("error preparing query VersionInsert: %w", err)
 	}
+	if q.versionLastStmt, err = db.PrepareContext(ctx, versionLast); err != nil {
+		return nil, fmt.Errorf("error preparing query VersionLast: %w", err)
+	}
 	if q.versionListStmt, err = db.PrepareContext(ctx, versionList); err != nil {
 		return nil, fmt.Errorf("error preparing query VersionList: %w", err)
 	}
@@ -864,6 +867,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing versionInsertStmt: %w", cerr)
 		}
 	}
+	if q.versionLastStmt != nil {
+		if cerr := q.versionLastStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing versionLastStmt: %w", cerr)
+		}
+	}
 	if q.versionListStmt != nil {
 		if cerr := q.versionListStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing versionListStmt: %w", cerr)
@@ -1012,6 +1020,7 @@ type Queries struct {
 	versionByHashStmt          *sql.Stmt
 	versionByNumberStmt        *sql.Stmt
 	versionInsertStmt          *sql.Stmt
+	versionLastStmt            *sql.Stmt
 	versionListStmt            *sql.Stmt
 }
 
@@ -1123,6 +1132,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		versionByHashStmt:          q.versionByHashStmt,
 		versionByNumberStmt:        q.versionByNumberStmt,
 		versionInsertStmt:          q.versionInsertStmt,
+		versionLastStmt:            q.versionLastStmt,
 		versionListStmt:            q.versionListStmt,
 	}
 }

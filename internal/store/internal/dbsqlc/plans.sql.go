@@ -397,6 +397,18 @@ func (q *Queries) VersionInsert(ctx context.Context, arg VersionInsertParams) (i
 	return id, err
 }
 
+const versionLast = `-- name: VersionLast :one
+SELECT cast(coalesce(max(number), 0) AS integer) FROM plan_versions WHERE plan_id = ?1
+`
+
+// Versions of re-plans have numbers too, though they are never a plan's latest.
+func (q *Queries) VersionLast(ctx context.Context, planID int64) (int64, error) {
+	row := q.queryRow(ctx, q.versionLastStmt, versionLast, planID)
+	var column_1 int64
+	err := row.Scan(&column_1)
+	return column_1, err
+}
+
 const versionList = `-- name: VersionList :many
 SELECT plan_versions.id, plan_versions.number, plan_versions.hash, plan_versions.semantics, plan_versions.kind, plan_versions.format,
        plan_versions.origin, plan_versions.by_person, plan_versions.parent_hash, plan_versions.reason, plan_versions.author,

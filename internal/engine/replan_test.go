@@ -1,0 +1,355 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/engine/enginetest"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store/storetest"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// tails is a planner that answers with prepared documents, and notes what it is
+// asked.
+type tails struct {
+	mu      sync.Mutex
+	asked   []kairos.ReplanRequest
+	answers []string // the last one is given again
+	unsafe  []string
+	block   chan struct{}
+}
+
+func (p *tails) Replan(ctx context.Context, r kairos.ReplanRequest) (kairos.Replanned, error) {
+	p.mu.Lock()
+	p.asked = append(p.asked, r)
+	answer := p.answers[min(len(p.asked), len(p.answers))-1]
+	p.mu.Unlock()
+	if p.block != nil {
+		select {
+		case <-p.block:
+		case <-ctx.Done():
+			return kairos.Replanned{}, ctx.Err()
+		}
+	}
+	out := kairos.Replanned{Reason: "b cannot be done", Unsafe: p.unsafe, Usage: kairos.Usage{InputTokens: 7}}
+	if answer == "" {
+		return out, errors.New("nobody knows")
+	}
+	doc, problems := planner.Parse([]byte(answer), planner.FormatYAML)
+	if err := problems.Err(); err != nil {
+		return out, err
+	}
+	var err error
+	out.Source, err = doc.Encode(planner.FormatJSON)
+	return out, err
+}
+
+func (p *tails) requests() []kairos.ReplanRequest {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.asked)
+}
+
+const (
+	mayFail  = `{id: p, nodes: {a: {type: echo, input: one}, w: {type: approval, input: {message: "is it well?"}}, b: {type: broken, needs: [a], on_error: replan, retry: {max_attempts: 2, backoff: [1ms]}}, c: {type: echo, needs: [b]}}}`
+	straight = `{id: p, nodes: {a: {type: echo, input: one}, b: {type: broken, needs: [a], on_error: replan}, c: {type: echo, needs: [b]}}}`
+	mended   = `{id: p, nodes: {a: {type: echo, input: one}, d: {type: echo, needs: [a], input: "${output.a}, two"}}}`
+	again    = `{id: p, nodes: {a: {type: echo, input: one}, d: {type: broken, needs: [a], on_error: replan}}}`
+)
+
+func replanning(p *tails) *enginetest.Registry {
+	reg := enginetest.NewRegistry().
+		Handle("echo", planner.EffectIdempotent, echo).
+		Handle("broken", planner.EffectIdempotent, fails(&planner.Failure{Code: "boom", Message: "it broke"}))
+	reg.Replanner = p
+	return reg
+}
+
+// follows compares the state of every checkpoint with the fold of the journal up
+// to there.
+func follows(t *testing.T, e *enginetest.Engine) func(kairos.Run) {
+	var mu sync.Mutex
+	digests := map[int64]string{}
+	e.OnFlush(func(_ string, seq int64, digest string) {
+		mu.Lock()
+		defer mu.Unlock()
+		digests[seq] = digest
+	})
+	return func(r kairos.Run) {
+		t.Helper()
+		rows, err := e.Store.Journal(t.Context(), r.ID, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, err := e.Program(t.Context(), r.Hash)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range rows {
+			if row.Kind == kairos.EntryReplan {
+				var d struct{ From string }
+				if err := json.Unmarshal(row.Decision, &d); err != nil {
+					t.Fatal(err)
+				}
+				if first, err = e.Program(t.Context(), d.From); err != nil {
+					t.Fatal(err)
+				}
+				break
+			}
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		for seq, want := range digests {
+			got, err := e.FoldDigest(first, r, rows[:seq])
+			if err != nil {
+				t.Fatalf("fold %d rows: %v\n%s", seq, err, e.Journal(r.ID))
+			}
+			if got != want {
+				t.Errorf("fold(journal[:%d]) differs from the live state:\n%s\n\nlive:\n%s\n%s", seq, got, want, e.Journal(r.ID))
+			}
+		}
+	}
+}
+
+func TestReplanKeepsWhatIsDone(t *testing.T) {
+	t.Parallel()
+	p := &tails{answers: []string{mended}}
+	e := enginetest.Open(t, replanning(p))
+	same := follows(t, e)
+	r := e.Settle(e.Run(straight, `"x"`).ID)
+	if r.Status != kairos.RunCompleted || string(r.Output) != `"one, two"` {
+		t.Fatalf("%s %s\n%s", r.Status, r.Output, e.Journal(r.ID))
+	}
+	same(r)
+	if n := e.Registry.Count("a"); n != 1 {
+		t.Errorf("a ran %d times", n)
+	}
+	asked := p.requests()
+	if len(asked) != 1 || asked[0].Node != "b" || asked[0].Failure.Message != "it broke" || len(asked[0].Settled) != 1 ||
+		asked[0].Settled[0].Node != "a" || string(asked[0].Settled[0].Output) != `"one"` || !strings.Contains(string(asked[0].Version.Source), "broken") {
+		t.Errorf("%+v", asked)
+	}
+	v, err := e.Store.VersionByHash(t.Context(), r.Hash)
+	if err != nil || v.Origin != "replan" || v.ByPerson || v.ParentHash == "" || v.Reason != "b cannot be done" || v.Number != 2 || r.Version != 2 {
+		t.Errorf("%+v %v, run version %d", v, err, r.Version)
+	}
+	plan, err := e.Store.Plan(t.Context(), "p")
+	if err != nil || plan.Latest != 1 || plan.LatestHash != v.ParentHash {
+		t.Errorf("one run's tail became the plan's newest version: %+v %v", plan, err)
+	}
+	if r.Usage.InputTokens != 7 {
+		t.Errorf("planning is not counted: %+v", r.Usage)
+	}
+	res, err := e.Result(t.Context(), r.ID)
+	if err != nil || fmt.Sprint(res.Path) != "[a d]" {
+		t.Errorf("%v %v", res.Path, err)
+	}
+	// A later version of the plan has a number of its own, and a fork of the run
+	// keeps what the run kept.
+	if other := e.Run(strings.Replace(straight, "one", "three", 1), `"x"`); other.Version != 3 {
+		t.Errorf("the next version is %d", other.Version)
+	}
+	pre, err := e.Preview(t.Context(), enginetest.Operator, kairos.VerbRequest{Run: r.ID, Action: kairos.ActionFork, At: r.LastSeq})
+	if err != nil || !pre.Allowed || len(pre.Keep) != 2 || len(pre.Again)+len(pre.New) != 0 {
+		t.Errorf("%+v %v", pre, err)
+	}
+	fork, err := e.Act(t.Context(), enginetest.Operator, kairos.VerbRequest{Run: r.ID, Action: kairos.ActionFork, At: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := e.Settle(fork.ID); f.Status != kairos.RunCompleted || string(f.Output) != `"one, two"` {
+		t.Errorf("fork: %s %s\n%s", f.Status, f.Output, e.Journal(f.ID))
+	}
+}
+
+func TestReplanEnds(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		answers []string
+		asked   int
+		reason  string
+	}{
+		"nobody can plan":              {[]string{""}, 1, "no new plan: nobody knows"},
+		"max_replans":                  {[]string{again, strings.ReplaceAll(strings.ReplaceAll(again, "d:", "e:"), "d]", "e]")}, 2, ""},
+		"a completed node is not kept": {[]string{strings.Replace(mended, "one", "other", 1)}, 1, "no new plan: version 2 does not keep the completed node a: its definition differs"},
+		"another plan":                 {[]string{strings.Replace(mended, "id: p", "id: q", 1)}, 1, `no new plan: the new plan is "q", not a version of "p"`},
+		"the same plan":                {[]string{straight}, 1, "no new plan: the new plan is the old one"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := &tails{answers: c.answers}
+			e := enginetest.Open(t, replanning(p))
+			same := follows(t, e)
+			r := e.Settle(e.Run(straight, `"x"`).ID)
+			if r.Status != kairos.RunFailed || r.Error == nil || r.Error.Code != "boom" || len(p.requests()) != c.asked {
+				t.Fatalf("%s %+v after %d plans\n%s", r.Status, r.Error, len(p.requests()), e.Journal(r.ID))
+			}
+			same(r)
+			if c.reason != "" && !strings.Contains(e.Journal(r.ID), c.reason) {
+				t.Errorf("the journal does not say %q:\n%s", c.reason, e.Journal(r.ID))
+			}
+			if e.Registry.Count("a") != 1 {
+				t.Errorf("a ran %d times", e.Registry.Count("a"))
+			}
+		})
+	}
+}
+
+// While a tail is planned the run waits with reason replan; what waits in other
+// branches is kept with its question.
+func TestReplanWaitsAndKeepsWaits(t *testing.T) {
+	t.Parallel()
+	with := strings.Replace(mended, " d: {", ` w: {type: approval, input: {message: "is it well?"}}, d: {`, 1)
+	p := &tails{answers: []string{with}, block: make(chan struct{})}
+	e := enginetest.Open(t, replanning(p))
+	same := follows(t, e)
+	id := e.Run(mayFail, `"x"`).ID
+	for {
+		r, err := e.WaitFor(t.Context(), id, func(r kairos.Run) bool { return r.Status == kairos.RunWaiting })
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := e.Detail(t.Context(), r.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(d.Waits) == 2 && d.Waits[1].Reason == kairos.WaitReplan && d.Waits[1].Node == "b" && d.Waits[1].Message == "it broke" {
+			break
+		}
+	}
+	before := open(t, e, id)
+	close(p.block)
+	r, err := e.WaitFor(t.Context(), id, func(r kairos.Run) bool { return r.Version == 2 && r.Status == kairos.RunWaiting })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if after := open(t, e, id); after.ID != before.ID {
+		t.Errorf("another question: %+v, %+v", before, after)
+	}
+	if got := p.requests()[0].Open; fmt.Sprint(got) != "[w]" {
+		t.Errorf("open: %v", got)
+	}
+	if _, err := e.Decide(t.Context(), enginetest.Operator, kairos.DecideRequest{Approval: before.ID, Approve: true}); err != nil {
+		t.Fatal(err)
+	}
+	if r = e.Settle(id); r.Status != kairos.RunCompleted {
+		t.Errorf("%s\n%s", r.Status, e.Journal(id))
+	}
+	same(r)
+}
+
+func TestUnsafeTailsAreAccepted(t *testing.T) {
+	t.Parallel()
+	for name, approve := range map[string]bool{"accepted": true, "rejected": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := &tails{answers: []string{mended}, unsafe: []string{"d"}}
+			e := enginetest.Open(t, replanning(p))
+			same := follows(t, e)
+			id := e.Run(straight, `"x"`).ID
+			q := open(t, e, id)
+			if q.Message != "After b failed: follow version 2? New steps that cannot be repeated: d." || q.Node != "b" {
+				t.Errorf("%+v", q)
+			}
+			if e.Registry.Count("d") != 0 {
+				t.Error("d ran before anybody accepted it")
+			}
+			if _, err := e.Decide(t.Context(), enginetest.Operator, kairos.DecideRequest{Approval: q.ID, Approve: approve, Digest: q.Digest, Comment: "so be it"}); err != nil {
+				t.Fatal(err)
+			}
+			r := e.Settle(id)
+			want := kairos.RunCompleted
+			if !approve {
+				want = kairos.RunFailed
+				if !strings.Contains(e.Journal(id), "no new plan: version 2 was rejected by marta: so be it") {
+					t.Error(e.Journal(id))
+				}
+			}
+			if r.Status != want || r.Usage.InputTokens != 7 {
+				t.Errorf("%s %+v\n%s", r.Status, r.Usage, e.Journal(id))
+			}
+			same(r)
+		})
+	}
+}
+
+func TestCancelWhilePlanning(t *testing.T) {
+	t.Parallel()
+	p := &tails{answers: []string{mended}, block: make(chan struct{})}
+	e := enginetest.Open(t, replanning(p))
+	id := e.Run(straight, `"x"`).ID
+	e.Until(id, kairos.RunWaiting, kairos.WaitReplan)
+	if r, err := e.Do(id, kairos.ActionCancel); err != nil || r.Status != kairos.RunCancelled {
+		t.Fatalf("%+v %v", r, err)
+	}
+	close(p.block)
+	if r := e.Settle(id); r.Status != kairos.RunCancelled || r.Version != 1 {
+		t.Errorf("%s version %d", r.Status, r.Version)
+	}
+}
+
+// A node that a re-plan redefines is another node: what it does has another
+// idempotency key.
+func TestRedefinedNodeHasItsOwnKey(t *testing.T) {
+	t.Parallel()
+	p := &tails{answers: []string{strings.Replace(straight, "broken", "echo", 1)}}
+	e := enginetest.Open(t, replanning(p))
+	same := follows(t, e)
+	r := e.Settle(e.Run(straight, `"x"`).ID)
+	if r.Status != kairos.RunCompleted || e.Registry.Count("c") != 1 {
+		t.Fatalf("%s\n%s", r.Status, e.Journal(r.ID))
+	}
+	same(r)
+	keys := map[string]bool{}
+	for _, c := range e.Registry.Calls() {
+		if c.Node == "b" {
+			keys[c.Key] = true
+		}
+	}
+	if len(keys) != 2 {
+		t.Errorf("keys of b: %v", keys)
+	}
+}
+
+// Wherever the power goes, the run goes on to the same end, and nothing that is
+// durable is done again.
+func TestCrashesAroundReplan(t *testing.T) {
+	t.Parallel()
+	for n := range 12 {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			t.Parallel()
+			s := storetest.Open(t)
+			cut := enginetest.NewCut(s, n)
+			first := enginetest.OpenWith(t, s, cut, replanning(&tails{answers: []string{mended}}), engine.Options{})
+			id := first.Run(straight, `"x"`).ID
+			done := make(chan struct{})
+			ctx, cancel := context.WithCancel(t.Context())
+			go func() {
+				defer close(done)
+				_, _ = first.WaitFor(ctx, id, func(r kairos.Run) bool { return r.Status.Final() })
+			}()
+			select {
+			case <-cut.Dead():
+			case <-done:
+			}
+			cancel()
+			<-done
+			if err := first.Stop(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			second := enginetest.OpenOn(t, s, replanning(&tails{answers: []string{mended}}), engine.Options{})
+			r := second.Settle(id)
+			if r.Status != kairos.RunCompleted || string(r.Output) != `"one, two"` || r.Version != 2 {
+				t.Errorf("%s %s version %d\n%s", r.Status, r.Output, r.Version, second.Journal(id))
+			}
+		})
+	}
+}
