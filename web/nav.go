@@ -1,28 +1,38 @@
 package web
 
 import (
+	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
 
 // place is a word of the main navigation. A page belongs to one by the section
 // that it gives to shell.
-type place struct{ section, href, word string }
+//
+// A place with a role is shown to those who have it.
+type place struct {
+	section, href, word string
+	role                kairos.Role
+}
 
 // places is the main navigation, in its order (UI 3.1).
 var places = []place{
-	{"home", "/", locale.Mark("Home")},
-	{"runs", "/runs", locale.Mark("Runs")},
-	{"plans", "/plans", locale.Mark("Plans")},
-	{"approvals", "/approvals", locale.Mark("Approvals")},
-	{"audit", "/audit", locale.Mark("Audit")},
-	{"system", "/system", locale.Mark("System")},
+	{"home", "/", locale.Mark("Home"), open},
+	{"runs", "/runs", locale.Mark("Runs"), open},
+	{"plans", "/plans", locale.Mark("Plans"), open},
+	{"approvals", "/approvals", locale.Mark("Approvals"), open},
+	{"audit", "/audit", locale.Mark("Audit"), open},
+	{"system", "/system", locale.Mark("System"), open},
+	{"settings", "/settings/users", locale.Mark("Settings"), kairos.RoleAdmin},
 }
 
 // nav is the navigation as a page shows it.
 func (r *request) nav(section string, pending int64) []view.Link {
 	out := make([]view.Link, 0, len(places))
 	for _, p := range places {
+		if p.role != open && !r.who.Role.Includes(p.role) {
+			continue
+		}
 		l := view.Link{Text: r.t(p.word), Href: p.href, Current: p.section == section}
 		if p.section == "approvals" && pending > 0 {
 			l.Count = r.number(pending)

@@ -61,7 +61,36 @@ func (s *Server) table() []route {
 		{get, "/system", kairos.RoleViewer, (*request).system},
 		{post, "/system/release", kairos.RoleOperator, (*request).releaseAll},
 		{post, "/system/backup", kairos.RoleAdmin, (*request).backUp},
+
+		{get, "/settings", kairos.RoleAdmin, (*request).settings},
+		{get, "/settings/users", kairos.RoleAdmin, (*request).users},
+		{post, "/settings/users", kairos.RoleAdmin, (*request).createUser},
+		{get, "/settings/users/:user", kairos.RoleAdmin, (*request).user},
+		{post, "/settings/users/:user", kairos.RoleAdmin, (*request).changeUser},
+		{get, "/settings/tokens", kairos.RoleAdmin, (*request).tokens},
+		{post, "/settings/tokens", kairos.RoleAdmin, (*request).createToken},
+		{get, "/settings/tokens/:token/revoke", kairos.RoleAdmin, (*request).revokeTokenPage},
+		{post, "/settings/tokens/:token/revoke", kairos.RoleAdmin, (*request).revokeToken},
+		{get, "/me", kairos.RoleViewer, (*request).me},
+		{post, "/me/password", kairos.RoleViewer, (*request).changePassword},
+		{post, "/me/sessions", kairos.RoleViewer, (*request).signOut},
 	}
+}
+
+// Route is an address of the dashboard and the role that it needs; an empty role
+// is for everybody.
+type Route struct {
+	Method, Path string
+	Role         kairos.Role
+}
+
+// Routes lists every address, for tests that ask all of them.
+func (s *Server) Routes() []Route {
+	var out []Route
+	for _, r := range s.table() {
+		out = append(out, Route{r.method, r.path, r.role})
+	}
+	return out
 }
 
 func (s *Server) routes() {

@@ -23,6 +23,8 @@ type Config struct {
 	Auth   Auth
 	// System looks after the installation; nil: there is no page about it.
 	System System
+	// Accounts manages users and tokens; nil: there are no pages for it.
+	Accounts Accounts
 	// API answers below /api/v1; nil: nothing does.
 	API    http.Handler
 	Logger *slog.Logger // nil: nothing is logged

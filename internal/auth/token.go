@@ -13,7 +13,7 @@ import (
 )
 
 // Scopes lists what a token can be narrowed to (RELIABILITY 4.2).
-var Scopes = []string{"runs:read", "runs:write", "plans:read", "plans:write", "approvals", "tokens", "admin"}
+var Scopes = kairos.Scopes
 
 // A token's text is kro_<8>_<43>_<8>: a name by which it can be recognised,
 // 256 random bits, and a checksum that finds mistakes without asking the

@@ -40,3 +40,6 @@ type Token struct {
 	LastUsedAt time.Time
 	RevokedAt  time.Time
 }
+
+// Scopes lists what a token can be narrowed to (RELIABILITY 4.2).
+var Scopes = []string{"runs:read", "runs:write", "plans:read", "plans:write", "approvals", "tokens", "admin"}

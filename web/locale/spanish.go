@@ -7,7 +7,7 @@ import "maps"
 // runs are written with a capital, those of steps without, and so have texts of
 // their own. Readers are addressed as usted.
 var (
-	spanish        = joined(spanishCore)
+	spanish        = joined(spanishCore, spanishAccess)
 	spanishPlurals = joined(spanishCorePlurals)
 )
 

@@ -33,8 +33,10 @@ type Site struct {
 	Engine *engine.Engine
 	Auth   *auth.Service
 	// Setup is the one-time secret of an installation without users.
-	Setup  string
-	Admin  kairos.Actor
+	Setup string
+	Admin kairos.Actor
+
+	site   *web.Server
 	System *System
 }
 
@@ -71,11 +73,12 @@ func NewOn(tb testing.TB, on *store.Store) *Site {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	site, err := web.New(web.Config{Reader: s.Store, Engine: s.Engine, Auth: s.Auth, System: s.System, API: public, Hosts: []string{server.Listener.Addr().String()}, Version: "test"})
+	site, err := web.New(web.Config{Reader: s.Store, Engine: s.Engine, Auth: s.Auth, Accounts: s.Auth, System: s.System, API: public, Hosts: []string{server.Listener.Addr().String()}, Version: "test"})
 	if err != nil {
 		tb.Fatal(err)
 	}
 	server.Config.Handler = site
+	s.site = site
 	server.Start()
 	s.URL = server.URL
 	tb.Cleanup(func() {
@@ -192,4 +195,21 @@ func (d Seeded) Paths() []string {
 		out = append(out, fmt.Sprintf("/runs/%s/%s", d.Failed.ID, a))
 	}
 	return append(out, "/runs/"+d.Waiting.ID+"/cancel")
+}
+
+// Routes lists the dashboard's addresses with the role that each needs.
+func (s *Site) Routes() []web.Route { return s.site.Routes() }
+
+// Audited are the actions in the audit log.
+func (s *Site) Audited(tb testing.TB) map[string]bool {
+	tb.Helper()
+	events, err := s.Store.EventsAfter(context.Background(), 0, "", 1000)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	out := map[string]bool{}
+	for _, e := range events {
+		out[e.Action] = true
+	}
+	return out
 }

@@ -1,0 +1,201 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/view"
+)
+
+// Accounts manages users and API tokens. Every change is recorded with its
+// actor, and every refusal too.
+type Accounts interface {
+	Users(ctx context.Context) ([]kairos.User, error)
+	User(ctx context.Context, idOrName string) (kairos.User, error)
+	CreateUser(ctx context.Context, actor kairos.Actor, name, password string, role kairos.Role) (kairos.User, error)
+	// UpdateUser changes what is not nil; the last admin cannot be disabled or
+	// made less (CodeConflict).
+	UpdateUser(ctx context.Context, actor kairos.Actor, idOrName string, role *kairos.Role, password *string, disabled *bool) (kairos.User, error)
+	// ChangePassword checks the old one, and ends all sessions but keep.
+	ChangePassword(ctx context.Context, u kairos.User, old, password, keep string) error
+	Sessions(ctx context.Context, userID string) ([]kairos.Session, error)
+	EndSession(ctx context.Context, actor kairos.Actor, userID, hash string) error
+	// EndSessions ends all sessions of a user but the one with the secret keep.
+	EndSessions(ctx context.Context, actor kairos.Actor, idOrName, keep string) error
+	Tokens(ctx context.Context) ([]kairos.Token, error)
+	// CreateToken returns the token's text, which cannot be seen again.
+	CreateToken(ctx context.Context, actor kairos.Actor, name string, role kairos.Role, scopes []string, lifetime time.Duration) (string, kairos.Token, error)
+	RevokeToken(ctx context.Context, actor kairos.Actor, id string) error
+}
+
+var roles = []kairos.Role{kairos.RoleViewer, kairos.RoleOperator, kairos.RoleAuthor, kairos.RoleAdmin}
+
+// roleWords say what a role may do.
+var roleWords = map[kairos.Role]string{
+	kairos.RoleViewer:   locale.Mark("viewer: sees everything"),
+	kairos.RoleOperator: locale.Mark("operator: also starts, resumes and decides"),
+	kairos.RoleAuthor:   locale.Mark("author: also writes plans"),
+	kairos.RoleAdmin:    locale.Mark("admin: also users, tokens and the installation"),
+}
+
+func (r *request) roleOptions(selected kairos.Role) []view.Option {
+	var out []view.Option
+	for _, role := range roles {
+		out = append(out, view.Option{Value: string(role), Text: r.t(roleWords[role]), Selected: role == selected})
+	}
+	return out
+}
+
+// accounts are the installation's, or none are managed here.
+func (r *request) accounts() (Accounts, error) {
+	if r.s.Accounts == nil {
+		return nil, kairos.Errorf(kairos.CodeNotFound, "accounts are not managed here")
+	}
+	return r.s.Accounts, nil
+}
+
+func (r *request) settings() error { return r.c.Redirect(http.StatusSeeOther, "/settings/users") }
+
+// users lists who may log in, with a form for one more.
+func (r *request) users() error { return r.usersPage(http.StatusOK, "") }
+
+func (r *request) usersPage(code int, problem string) error {
+	a, err := r.accounts()
+	if err != nil {
+		return err
+	}
+	list, err := a.Users(r.ctx)
+	if err != nil {
+		return err
+	}
+	p := view.UsersPage{Shell: r.shell("settings", "Users"), Idem: newID(), Error: problem, Name: r.c.FormValue("name"), Roles: r.roleOptions(kairos.RoleOperator)}
+	for _, u := range list {
+		row := view.UserRow{Name: visible(u.Name), Href: "/settings/users/" + url.PathEscape(u.ID), Role: string(u.Role), Disabled: u.Disabled, Created: r.time(u.CreatedAt), Seen: r.time(u.LastSeenAt)}
+		sessions, err := a.Sessions(r.ctx, u.ID)
+		if err != nil {
+			return err
+		}
+		row.Sessions = r.number(int64(len(sessions)))
+		p.Users = append(p.Users, row)
+	}
+	return r.render(code, view.Users(p))
+}
+
+// refused shows a form again with what is wrong with it; other errors pass.
+func refused(err error) (problem string, ok bool) {
+	switch kairos.CodeOf(err) {
+	case kairos.CodeInvalid, kairos.CodeConflict, kairos.CodeForbidden, kairos.CodeUnauthorized, kairos.CodeTooMany:
+		return sentence(err), true
+	}
+	return "", false
+}
+
+func (r *request) createUser() error {
+	a, err := r.accounts()
+	if err != nil {
+		return err
+	}
+	to, err := r.s.posts.once(r.key(), func() (string, error) {
+		u, err := a.CreateUser(r.ctx, r.who.actor(), strings.TrimSpace(r.c.FormValue("name")), r.c.FormValue("password"), kairos.Role(r.c.FormValue("role")))
+		return "/settings/users/" + url.PathEscape(u.ID), err
+	})
+	if problem, ok := refused(err); ok {
+		return r.usersPage(http.StatusUnprocessableEntity, problem)
+	}
+	if err != nil {
+		return err
+	}
+	return r.to(to)
+}
+
+// key names a form that was sent, so that sending it twice does it once.
+func (r *request) key() string {
+	if key := r.c.FormValue("idem"); key != "" {
+		return r.who.ID + ":" + key
+	}
+	return ""
+}
+
+func (r *request) user() error { return r.userPage(http.StatusOK, "") }
+
+func (r *request) userPage(code int, problem string) error {
+	a, err := r.accounts()
+	if err != nil {
+		return err
+	}
+	u, err := a.User(r.ctx, r.c.Param("user"))
+	if err != nil {
+		return err
+	}
+	p := view.UserPage{Shell: r.shell("settings", "Users"), Idem: newID(), Error: problem, Name: visible(u.Name), Action: "/settings/users/" + url.PathEscape(u.ID),
+		Role: string(u.Role), Roles: r.roleOptions(u.Role), Disabled: u.Disabled, Self: u.ID == r.who.ID, Created: r.time(u.CreatedAt), Seen: r.time(u.LastSeenAt)}
+	if p.Sessions, err = r.sessions(u.ID); err != nil {
+		return err
+	}
+	return r.render(code, view.User(p))
+}
+
+// changeUser does one thing to a user: role, password, disable, enable, sign-out.
+func (r *request) changeUser() error {
+	a, err := r.accounts()
+	if err != nil {
+		return err
+	}
+	id := r.c.Param("user")
+	to, err := r.s.posts.once(r.key(), func() (string, error) {
+		var role *kairos.Role
+		var password *string
+		var disabled *bool
+		switch do := r.c.FormValue("do"); do {
+		case "role":
+			v := kairos.Role(r.c.FormValue("role"))
+			role = &v
+		case "password":
+			v := r.c.FormValue("password")
+			password = &v
+		case "disable", "enable":
+			v := do == "disable"
+			disabled = &v
+		case "sign-out":
+			keep := ""
+			if id == r.who.ID {
+				keep = r.who.secret
+			}
+			return "/settings/users/" + url.PathEscape(id), a.EndSessions(r.ctx, r.who.actor(), id, keep)
+		default:
+			return "", kairos.Errorf(kairos.CodeInvalid, "nothing is done by %q", do)
+		}
+		u, err := a.UpdateUser(r.ctx, r.who.actor(), id, role, password, disabled)
+		return "/settings/users/" + url.PathEscape(u.ID), err
+	})
+	if problem, ok := refused(err); ok {
+		return r.userPage(http.StatusUnprocessableEntity, problem)
+	}
+	if err != nil {
+		return err
+	}
+	return r.to(to)
+}
+
+// sessions are a user's open logins.
+func (r *request) sessions(userID string) ([]view.SessionRow, error) {
+	a, err := r.accounts()
+	if err != nil {
+		return nil, err
+	}
+	list, err := a.Sessions(r.ctx, userID)
+	if err != nil {
+		return nil, err
+	}
+	var out []view.SessionRow
+	for _, s := range list {
+		out = append(out, view.SessionRow{ID: s.IDHash, Agent: visible(s.Agent), Address: visible(s.Address), Created: r.time(s.CreatedAt), Seen: r.time(s.SeenAt),
+			This: r.who.secret != "" && s.IDHash == hashOf(r.who.secret)})
+	}
+	return out, nil
+}

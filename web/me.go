@@ -1,0 +1,63 @@
+package web
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/view"
+)
+
+// me is the page of whoever reads it: password and open logins.
+func (r *request) me() error { return r.mePage(http.StatusOK, "") }
+
+func (r *request) mePage(code int, problem string) error {
+	list, err := r.sessions(r.who.ID)
+	if err != nil {
+		return err
+	}
+	return r.render(code, view.Me(view.MePage{Shell: r.shell("", "You"), Idem: newID(), Error: problem, Name: visible(r.who.Name), Role: r.t(roleWords[r.who.Role]), Sessions: list}))
+}
+
+func (r *request) changePassword() error {
+	a, err := r.accounts()
+	if err != nil {
+		return err
+	}
+	if r.c.FormValue("password") != r.c.FormValue("again") {
+		return r.mePage(http.StatusUnprocessableEntity, r.t("The two new passwords differ."))
+	}
+	err = a.ChangePassword(r.ctx, r.who.User, r.c.FormValue("old"), r.c.FormValue("password"), r.who.secret)
+	if problem, ok := refused(err); ok {
+		return r.mePage(http.StatusUnprocessableEntity, problem)
+	}
+	if err != nil {
+		return err
+	}
+	return r.to("/me")
+}
+
+// signOut ends one of one's own logins, or all but this one.
+func (r *request) signOut() error {
+	a, err := r.accounts()
+	if err != nil {
+		return err
+	}
+	return r.once(func() (string, error) {
+		switch hash := r.c.FormValue("session"); hash {
+		case "":
+			return "", kairos.Errorf(kairos.CodeInvalid, "no session is named")
+		case "others":
+			return "/me", a.EndSessions(r.ctx, r.who.actor(), r.who.ID, r.who.secret)
+		default:
+			return "/me", a.EndSession(r.ctx, r.who.actor(), r.who.ID, hash)
+		}
+	})
+}
+
+// hashOf is how a session's secret is stored.
+func hashOf(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(sum[:])
+}

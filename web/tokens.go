@@ -1,0 +1,133 @@
+package web
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/view"
+)
+
+// lifetimes are how long a token may be valid.
+var lifetimes = []struct {
+	value string
+	words string
+	of    time.Duration
+}{
+	{"24h", locale.Mark("a day"), 24 * time.Hour}, {"720h", locale.Mark("30 days"), 30 * 24 * time.Hour},
+	{"2160h", locale.Mark("90 days"), 90 * 24 * time.Hour}, {"8760h", locale.Mark("a year"), 365 * 24 * time.Hour},
+}
+
+func (r *request) tokens() error { return r.tokensPage(http.StatusOK, "", "") }
+
+// tokensPage lists tokens; made is the text of one that was just made and is
+// shown this once.
+func (r *request) tokensPage(code int, problem, made string) error {
+	a, err := r.accounts()
+	if err != nil {
+		return err
+	}
+	list, err := a.Tokens(r.ctx)
+	if err != nil {
+		return err
+	}
+	p := view.TokensPage{Shell: r.shell("settings", "Tokens"), Idem: newID(), Error: problem, Made: made, Roles: r.roleOptions(kairos.RoleOperator), Scopes: kairos.Scopes}
+	if made != "" {
+		p.Try = "curl -H 'Authorization: Bearer " + made + "' " + r.origin() + "/api/v1/me"
+	} else {
+		p.Name = r.c.FormValue("name")
+	}
+	for _, l := range lifetimes {
+		p.Lifetimes = append(p.Lifetimes, view.Option{Value: l.value, Text: r.t(l.words), Selected: l.value == "2160h"})
+	}
+	for _, t := range list {
+		row := view.TokenRow{ID: t.ID, Name: visible(t.Name), Prefix: t.Prefix, Role: string(t.Role), Scopes: strings.Join(t.Scopes, ", "), By: visible(t.CreatedBy),
+			Created: r.time(t.CreatedAt), Expires: r.time(t.ExpiresAt), Used: r.time(t.LastUsedAt), Revoked: r.time(t.RevokedAt), Over: !t.ExpiresAt.After(time.Now())}
+		if row.Live = !row.Over && t.RevokedAt.IsZero(); row.Live {
+			row.Href = "/settings/tokens/" + t.ID + "/revoke"
+		}
+		p.Tokens = append(p.Tokens, row)
+	}
+	return r.render(code, view.Tokens(p))
+}
+
+func (r *request) origin() string {
+	if r.s.TLS {
+		return "https://" + r.c.Request().Host
+	}
+	return "http://" + r.c.Request().Host
+}
+
+func (r *request) createToken() error {
+	a, err := r.accounts()
+	if err != nil {
+		return err
+	}
+	lifetime := time.Duration(0)
+	for _, l := range lifetimes {
+		if l.value == r.c.FormValue("lifetime") {
+			lifetime = l.of
+		}
+	}
+	var scopes []string
+	for _, s := range r.c.Request().PostForm["scope"] {
+		if slices.Contains(kairos.Scopes, s) {
+			scopes = append(scopes, s)
+		}
+	}
+	made := ""
+	_, err = r.s.posts.once(r.key(), func() (string, error) {
+		text, _, err := a.CreateToken(r.ctx, r.who.actor(), strings.TrimSpace(r.c.FormValue("name")), kairos.Role(r.c.FormValue("role")), scopes, lifetime)
+		made = text
+		return "/settings/tokens", err
+	})
+	if problem, ok := refused(err); ok {
+		return r.tokensPage(http.StatusUnprocessableEntity, problem, "")
+	}
+	if err != nil {
+		return err
+	}
+	if made == "" { // the form came a second time
+		return r.to("/settings/tokens")
+	}
+	return r.tokensPage(http.StatusOK, "", made)
+}
+
+// revokeTokenPage asks before a token ends: what uses it stops working.
+func (r *request) revokeTokenPage() error {
+	t, err := r.token()
+	if err != nil {
+		return err
+	}
+	return r.render(http.StatusOK, view.RevokeToken(view.RevokeTokenPage{Shell: r.shell("settings", "Tokens"), Idem: newID(), Name: visible(t.Name), Prefix: t.Prefix,
+		Used: r.time(t.LastUsedAt), Action: "/settings/tokens/" + t.ID + "/revoke", Question: r.t("Revoke the token %s?", visible(t.Name))}))
+}
+
+func (r *request) token() (kairos.Token, error) {
+	a, err := r.accounts()
+	if err != nil {
+		return kairos.Token{}, err
+	}
+	list, err := a.Tokens(r.ctx)
+	if err != nil {
+		return kairos.Token{}, err
+	}
+	i := slices.IndexFunc(list, func(t kairos.Token) bool { return t.ID == r.c.Param("token") })
+	if i < 0 {
+		return kairos.Token{}, kairos.Errorf(kairos.CodeNotFound, "there is no such token")
+	}
+	return list[i], nil
+}
+
+func (r *request) revokeToken() error {
+	t, err := r.token()
+	if err != nil {
+		return err
+	}
+	return r.once(func() (string, error) {
+		return "/settings/tokens", r.s.Accounts.RevokeToken(r.ctx, r.who.actor(), t.ID)
+	})
+}

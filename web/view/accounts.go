@@ -1,0 +1,63 @@
+package view
+
+// UsersPage lists who may log in.
+type UsersPage struct {
+	Shell
+	Users             []UserRow
+	Idem, Error, Name string
+	Roles             []Option
+}
+
+// UserRow is a user in the list.
+type UserRow struct {
+	Name, Href, Role, Sessions string
+	Disabled                   bool
+	Created, Seen              Time
+}
+
+// UserPage is one user with what can be done to them.
+type UserPage struct {
+	Shell
+	Idem, Error, Name, Action, Role string
+	Roles                           []Option
+	Disabled, Self                  bool
+	Created, Seen                   Time
+	Sessions                        []SessionRow
+}
+
+// SessionRow is an open login.
+type SessionRow struct {
+	ID, Agent, Address string
+	Created, Seen      Time
+	This               bool
+}
+
+// TokensPage lists API tokens; Made is the text of a new one, shown once.
+type TokensPage struct {
+	Shell
+	Tokens                       []TokenRow
+	Idem, Error, Name, Made, Try string
+	Roles, Lifetimes             []Option
+	Scopes                       []string
+}
+
+// TokenRow is a token in the list; Href revokes it.
+type TokenRow struct {
+	ID, Name, Prefix, Role, Scopes, By, Href string
+	Created, Expires, Used, Revoked          Time
+	Live, Over                               bool
+}
+
+// RevokeTokenPage asks before a token ends.
+type RevokeTokenPage struct {
+	Shell
+	Idem, Name, Prefix, Action, Question string
+	Used                                 Time
+}
+
+// MePage is the reader's own.
+type MePage struct {
+	Shell
+	Idem, Error, Name, Role string
+	Sessions                []SessionRow
+}
