@@ -83,7 +83,7 @@ func eval[T any](t *testing.T, ctx context.Context, js string) T {
 func setup(t *testing.T, ctx context.Context, site *webtest.Site) {
 	t.Helper()
 	do(t, ctx, chromedp.Navigate(site.URL+"/setup?token="+site.Setup), chromedp.SendKeys(chromedp.CSS("input[name=name]"), "marta"),
-		chromedp.SendKeys(chromedp.CSS("input[name=password]"), webtest.Password), chromedp.Submit(chromedp.CSS("form")), chromedp.WaitVisible(chromedp.CSS("header.top")))
+		chromedp.SendKeys(chromedp.CSS("input[name=password]"), webtest.Password), chromedp.Submit(chromedp.CSS("main form")), chromedp.WaitVisible(chromedp.CSS("header.top")))
 }
 
 // audited is what axe-core says of a page.
@@ -165,12 +165,35 @@ func TestResumeWithoutJavaScript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	click := func(css string) chromedp.Action[chromedp.Void] { return chromedp.Click(chromedp.CSS(css)) }
-	visible := func(css string) chromedp.Action[chromedp.Void] { return chromedp.WaitVisible(chromedp.CSS(css)) }
+	within := func(d time.Duration, action chromedp.Action[chromedp.Void]) error {
+		soon, cancel := context.WithTimeout(ctx, d)
+		defer cancel()
+		return chromedp.Do(soon, action)
+	}
+	// A click that comes while a page is still being laid out is lost, as a
+	// person's is; a person clicks again.
+	follow := func(link, then string) {
+		t.Helper()
+		var err error
+		for range 5 {
+			if err = within(20*time.Second, chromedp.Click(chromedp.CSS(link))); err != nil {
+				continue
+			}
+			if err = within(5*time.Second, chromedp.WaitVisible(chromedp.CSS(then))); err == nil {
+				return
+			}
+		}
+		address, _ := chromedp.Run(ctx, chromedp.Location()) // empty says that the browser is gone
+		screenshot(t, ctx, "failed")
+		t.Fatalf("%s does not lead to %s, at %s: %v", link, then, address, err)
+	}
 	do(t, ctx, chromedp.Navigate(site.URL+"/setup?token="+site.Setup), chromedp.SendKeys(chromedp.CSS("input[name=name]"), "marta"),
-		chromedp.SendKeys(chromedp.CSS("input[name=password]"), webtest.Password), click("form button[type=submit]"), visible("nav.nav"),
-		click(`nav.nav a[href="/runs"]`), visible(`a[href="/runs/`+seed.Failed.ID+`"]`), click(`a[href="/runs/`+seed.Failed.ID+`"]`), visible("#why"),
-		click(`a[href="/runs/`+seed.Failed.ID+`/resume"]`), visible("#preview"), click(`#preview button[value="act"]`), visible("#run-id"))
+		chromedp.SendKeys(chromedp.CSS("input[name=password]"), webtest.Password))
+	follow("main button[type=submit]", "nav.nav")
+	follow(`nav.nav a[href="/runs"]`, `form[action="/runs"]`)
+	follow(`main a[href="/runs/`+seed.Failed.ID+`"]`, "#why")
+	follow(`main a[href="/runs/`+seed.Failed.ID+`/resume"]`, "#preview")
+	follow(`#preview button[value="act"]`, "#run-id")
 	journal, err := site.Store.Journal(t.Context(), seed.Failed.ID, seed.Failed.LastSeq)
 	if err != nil || len(journal) == 0 || journal[0].Kind != kairos.EntryReset {
 		t.Errorf("the run was not resumed: %d rows, %v", len(journal), err)
