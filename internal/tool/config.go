@@ -76,6 +76,14 @@ type ExecConfig struct {
 	Timeout time.Duration `yaml:"timeout" json:"timeout"`
 	// MaxBytes bounds each of its output streams. Default 1 MiB.
 	MaxBytes int64 `yaml:"max_bytes" json:"max_bytes"`
+	// MaxMemory bounds what the command and its children hold together, in
+	// bytes. Default 512 MiB.
+	MaxMemory int64 `yaml:"max_memory" json:"max_memory"`
+	// MaxProcesses bounds how many they are. Default 64.
+	MaxProcesses int `yaml:"max_processes" json:"max_processes"`
+	// MaxDisk bounds what is in the directory of a call, in bytes; it does not
+	// apply to Dir. Default 256 MiB.
+	MaxDisk int64 `yaml:"max_disk" json:"max_disk"`
 }
 
 const (
@@ -95,10 +103,14 @@ func (c Config) withDefaults() (Config, error) {
 	c.SQL.MaxRows = cmp.Or(c.SQL.MaxRows, 1000)
 	c.Exec.Timeout = cmp.Or(c.Exec.Timeout, time.Minute)
 	c.Exec.MaxBytes = cmp.Or(c.Exec.MaxBytes, maxOutput)
+	c.Exec.MaxMemory = cmp.Or(c.Exec.MaxMemory, 512<<20)
+	c.Exec.MaxProcesses = cmp.Or(c.Exec.MaxProcesses, 64)
+	c.Exec.MaxDisk = cmp.Or(c.Exec.MaxDisk, 256<<20)
 	for name, v := range map[string]int64{
 		"http.timeout": int64(c.HTTP.Timeout), "http.max_bytes": c.HTTP.MaxBytes, "http.max_redirects": int64(c.HTTP.MaxRedirects),
 		"files.max_bytes": c.Files.MaxBytes, "sql.timeout": int64(c.SQL.Timeout), "sql.max_rows": int64(c.SQL.MaxRows),
 		"exec.timeout": int64(c.Exec.Timeout), "exec.max_bytes": c.Exec.MaxBytes,
+		"exec.max_memory": c.Exec.MaxMemory, "exec.max_processes": int64(c.Exec.MaxProcesses), "exec.max_disk": c.Exec.MaxDisk,
 	} {
 		if v < 0 {
 			return c, fmt.Errorf("tools.%s is negative", name)

@@ -94,11 +94,12 @@ func (t *execTool) run(ctx context.Context, args arguments, call agent.ToolCall)
 	if i := slices.IndexFunc(argv, func(a string) bool { return strings.ContainsRune(a, 0) }); i >= 0 {
 		return nil, invalid("args.%d holds a NUL", i)
 	}
-	dir := t.config.Dir
+	dir, own := t.config.Dir, ""
 	if dir == "" {
 		if dir, err = os.MkdirTemp("", "kairos-exec-"); err != nil {
 			return nil, &planner.Failure{Code: "io", NoEffect: true, Message: fmt.Sprintf("make a working directory: %s", err)}
 		}
+		own = dir
 		defer os.RemoveAll(dir)
 	}
 	parent := ctx
@@ -119,20 +120,32 @@ func (t *execTool) run(ctx context.Context, args arguments, call agent.ToolCall)
 	if err := cmd.Start(); err != nil {
 		return nil, refused(CodeUnreachable, "start %s: %s", clip(path), err).WithCause(err)
 	}
+	watching, unwatch := context.WithCancel(ctx)
+	var watcher sync.WaitGroup
+	watcher.Go(func() { t.watch(watching, cmd.Process.Pid, own, tooMuch) })
 	err = cmd.Wait()
+	unwatch()
+	watcher.Wait()
 	// Whatever it left running goes with it.
-	if kill := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); kill != nil && !errors.Is(kill, syscall.ESRCH) {
+	if kill := endGroup(cmd.Process.Pid); kill != nil {
 		call.Log("warn", fmt.Sprintf("processes of %s could not be ended: %s", path, kill))
 	}
 	switch {
 	case parent.Err() != nil:
 		return nil, parent.Err()
+	case quotaOf(ctx) != nil:
+		return nil, quotaFailure(clip(path), quotaOf(ctx), stderr.tail())
 	case errors.Is(context.Cause(ctx), errOutput):
 		return nil, &planner.Failure{Code: CodeTooLarge, Permanent: true, Message: fmt.Sprintf("%s wrote more than %d bytes and was ended", clip(path), t.config.MaxBytes)}
 	case ctx.Err() != nil:
 		return nil, &planner.Failure{Code: planner.CodeTimeout, Message: fmt.Sprintf("%s ran longer than %s and was ended", clip(path), timeout), Detail: stderr.tail()}
 	}
 	return t.result(args, cmd, err, stdout, stderr)
+}
+
+func quotaOf(ctx context.Context) *overQuota {
+	o, _ := errors.AsType[*overQuota](context.Cause(ctx))
+	return o
 }
 
 var errOutput = errors.New("too much output")

@@ -116,3 +116,24 @@ func TestExecLimits(t *testing.T) {
 		t.Errorf("got %s, %v after %s", out, f, time.Since(start))
 	}
 }
+
+// M06: a command that takes memory, processes or space is ended before the
+// machine is.
+func TestExecQuotas(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{
+		"for i in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 60 & done; wait":       "more than 8 processes",
+		"dd if=/dev/zero of=big bs=1048576 count=8 2>/dev/null; sleep 60":     "more than 4 MiB into its directory",
+		"dd if=/dev/zero of=/dev/null bs=134217728 count=1000000 2>/dev/null": "more than 64 MiB of memory",
+	} {
+		t.Run(want, func(t *testing.T) {
+			t.Parallel()
+			path := script(t, body)
+			set := builtin(t, tool.Config{Exec: tool.ExecConfig{Enabled: true, Allow: []string{path}, MaxProcesses: 8, MaxDisk: 4 << 20, MaxMemory: 64 << 20}}, nil)
+			_, f := call(t, set, "exec", `{"command": "`+path+`", "timeout": "50s"}`)
+			if f == nil || f.Code != tool.CodeQuota || !strings.Contains(f.Message, want) || f.NoEffect {
+				t.Errorf("got %+v", f)
+			}
+		})
+	}
+}

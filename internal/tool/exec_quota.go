@@ -1,0 +1,99 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/kairosd/kairosd/planner"
+)
+
+// CodeQuota: a command used more than it may (M06).
+const CodeQuota = "quota"
+
+// quotaEvery is how often a command is looked at: what it may grow by in between
+// is the price of not needing control groups, which an unprivileged service does
+// not have everywhere.
+const quotaEvery = 50 * time.Millisecond
+
+// usage is what a process group holds at one moment.
+type usage struct {
+	processes int
+	memory    int64 // resident, in bytes
+}
+
+// overQuota ends a command that is beyond a quota: its cause.
+type overQuota struct{ what string }
+
+func (o *overQuota) Error() string { return o.what }
+
+// watch looks at a command's process group until ctx ends, and ends it by tooMuch
+// when it is beyond a quota. own is a directory that is only the command's.
+func (t *execTool) watch(ctx context.Context, group int, own string, tooMuch context.CancelCauseFunc) {
+	tick := time.NewTicker(quotaEvery)
+	defer tick.Stop()
+	for n := 1; ; n++ {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		u := groupUsage(group)
+		over := ""
+		switch {
+		case u.processes > t.config.MaxProcesses:
+			over = fmt.Sprintf("ran more than %d processes", t.config.MaxProcesses)
+		case u.memory > t.config.MaxMemory:
+			over = fmt.Sprintf("held more than %d MiB of memory", t.config.MaxMemory>>20)
+		case own != "" && n%4 == 0 && size(own) > t.config.MaxDisk:
+			over = fmt.Sprintf("wrote more than %d MiB into its directory", t.config.MaxDisk>>20)
+		}
+		if over != "" {
+			// At once, and not by request: it may be about to take the machine down.
+			_ = syscall.Kill(-group, syscall.SIGKILL) // it may have ended meanwhile
+			tooMuch(&overQuota{over})
+			return
+		}
+	}
+}
+
+// size adds up a directory; what disappears meanwhile counts nothing.
+func size(dir string) int64 {
+	var sum int64
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil
+		}
+		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
+			sum += info.Size()
+		}
+		return nil
+	})
+	return sum
+}
+
+// endGroup ends what a command left running; new processes of it that begin
+// meanwhile too.
+func endGroup(group int) error {
+	for range 100 {
+		if err := syscall.Kill(-group, syscall.SIGKILL); errors.Is(err, syscall.ESRCH) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if groupUsage(group).processes == 0 {
+			return nil
+		}
+	}
+	return fmt.Errorf("processes of group %d go on", group)
+}
+
+// quotaFailure is what a command beyond a quota fails with.
+func quotaFailure(path string, o *overQuota, stderr string) *planner.Failure {
+	return &planner.Failure{Code: CodeQuota, Permanent: true, Message: fmt.Sprintf("%s %s and was ended", path, o.what), Detail: stderr,
+		Suggestion: "raise max_memory, max_processes or max_disk under tools.exec if it is meant to"}
+}
