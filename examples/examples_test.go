@@ -85,6 +85,7 @@ func TestExamplesWithModels(t *testing.T) {
 	if _, stderr, code := kairos(t, dir, "plans", "add", "invoice.yaml"); code != 0 {
 		t.Fatalf("store the plan invoice: %s", stderr)
 	}
+	config := scriptedCopy(t, dir)
 	for _, c := range []struct {
 		file, input string
 		code        int
@@ -97,8 +98,12 @@ func TestExamplesWithModels(t *testing.T) {
 		{"invoice.yaml", `{}`, 0, []string{`"total":238`}},
 		{"invoices.yaml", `{"texts": ["Invoice 17", "Invoice 18", "Invoice 17 again"]}`, 0, []string{`"total":238`, `"total":12.71`}},
 		{"research.yaml", `{"topic": "tea"}`, 0, []string{"A brief from the notes", "Nobody reads the journal."}},
+		{"blog-post.yaml", `{"topic": "durability"}`, 0, []string{`"publish":true`, `"summary":"No second start."`, `"score":82`}},
+		{"blog-post.yaml", `{"topic": "a forbidden topic"}`, 0, []string{`"publish":false`, `"summary":""`}},
+		{"research-tools.yaml", `{}`, 0, []string{`"calculator_1":224.25`, `"datetime_2"`, `"total":299.5`, `"read_file_3":"Error: `}},
+		{"weekly-report.yaml", `{}`, 0, []string{`"total":200.5`, "EMEA leads the week", "report-week-47.md"}},
 	} {
-		out, stderr, code := kairos(t, dir, "run", "--plan", c.file, "--input", c.input, "--config", "scripted/kairos.yaml", "--json")
+		out, stderr, code := kairos(t, dir, "run", "--plan", c.file, "--input", c.input, "--config", config, "--json")
 		if code != c.code {
 			t.Errorf("%s %s: exit %d, want %d\n%s%s", c.file, c.input, code, c.code, out, stderr)
 		}
@@ -111,6 +116,67 @@ func TestExamplesWithModels(t *testing.T) {
 			if !strings.Contains(all, want) {
 				t.Errorf("%s %s: no %s in\n%s", c.file, c.input, want, out)
 			}
+		}
+	}
+}
+
+// scriptedCopy is the configuration with the answers, where plans may write
+// files.
+func scriptedCopy(t *testing.T, dir string) string {
+	t.Helper()
+	to := filepath.Join(dir, "scripted")
+	if err := os.CopyFS(to, os.DirFS("scripted")); err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(to, "kairos.yaml")
+}
+
+// Invoices are read from files; what will be written is seen by a person first.
+func TestInvoicesFromFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	config := scriptedCopy(t, dir)
+	if _, stderr, code := kairos(t, dir, "plans", "add", "invoice.yaml"); code != 0 {
+		t.Fatalf("store the plan invoice: %s", stderr)
+	}
+	out, stderr, code := kairos(t, dir, "run", "--plan", "invoice-files.yaml", "--input", "{}", "--config", config, "--json")
+	var r struct {
+		RunID string
+		Waits []struct{ Approval, Message string }
+	}
+	if err := json.Unmarshal([]byte(out), &r); err != nil || code != 3 || len(r.Waits) != 1 {
+		t.Fatalf("exit %d, %v\n%s%s", code, err, out, stderr)
+	}
+	inbox, stderr, code := kairos(t, dir, "approvals", "--config", config)
+	if code != 0 || !strings.Contains(inbox, r.Waits[0].Approval) || !strings.Contains(inbox, "write_file {") || !strings.Contains(inbox, `"total": 238`) {
+		t.Errorf("exit %d\n%s%s", code, inbox, stderr)
+	}
+	written := filepath.Join(dir, "scripted", "inbox", "totals.json")
+	if _, err := os.Stat(written); err == nil {
+		t.Error("written before anybody has seen it")
+	}
+	if out, stderr, code := kairos(t, dir, "approve", r.Waits[0].Approval, "--config", config, "--json"); code != 0 {
+		t.Fatalf("exit %d\n%s%s", code, out, stderr)
+	}
+	if b, err := os.ReadFile(written); err != nil || !strings.Contains(string(b), `12.71`) {
+		t.Errorf("%s %v", b, err)
+	}
+}
+
+// The page of examples knows each of them.
+func TestThePageKnowsEveryExample(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := examples.Plans()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if !strings.Contains(string(page), "("+f.Name+")") {
+			t.Errorf("README.md does not know %s", f.Name)
 		}
 	}
 }
