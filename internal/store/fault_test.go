@@ -32,7 +32,7 @@ func TestOneFailingOperationLosesNothing(t *testing.T) {
 	t.Parallel()
 	dir := prooftest.Dir(t)
 	seed := prooftest.Seed(t)
-	step := 37
+	step := 61
 	if prooftest.Large() > 0 {
 		step = 1
 	}

@@ -205,7 +205,7 @@ func TestPowerCutsLoseNothingAcknowledged(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(seed, 2))
 	r.Shuffle(len(cases), func(i, j int) { cases[i], cases[j] = cases[j], cases[i] })
-	cases = cases[:min(len(cases), prooftest.Size(50, 4000))]
+	cases = cases[:min(len(cases), prooftest.Size(40, 4000))]
 	slices.SortFunc(cases, func(a, b powerCut) int { return cmp.Compare(a.at, b.at) })
 	dir := prooftest.Dir(t)
 	const workers = 2

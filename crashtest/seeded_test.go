@@ -1,0 +1,145 @@
+package crashtest
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/kairosd/kairosd/internal/prooftest"
+)
+
+// bug is a mistake that somebody could make, and the tests that must notice it.
+// It is put into a copy of its file; the product knows nothing of it.
+type bug struct {
+	name, file string
+	edits      [][2]string // text that the file has once, and what stands there instead
+	pkg, run   string
+}
+
+func seed(name, file, old, new, pkg, run string, also ...string) bug {
+	b := bug{name, file, [][2]string{{old, new}}, pkg, run}
+	for i := 0; i < len(also); i += 2 {
+		b.edits = append(b.edits, [2]string{also[i], also[i+1]})
+	}
+	return b
+}
+
+var bugs = []bug{
+	seed("acknowledge before the commit", "internal/store/writer.go", "func (w *writer) commit(batch []op) {\n",
+		"func (w *writer) commit(batch []op) {\n\tfor i := range batch {\n\t\tbatch[i].done(nil)\n\t\tbatch[i].done = func(error) {}\n\t}\n",
+		"./internal/store", "TestPowerCuts"),
+	seed("synchronous=NORMAL", "internal/store/store.go", "synchronous(FULL)", "synchronous(NORMAL)", "./internal/store", "TestPowerCuts"),
+	seed("synchronous=OFF", "internal/store/store.go", "synchronous(FULL)", "synchronous(OFF)", "./internal/store", "TestPowerCuts"),
+	seed("audit in a second transaction", "internal/store/writer.go", "\tevents, mac, err := w.writeAudit(rows)\n",
+		"\tif _, err := w.end.ExecContext(w.ctx); err != nil {\n\t\treturn nil, err\n\t}\n\tif _, err := w.begin.ExecContext(w.ctx); err != nil {\n\t\treturn nil, err\n\t}\n\tevents, mac, err := w.writeAudit(rows)\n",
+		"./internal/store", "TestPowerCuts"),
+	seed("checkpoints without an audit record", "internal/store/checkpoint.go", "if n := len(p.c.Entries); n > 0 ||", "if n := len(p.c.Entries); n < 0 ||",
+		"./internal/store", "Test"),
+	seed("no fence on checkpoints", "internal/store/checkpoint.go", "\tif st.LastSeq != c.Fence {\n", "\tif false {\n", "./internal/store", "Test",
+		"w.touchRun(p.rowID, c.Fence, next", "w.touchRun(p.rowID, st.LastSeq, next"),
+	seed("no epoch check", "internal/store/writer.go", "if v != strconv.FormatInt(w.s.epoch, 10) {", "if v == strconv.Itoa(-1) {", "./internal/store", "Test"),
+	seed("row hashes not verified", "internal/store/journal.go", "if string(rowHash(runID, &r)) != string(r.Hash) {", "if false {", "./internal/store", "Test"),
+	seed("value hashes not verified", "internal/store/payloads.go", "if sum := sha256.Sum256(data); string(sum[:]) != string(hash) {",
+		"if sum := sha256.Sum256(data); len(sum) == 0 {", "./internal/store", "Test"),
+	seed("an I/O error does not stop the store", "internal/store/errors.go", "case lib.SQLITE_IOERR, lib.SQLITE_CORRUPT,", "case lib.SQLITE_CORRUPT,",
+		"./internal/store", "TestOneFailing"),
+	seed("a full disk stops the store", "internal/store/errors.go", "case lib.SQLITE_IOERR, lib.SQLITE_CORRUPT,", "case lib.SQLITE_FULL, lib.SQLITE_IOERR, lib.SQLITE_CORRUPT,",
+		"./internal/store", "TestOneFailing"),
+	seed("a rollback goes unnoticed", "internal/store/store.go", "\tif errors.Is(err, sql.ErrNoRows) {\n\t\treturn true, nil\n", "\tif errors.Is(err, sql.ErrNoRows) {\n\t\treturn false, nil\n",
+		"./internal/store", "TestARestoredOldCopy|TestADamagedLog"),
+	seed("a restored database is not held", "internal/store/store.go", "if s.rolledBack || o.Restored != \"\" {", "if s.rolledBack && o.Restored == \"never\" {",
+		"./internal/store", "Test"),
+	seed("the anchor before the commit", "internal/store/writer.go", "\tfailpoint.Hit(\"commit.before\")\n",
+		"\tif err := w.s.anchor.move(w.seq+int64(len(events)), mac, w.s.now()); err != nil {\n\t\treturn nil, err\n\t}\n\tfailpoint.Hit(\"commit.before\")\n",
+		"./crashtest", "TestKillAtEveryStep"),
+	seed("no lock", "internal/store/lock.go", "syscall.LOCK_EX|syscall.LOCK_NB", "syscall.LOCK_SH|syscall.LOCK_NB", "./crashtest", "TestASecondDaemon"),
+	seed("a lost file goes unnoticed", "internal/store/files.go", "!os.SameFile(info, f.info)", "false && !os.SameFile(info, f.info)", "./crashtest", "TestADatabaseThat"),
+	seed("no intent before an effect", "internal/engine/node.go", "\ta.add(e)\n\tp := patchOf(&a.next)\n", "\tp := patchOf(&a.next)\n", "./internal/engine", "Test"),
+	seed("unsafe work is sent again after a crash", "internal/engine/outcome.go", "\tcase unsafe && !j.noEffect:\n", "\tcase unsafe && j.permanent && !j.noEffect:\n",
+		"./crashtest", "TestKillInTheMiddleOfManyRuns"),
+	seed("a new idempotency key in every attempt", "internal/engine/attempt.go", "w.Visit, w.item),\n\t\tPrevious:",
+		"w.Visit, w.item+1000*t.number),\n\t\tPrevious:", "./crashtest", "TestKill"),
+	seed("a backup is not examined", "internal/store/restore.go", "if sum != b.SHA256 || size != b.Bytes {", "if size != b.Bytes {", "./internal/store", "Test"),
+}
+
+func root(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// apply puts the bug into a copy of its file and gives the file that tells the
+// compiler of it.
+func (b bug) apply(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(root(t), filepath.FromSlash(b.file))
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mended := string(text)
+	for _, edit := range b.edits {
+		if n := strings.Count(mended, edit[0]); n != 1 {
+			t.Fatalf("the bug %q does not fit any more: %s has its text %d times; write it anew, or take it out if the code cannot have it", b.name, b.file, n)
+		}
+		mended = strings.Replace(mended, edit[0], edit[1], 1)
+	}
+	dir := t.TempDir()
+	changed := filepath.Join(dir, filepath.Base(b.file))
+	if err := os.WriteFile(changed, []byte(mended), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {path: changed}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(list, overlay, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// A test that cannot fail proves nothing: each of these mistakes is made in turn,
+// and the tests must notice every one (T17).
+func TestSeededBugsAreCaught(t *testing.T) {
+	if prooftest.Large() == 0 {
+		t.Skip("KAIROS_PROOF is not set")
+	}
+	caught := 0
+	for _, b := range bugs {
+		t.Run(b.name, func(t *testing.T) {
+			if only := os.Getenv("KAIROS_BUG"); only != "" && !strings.Contains(b.name, only) {
+				t.Skip("KAIROS_BUG names others")
+			}
+			cmd := exec.Command("go", "test", "-short", "-count=1", "-failfast", "-run", b.run, b.pkg)
+			cmd.Dir = root(t)
+			for _, v := range os.Environ() {
+				if !strings.HasPrefix(v, "KAIROS_") && !strings.HasPrefix(v, "GOFLAGS=") {
+					cmd.Env = append(cmd.Env, v)
+				}
+			}
+			// The daemon that a test builds has the bug too.
+			cmd.Env = append(cmd.Env, "GOFLAGS=-overlay="+b.apply(t))
+			out, err := cmd.CombinedOutput()
+			switch text := string(out); {
+			case err == nil:
+				t.Errorf("nobody noticed; %s -run %s passes", b.pkg, b.run)
+			case strings.Contains(text, "[build failed]") || strings.Contains(text, "build kairosd") || !strings.Contains(text, "FAIL"):
+				t.Errorf("the bug does not compile: %s", out)
+			default:
+				caught++
+				first, _, _ := strings.Cut(text[max(0, strings.Index(text, "_test.go:")):], "\n")
+				t.Logf("noticed: %.200s", first)
+			}
+		})
+	}
+	prooftest.Figure(t, "seeded bugs caught", caught)
+	prooftest.Figure(t, "seeded bugs", len(bugs))
+}
