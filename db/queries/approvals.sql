@@ -27,3 +27,8 @@ ORDER BY approvals.id DESC LIMIT 1000;
 
 -- name: ApprovalCountOpen :one
 SELECT count(*) FROM (SELECT 1 FROM approvals WHERE status = 'open' LIMIT 10000);
+
+-- Retention takes away what was asked and what a person entered; who decided,
+-- when and why stays.
+-- name: ApprovalPurge :exec
+UPDATE approvals SET message = '', form = NULL, entered = NULL WHERE run_id = @run_id;

@@ -270,6 +270,9 @@ func (s *Store) purge(ctx context.Context, batch []purgeable, actor kairos.Actor
 			if err := w.q.HandoffDelete(w.ctx, p.row); err != nil {
 				return nil, err
 			}
+			if err := w.q.ApprovalPurge(w.ctx, p.row); err != nil {
+				return nil, err
+			}
 			delete(w.hot, p.row)
 			rows = append(rows, auditRow{rowID: p.row, record: kairos.AuditRecord{Action: "run.purge", Actor: actor.Name, Surface: actor.Surface,
 				Run: p.id, Reason: p.reason}})

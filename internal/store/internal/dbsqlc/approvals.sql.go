@@ -235,6 +235,17 @@ func (q *Queries) ApprovalListOlder(ctx context.Context, status string, before i
 	return items, nil
 }
 
+const approvalPurge = `-- name: ApprovalPurge :exec
+UPDATE approvals SET message = '', form = NULL, entered = NULL WHERE run_id = ?1
+`
+
+// Retention takes away what was asked and what a person entered; who decided,
+// when and why stays.
+func (q *Queries) ApprovalPurge(ctx context.Context, runID int64) error {
+	_, err := q.exec(ctx, q.approvalPurgeStmt, approvalPurge, runID)
+	return err
+}
+
 const approvalPut = `-- name: ApprovalPut :exec
 INSERT INTO approvals (public_id, run_id, plan_key, node, visit, item, message, form, tool, arguments, digest, status, on_timeout, due_at, created_at, started_by,
                        decided_at, decided_by, comment, entered, rev)

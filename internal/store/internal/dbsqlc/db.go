@@ -39,6 +39,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.approvalListOlderStmt, err = db.PrepareContext(ctx, approvalListOlder); err != nil {
 		return nil, fmt.Errorf("error preparing query ApprovalListOlder: %w", err)
 	}
+	if q.approvalPurgeStmt, err = db.PrepareContext(ctx, approvalPurge); err != nil {
+		return nil, fmt.Errorf("error preparing query ApprovalPurge: %w", err)
+	}
 	if q.approvalPutStmt, err = db.PrepareContext(ctx, approvalPut); err != nil {
 		return nil, fmt.Errorf("error preparing query ApprovalPut: %w", err)
 	}
@@ -370,6 +373,11 @@ func (q *Queries) Close() error {
 	if q.approvalListOlderStmt != nil {
 		if cerr := q.approvalListOlderStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing approvalListOlderStmt: %w", cerr)
+		}
+	}
+	if q.approvalPurgeStmt != nil {
+		if cerr := q.approvalPurgeStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing approvalPurgeStmt: %w", cerr)
 		}
 	}
 	if q.approvalPutStmt != nil {
@@ -921,6 +929,7 @@ type Queries struct {
 	approvalListByRunStmt      *sql.Stmt
 	approvalListNewerStmt      *sql.Stmt
 	approvalListOlderStmt      *sql.Stmt
+	approvalPurgeStmt          *sql.Stmt
 	approvalPutStmt            *sql.Stmt
 	auditAfterStmt             *sql.Stmt
 	auditDeleteStmt            *sql.Stmt
@@ -1033,6 +1042,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		approvalListByRunStmt:      q.approvalListByRunStmt,
 		approvalListNewerStmt:      q.approvalListNewerStmt,
 		approvalListOlderStmt:      q.approvalListOlderStmt,
+		approvalPurgeStmt:          q.approvalPurgeStmt,
 		approvalPutStmt:            q.approvalPutStmt,
 		auditAfterStmt:             q.auditAfterStmt,
 		auditDeleteStmt:            q.auditDeleteStmt,
