@@ -41,3 +41,9 @@ func takeLock(path string) (*os.File, error) {
 	}
 	return f, nil
 }
+
+// releaseLock gives the lock up at once: closing alone would leave it with a
+// child process that was forked a moment ago and has not begun its program yet.
+func releaseLock(f *os.File) error {
+	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
+}

@@ -87,7 +87,7 @@ func restore(ctx context.Context, backup, path string, o RestoreOptions, rename 
 	if err != nil {
 		return r, err
 	}
-	defer func() { err = errors.Join(err, lock.Close()) }()
+	defer func() { err = errors.Join(err, releaseLock(lock)) }()
 	if err := finishRestore(path, os.Rename); err != nil { // an earlier one
 		return r, err
 	}

@@ -481,7 +481,7 @@ func (s *Store) closeFiles() error {
 		}
 	}
 	if s.lock != nil {
-		errs = append(errs, s.lock.Close())
+		errs = append(errs, releaseLock(s.lock))
 	}
 	if s.dir != "" {
 		errs = append(errs, os.RemoveAll(s.dir))
