@@ -53,6 +53,12 @@ type Loop struct {
 	// [*planner.Failure] is the call's answer to the model; any other error ends
 	// the conversation.
 	Approve func(n int, tool string, args any) error
+	// Handoff, if set, offers the model the tool of [HandoffSpec] and carries out
+	// its calls, one per turn. final says that the answer is the conversation's.
+	Handoff func(ctx context.Context, args any) (answer any, final bool, err error)
+	// FirstStep is added to the numbers of all steps, so that conversations within
+	// one journal keep apart.
+	FirstStep int
 	// Key makes the idempotency keys of tool calls; empty: none.
 	Key string
 	// Stream is called with text as it arrives; Log with what happens. Both may
@@ -87,7 +93,7 @@ func (l *Loop) Continue(ctx context.Context, messages []Message) (any, error) {
 	if l.Provider == nil {
 		return nil, fmt.Errorf("agent %s: %w", l.Name, errNoProvider)
 	}
-	c := &conversation{Loop: l, journal: l.Journal, messages: messages, tools: map[string]Tool{}, seen: map[string]int{}}
+	c := &conversation{Loop: l, journal: l.Journal, messages: messages, tools: map[string]Tool{}, step: l.FirstStep, seen: map[string]int{}}
 	if c.journal == nil {
 		c.journal = unkept{}
 	}
@@ -95,6 +101,9 @@ func (l *Loop) Continue(ctx context.Context, messages []Message) (any, error) {
 		spec := t.Spec()
 		c.tools[spec.Name] = t
 		c.specs = append(c.specs, spec)
+	}
+	if l.Handoff != nil {
+		c.specs = append(c.specs, HandoffSpec)
 	}
 	if l.Schema != nil {
 		var err error
@@ -116,6 +125,9 @@ type conversation struct {
 	step     int
 	seen     map[string]int
 	repaired bool
+	// taken is set by a handoff that does not come back: out is the answer.
+	taken bool
+	out   any
 }
 
 func (c *conversation) run(ctx context.Context) (any, error) {
@@ -145,6 +157,9 @@ func (c *conversation) run(ctx context.Context) (any, error) {
 		answers, err := c.callTools(ctx, r.Calls)
 		if err != nil {
 			return nil, err
+		}
+		if c.taken {
+			return c.out, nil
 		}
 		c.messages = append(c.messages, answers...)
 		if err := context.Cause(ctx); err != nil {
@@ -194,6 +209,7 @@ func (c *conversation) callTools(ctx context.Context, calls []Call) ([]Message, 
 	out := make([]Message, len(calls))
 	errs := make([]error, len(calls))
 	var wg sync.WaitGroup
+	handed := false
 	for i, call := range calls {
 		out[i] = Message{Role: RoleTool, CallID: call.ID}
 		id := call.Tool + "\x00" + call.Arguments
@@ -205,7 +221,15 @@ func (c *conversation) callTools(ctx context.Context, calls []Call) ([]Message, 
 			out[i].Text = fmt.Sprintf("Error: at most %d calls in one turn; ask again for the rest", maxParallelCalls)
 			continue
 		}
-		c.step++
+		if call.Tool == HandoffTool && c.Handoff != nil {
+			if handed {
+				out[i].Text = "Error: one handoff in one turn; ask again for the others"
+				continue
+			}
+			handed = true
+		} else {
+			c.step++
+		}
 		n := c.step
 		wg.Go(func() {
 			text, err := c.callTool(ctx, n, call)
@@ -230,9 +254,19 @@ func lost(f *planner.Failure) bool {
 	return ok
 }
 
+// InDoubt reports whether a conversation ended because nobody knows whether a
+// tool call had its effect.
+func InDoubt(err error) bool {
+	_, ok := errors.AsType[*lostError](err)
+	return ok
+}
+
 type lostError struct{ error }
 
 func (c *conversation) callTool(ctx context.Context, n int, call Call) (string, error) {
+	if call.Tool == HandoffTool && c.Handoff != nil {
+		return c.handOver(ctx, call)
+	}
 	t := c.tools[call.Tool]
 	if t == nil {
 		return "", &planner.Failure{Code: planner.CodeUnknownTool, Message: fmt.Sprintf("Tool %q not found", call.Tool), Permanent: true, NoEffect: true}
@@ -273,6 +307,23 @@ func (c *conversation) callTool(ctx context.Context, n int, call Call) (string, 
 		return "", err
 	}
 	return planner.Text(v), nil
+}
+
+// handOver passes work on. Its steps are those of the other conversation: there
+// is nothing of its own to keep. At most one runs at a time.
+func (c *conversation) handOver(ctx context.Context, call Call) (string, error) {
+	args, err := planner.DecodeValue([]byte(call.Arguments))
+	if err != nil {
+		return "", &planner.Failure{Code: planner.CodeInvalidInput, Message: fmt.Sprintf("arguments of %s are not JSON: %v", HandoffTool, err), Permanent: true, NoEffect: true}
+	}
+	answer, final, err := c.Handoff(ctx, args)
+	if err != nil {
+		return "", err
+	}
+	if final {
+		c.taken, c.out = true, answer
+	}
+	return planner.Text(answer), nil
 }
 
 func (c *conversation) log(level, message string) {

@@ -240,6 +240,68 @@ CREATE TABLE handoffs (
 
 CREATE INDEX handoffs_by_run ON handoffs (run_id, id);
 
+-- What agents say to each other: every invocation and handoff is a request, and
+-- what came of it a response or an error with the request's id.
+CREATE TABLE messages (
+    id           INTEGER PRIMARY KEY,
+    public_id    TEXT    NOT NULL UNIQUE,
+    run_id       INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+    seq          INTEGER NOT NULL,
+    node         TEXT    NOT NULL,
+    visit        INTEGER NOT NULL,
+    item         INTEGER NOT NULL,
+    correlation  TEXT    NOT NULL,
+    from_agent   TEXT    NOT NULL,
+    to_agent     TEXT    NOT NULL,
+    type         TEXT    NOT NULL CHECK (type IN ('request', 'response', 'notification', 'error', 'ack')),
+    payload      TEXT, -- JSON, or @ and the hash of a payload
+    priority     TEXT    NOT NULL CHECK (priority IN ('low', 'medium', 'high', 'critical')),
+    ttl_ms       INTEGER NOT NULL, -- 0: none
+    retry_count  INTEGER NOT NULL,
+    requires_ack INTEGER NOT NULL CHECK (requires_ack IN (0, 1)),
+    at           INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX messages_by_run ON messages (run_id, id);
+
+-- What was said in a session: one row per run that was started in it. scope is
+-- a hash of owner and session, so that one word of the index stands for both.
+CREATE TABLE memory (
+    id      INTEGER PRIMARY KEY,
+    run_id  INTEGER NOT NULL UNIQUE REFERENCES runs (id) ON DELETE CASCADE,
+    scope   TEXT    NOT NULL,
+    owner   TEXT    NOT NULL,
+    session TEXT    NOT NULL,
+    input   TEXT    NOT NULL,
+    output  TEXT    NOT NULL,
+    at      INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX memory_by_scope ON memory (scope, id);
+
+CREATE VIRTUAL TABLE memory_words USING fts5 (scope, input, output, content = 'memory', content_rowid = 'id', tokenize = 'unicode61 remove_diacritics 2');
+
+-- +goose StatementBegin
+CREATE TRIGGER memory_is_indexed AFTER INSERT ON memory
+BEGIN
+    INSERT INTO memory_words (rowid, scope, input, output) VALUES (new.id, new.scope, new.input, new.output);
+END;
+-- +goose StatementEnd
+
+-- +goose StatementBegin
+CREATE TRIGGER memory_is_forgotten AFTER DELETE ON memory
+BEGIN
+    INSERT INTO memory_words (memory_words, rowid, scope, input, output) VALUES ('delete', old.id, old.scope, old.input, old.output);
+END;
+-- +goose StatementEnd
+
+-- +goose StatementBegin
+CREATE TRIGGER memory_is_immutable BEFORE UPDATE ON memory
+BEGIN
+    SELECT raise(ABORT, 'memory is appended and forgotten, never changed');
+END;
+-- +goose StatementEnd
+
 CREATE TABLE approvals (
     id         INTEGER PRIMARY KEY,
     public_id  TEXT    NOT NULL UNIQUE,
@@ -374,6 +436,9 @@ DROP TABLE users;
 DROP TRIGGER audit_events_are_kept;
 DROP TABLE audit_events;
 DROP TABLE approvals;
+DROP TABLE memory_words;
+DROP TABLE memory;
+DROP TABLE messages;
 DROP TABLE handoffs;
 DROP TABLE payload_refs;
 DROP TABLE payloads;

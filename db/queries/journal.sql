@@ -44,6 +44,32 @@ DELETE FROM step_results WHERE id IN (SELECT s.id FROM step_results AS s WHERE s
 -- name: HandoffDelete :exec
 DELETE FROM handoffs WHERE run_id = @run_id;
 
+-- name: MessageInsert :exec
+INSERT INTO messages (public_id, run_id, seq, node, visit, item, correlation, from_agent, to_agent, type, payload, priority, ttl_ms, retry_count, requires_ack, at)
+VALUES (@public_id, @run_id, @seq, @node, @visit, @item, @correlation, @from_agent, @to_agent, @type, @payload, @priority, @ttl_ms, @retry_count, @requires_ack, @at)
+ON CONFLICT (public_id) DO NOTHING;
+
+-- name: MessageList :many
+SELECT messages.* FROM messages JOIN runs ON runs.id = messages.run_id
+WHERE runs.public_id = @run AND messages.id > @after ORDER BY messages.id LIMIT @max;
+
+-- name: MessageDelete :exec
+DELETE FROM messages WHERE run_id = @run_id;
+
+-- name: MemoryInsert :exec
+INSERT INTO memory (run_id, scope, owner, session, input, output, at) VALUES (@run_id, @scope, @owner, @session, @input, @output, @at)
+ON CONFLICT (run_id) DO NOTHING;
+
+-- name: MemoryLatest :many
+SELECT memory.*, runs.public_id AS run FROM memory JOIN runs ON runs.id = memory.run_id
+WHERE memory.scope = @scope AND memory.id < @before ORDER BY memory.id DESC LIMIT @max;
+
+-- name: MemoryDelete :exec
+DELETE FROM memory WHERE run_id = @run_id;
+
+-- name: MemoryForget :execrows
+DELETE FROM memory WHERE scope = @scope;
+
 -- name: PayloadGet :one
 SELECT size, encoding, data FROM payloads WHERE hash = @hash;
 
@@ -67,3 +93,6 @@ GROUP BY runs.plan_id;
 
 -- name: PayloadBytes :one
 SELECT cast(coalesce(sum(length(data)), 0) AS integer) FROM payloads;
+
+-- name: MemoryByID :one
+SELECT memory.*, runs.public_id AS run FROM memory JOIN runs ON runs.id = memory.run_id WHERE memory.id = @id;

@@ -60,6 +60,7 @@ func newEngine(ctx context.Context, s *store.Store, cfg config.Config, log *slog
 		tools.Close()
 		return nil, nil, nil, err
 	}
+	registry.SetMemory(s)
 	e, err := engine.New(engine.Config{Store: s, Registry: registry, Secrets: secrets, Logger: log, Options: o})
 	if err != nil {
 		tools.Close()

@@ -24,17 +24,19 @@ import (
 // attempt is one call of a handler. Its goroutine touches nothing of the run;
 // it reports by a message.
 type attempt struct {
-	e       *Engine
-	run     string
-	key     workKey
-	node    *planner.ProgramNode
-	number  int
-	effect  planner.Effect
-	stepped bool
-	handler Handler
-	call    Call
-	input   kairos.RawJSON
-	started time.Time
+	e      *Engine
+	run    string
+	key    workKey
+	node   *planner.ProgramNode
+	number int
+	effect planner.Effect
+	// priority is the run's.
+	priority int
+	stepped  bool
+	handler  Handler
+	call     Call
+	input    kairos.RawJSON
+	started  time.Time
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -49,7 +51,7 @@ type attempt struct {
 }
 
 func (a *actor) newAttempt(w *work, node *planner.ProgramNode, h Handler, effect planner.Effect, input any) *attempt {
-	t := &attempt{e: a.e, run: a.id, key: w.workKey, node: node, number: w.attempt + 1, effect: effect, handler: h, started: a.e.now()}
+	t := &attempt{e: a.e, run: a.id, key: w.workKey, node: node, number: w.attempt + 1, effect: effect, handler: h, priority: a.run.Priority, started: a.e.now()}
 	if s, ok := h.(Stepped); ok {
 		t.stepped = s.Stepped()
 	}
@@ -61,7 +63,7 @@ func (a *actor) newAttempt(w *work, node *planner.ProgramNode, h Handler, effect
 		substeps, grants = nil, nil // an error retry starts over (ruling 21)
 	}
 	t.call = Call{
-		RunID: a.id, PlanKey: a.run.PlanKey, Session: cmp.Or(a.run.Session, a.id), Node: node,
+		RunID: a.id, PlanKey: a.run.PlanKey, Owner: a.run.Actor, Session: cmp.Or(a.run.Session, a.id), Node: node,
 		Visit: w.Visit, Item: w.item, Attempt: t.number, Input: input, Last: a.s.walk.Last(w.VisitKey),
 		IdempotencyKey: a.e.idempotencyKey(a.id, a.s.keyName(node.ID), w.Visit, w.item),
 		Previous:       func() []PreviousResult { return previous },
@@ -70,6 +72,10 @@ func (a *actor) newAttempt(w *work, node *planner.ProgramNode, h Handler, effect
 	t.call.Stream = func(text string) { t.e.bus.live(t.event("node_text", map[string]any{"text": t.e.mask(text)})) }
 	t.call.Substep = func(n int, kind, digest string, effect planner.Effect, fn func() (any, kairos.Usage, error)) (any, error) {
 		return a.runSubstep(t, substeps[n], n, kind, digest, effect, fn)
+	}
+	t.call.Pass = func(n int, p Passing) error { return a.pass(t, substeps[n], n, p) }
+	t.call.Answered = func(n, request int, p Passing, out any, err error) error {
+		return a.handBack(t, substeps[n], n, request, p, out, err)
 	}
 	t.call.Approve = func(n int, q Question) error { return t.approve(grants, n, q) }
 	return t

@@ -216,10 +216,18 @@ func (a *actor) call(w *work, node *planner.ProgramNode) bool {
 // handoff is the passing of work to another agent, if that is what starting
 // this node means (SPEC 8, ruling 34).
 func (a *actor) handoff(w *work, node *planner.ProgramNode) *kairos.Handoff {
-	if node.Agent == "" {
+	from := a.sender(node)
+	if node.Agent == "" || from == node.Agent {
 		return nil
 	}
-	from := "supervisor"
+	return &kairos.Handoff{ID: kairos.NewID(), Run: a.id, Seq: a.s.seq + 1, From: from, To: node.Agent, Node: node.ID,
+		Reason: "plan_step", Context: node.Task, At: a.e.now()}
+}
+
+// sender is the agent that a node takes over from: that of the last ancestor
+// that has one, else the supervisor (ruling 34).
+func (a *actor) sender(node *planner.ProgramNode) string {
+	from := supervisorAgent
 	seen := map[int]bool{node.Index: true}
 	queue := append([]int(nil), a.prog.entered[node.Index]...)
 	ancestors := map[int]bool{}
@@ -239,9 +247,5 @@ func (a *actor) handoff(w *work, node *planner.ProgramNode) *kairos.Handoff {
 			break
 		}
 	}
-	if from == node.Agent {
-		return nil
-	}
-	return &kairos.Handoff{ID: kairos.NewID(), Run: a.id, Seq: a.s.seq + 1, From: from, To: node.Agent, Node: node.ID,
-		Reason: "plan_step", Context: node.Task, At: a.e.now()}
+	return from
 }

@@ -88,7 +88,9 @@ func (f HandlerFunc) Handle(ctx context.Context, call *Call) (Result, error) { r
 type Call struct {
 	RunID   string
 	PlanKey string
-	Session string
+	// Owner is who started the run; memory is theirs alone.
+	Owner   string
+	Session string // the run's id, unless one was named
 	Node    *planner.ProgramNode
 	Visit   int
 	Item    int // -1: none
@@ -119,6 +121,12 @@ type Call struct {
 	// Substep runs fn at most once per (visit, item, n) across crashes: a
 	// recorded response is returned without calling fn.
 	Substep func(n int, kind string, digest string, effect planner.Effect, fn func() (any, kairos.Usage, error)) (any, error)
+	// Pass records, as sub-step n, that an agent passes work on to another, or
+	// that it may not: once across crashes.
+	Pass func(n int, p Passing) error
+	// Answered records, as sub-step n, what the other made of what was passed on
+	// at sub-step request: its output, or its failure.
+	Answered func(n, request int, p Passing, out any, err error) error
 }
 
 // PreviousResult is a completed node, for context messages.

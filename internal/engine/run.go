@@ -212,6 +212,7 @@ func (a *actor) add(e kairos.Entry) {
 		panic(fmt.Sprintf("engine: run %s: %v", a.id, err))
 	}
 	a.next.Entries = append(a.next.Entries, e)
+	a.converse(&e)
 	a.use(e.Usage)
 }
 
@@ -271,6 +272,7 @@ func (a *actor) settle(w *work, status kairos.NodeStatus, out any, f *kairos.Fai
 		panic(fmt.Sprintf("engine: run %s: %v", a.id, err))
 	}
 	a.next.Entries = append(a.next.Entries, e)
+	a.converse(&e)
 	patchOf(&a.next).AddSteps++
 	a.run.Steps++
 	a.use(e.Usage)

@@ -101,6 +101,7 @@ func (a *actor) finish(p *kairos.RunPatch, now time.Time) {
 			raw = kairos.RawJSON("null") // its parts were JSON; only their nesting can be too deep
 		}
 		p.Output, a.run.Output = raw, raw
+		a.next.Remember = a.remembered(now)
 	}
 	if f := out.Failure; f != nil {
 		e := &kairos.RunError{Code: f.Code, Message: f.Message, Node: f.Node}

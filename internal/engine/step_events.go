@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/kairosd/kairosd/internal/kairos"
@@ -87,11 +88,14 @@ func (e *Engine) derive(ctx context.Context, ev kairos.AuditEvent, incarnation s
 		e.remember(r, p.Program)
 		s, _ = e.stepRuns.get(ev.Run)
 	}
-	if s.prog == nil {
-		return out
-	}
 	t := stepTeller{e: e, s: s, ev: ev}
-	t.tell()
+	if s.prog != nil {
+		t.tell()
+	} else {
+		for _, row := range t.rows() {
+			t.passed(&row)
+		}
+	}
 	if len(t.out) > 0 {
 		last := len(out) - 1
 		out = append(out, t.out...)
@@ -111,11 +115,35 @@ type stepTeller struct {
 	why map[string]string
 }
 
-func (t *stepTeller) tell() {
-	rows := t.ev.Entries
-	if len(rows) == 0 && t.ev.Entry != nil {
-		rows = []kairos.Entry{*t.ev.Entry}
+// rows are those that the record stands for.
+func (t *stepTeller) rows() []kairos.Entry {
+	if len(t.ev.Entries) == 0 && t.ev.Entry != nil {
+		return []kairos.Entry{*t.ev.Entry}
 	}
+	return t.ev.Entries
+}
+
+// passed tells of work that an agent passes on to another inside a node, in
+// graphs, too (SPEC 6.1).
+func (t *stepTeller) passed(e *kairos.Entry) {
+	if e.Kind != kairos.EntrySubstep || e.Status != kairos.NodeCompleted {
+		return
+	}
+	var p payload
+	if json.Unmarshal(e.Decision, &p) != nil || !strings.HasPrefix(p.Kind, "handoff:") {
+		return
+	}
+	var h struct{ From, To, Reason, Explanation string }
+	if json.Unmarshal(e.Input, &h) != nil {
+		return
+	}
+	id := strings.TrimSuffix(messageID(t.ev.Run, e, e.Substep, kairos.MessageRequest), ":request")
+	t.add("agent_handoff", e.Seq, map[string]any{"handoffId": id, "fromAgent": t.agent(h.From), "toAgent": t.agent(h.To), "reason": h.Reason, "explanation": h.Explanation})
+	t.add("agent_changed", e.Seq, t.agent(h.To))
+}
+
+func (t *stepTeller) tell() {
+	rows := t.rows()
 	for i := range rows {
 		if f := rows[i].Failure; f != nil {
 			if t.why == nil {
@@ -142,7 +170,10 @@ func (t *stepTeller) tell() {
 }
 
 func (t *stepTeller) add(typ string, runSeq int64, data map[string]any) {
-	data["planId"], data["sessionId"], data["timestamp"] = t.s.prog.ID, t.s.session, t.ev.At
+	if t.s.prog != nil {
+		data["planId"] = t.s.prog.ID
+	}
+	data["sessionId"], data["timestamp"] = t.s.session, t.ev.At
 	data["eventId"] = fmt.Sprintf("%d-%d", t.ev.Seq, len(t.out))
 	t.out = append(t.out, kairos.Event{Seq: t.ev.Seq, Type: typ, Run: t.ev.Run, RunSeq: runSeq, At: t.ev.At, Data: data})
 }
@@ -170,6 +201,7 @@ func (t *stepTeller) generated() {
 }
 
 func (t *stepTeller) row(e *kairos.Entry) {
+	t.passed(e)
 	i, ok := t.s.prog.Index[e.Node]
 	if !ok {
 		return

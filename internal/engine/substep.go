@@ -13,6 +13,7 @@ import (
 type substepMsg struct {
 	attempt *attempt
 	entry   kairos.Entry
+	mail    mail
 	reply   chan error
 }
 
@@ -37,7 +38,7 @@ func (a *actor) runSubstep(t *attempt, recorded kairos.Entry, n int, kind, diges
 		intent := row
 		intent.Kind, intent.Status, intent.StartedAt = kairos.EntryIntent, kairos.NodeRunning, t.e.now()
 		intent.Decision = payload{Kind: kind, Digest: digest}.json()
-		if err := t.recordSubstep(intent); err != nil {
+		if err := t.recordSubstep(intent, mail{}); err != nil {
 			return nil, err
 		}
 	}
@@ -63,7 +64,7 @@ func (a *actor) runSubstep(t *attempt, recorded kairos.Entry, n int, kind, diges
 	if row.Failure != nil {
 		err = toPlanner(row.Failure) // as a later attempt reads it, secrets masked
 	}
-	if recordErr := t.recordSubstep(row); recordErr != nil {
+	if recordErr := t.recordSubstep(row, mail{}); recordErr != nil {
 		return nil, recordErr
 	}
 	return out, err
@@ -75,8 +76,8 @@ func sameSubstep(e kairos.Entry, kind, digest string) bool {
 }
 
 // recordSubstep returns when the row is durable.
-func (t *attempt) recordSubstep(e kairos.Entry) error {
-	m := substepMsg{t, e, make(chan error, 1)}
+func (t *attempt) recordSubstep(e kairos.Entry, l mail) error {
+	m := substepMsg{t, e, l, make(chan error, 1)}
 	if !t.e.post(t.run, m) {
 		return ErrStopping
 	}
@@ -98,5 +99,13 @@ func (a *actor) substep(m substepMsg) {
 	e := m.entry
 	e.At = a.e.now()
 	a.add(e)
+	for _, l := range m.mail.messages {
+		l.Seq = a.s.seq
+		a.next.Messages = append(a.next.Messages, l)
+	}
+	if h := m.mail.handoff; h != nil {
+		h.Seq = a.s.seq
+		a.next.Handoffs = append(a.next.Handoffs, *h)
+	}
 	a.after(func(err error) { m.reply <- err })
 }

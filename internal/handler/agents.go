@@ -160,10 +160,8 @@ func (r *Registry) SetModels(m *Models) {
 	infos := map[string]planner.AgentInfo{}
 	for _, a := range m.Agents() {
 		info := planner.AgentInfo{Effect: planner.EffectIdempotent, System: a.System}
-		for _, t := range a.Tools {
-			if r.tools.Effect(t, nil) == planner.EffectUnsafe {
-				info.Effect = planner.EffectUnsafe // SPEC 5
-			}
+		if m.reaches(a, r.tools.Effect) {
+			info.Effect = planner.EffectUnsafe // SPEC 5
 		}
 		infos[a.ID] = info
 	}
@@ -172,10 +170,44 @@ func (r *Registry) SetModels(m *Models) {
 	defer r.mu.Unlock()
 	r.models = m
 	r.byType[planner.TypeAgent] = stepped{agentNode{r, m}}
-	r.byType[planner.TypeLLM] = llmNode{m}
+	r.byType[planner.TypeLLM] = llmNode{r, m}
 	r.byType[planner.TypeRouter] = stepped{routerNode{r, m}}
 	r.byType[planner.TypeTools] = stepped{toolsNode{r, m}}
 	r.byType[planner.TypeGenerator] = generatorNode{m}
+}
+
+// reaches reports whether an agent has a tool that is unsafe, or may hand over
+// to an agent that has one.
+func (m *Models) reaches(a Agent, effect func(tool string, args any) planner.Effect) bool {
+	for _, t := range a.Tools {
+		if t != agent.HandoffTool && effect(t, nil) == planner.EffectUnsafe {
+			return true
+		}
+	}
+	if !slices.Contains(a.Tools, agent.HandoffTool) {
+		return false
+	}
+	for _, other := range m.agents {
+		for _, t := range other.Tools {
+			if t != agent.HandoffTool && effect(t, nil) == planner.EffectUnsafe {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Speaker is the agent behind a node; empty: none is.
+func (r *Registry) Speaker(node *planner.ProgramNode) string {
+	switch node.Type {
+	case planner.TypeAgent, planner.TypeLLM, planner.TypeRouter, planner.TypeGenerator:
+		if m := r.Models(); m != nil {
+			if a, err := m.named(node); err == nil {
+				return a.ID
+			}
+		}
+	}
+	return node.Agent
 }
 
 // AgentIdentity is how an agent is shown; empty for one that is not known.
@@ -214,22 +246,16 @@ func (n agentNode) Handle(ctx context.Context, call *engine.Call) (engine.Result
 	if err != nil {
 		return engine.Result{}, err
 	}
-	loop := n.m.loop(a, call)
-	for _, name := range a.Tools {
-		t, ok := n.r.tools.Lookup(name)
-		if !ok {
-			return engine.Result{}, &planner.Failure{Code: planner.CodeUnknownTool, Permanent: true, NoEffect: true,
-				Message: fmt.Sprintf("agent %s has a tool %q that does not exist", a.ID, name), Suggestion: "mend tools of the agent in the configuration"}
-		}
-		loop.Tools = append(loop.Tools, offered{n.r, t.Spec(), call, a.Permissions})
-	}
-	loop.Approve = func(step int, name string, args any) error { return n.r.consent(call, a.Permissions, step, name, args) }
-	memory := ""
-	out, err := loop.Run(ctx, prompt(call), memory)
+	memory, err := n.r.recall(ctx, call)
 	if err != nil {
 		return engine.Result{Agent: a.ID}, err
 	}
-	return engine.Result{Output: answer(out, loop.Schema), Agent: a.ID}, nil
+	t := &table{r: n.r, m: n.m, call: call, schema: schemaOf(call)}
+	out, who, err := t.converse(ctx, a, prompt(call), memory, 0, true)
+	if err != nil {
+		return engine.Result{Agent: who}, err
+	}
+	return engine.Result{Output: answer(out, t.schema), Agent: who}, nil
 }
 
 // named is the agent of a node: the one it names, else the default one.
@@ -247,10 +273,14 @@ func (m *Models) loop(a Agent, call *engine.Call) *agent.Loop {
 	p, _ := m.Provider(a.Provider) // checked by NewModels
 	l := &agent.Loop{Name: a.ID, Provider: p, Model: a.Model, System: a.SystemPrompt, MaxTokens: a.MaxTokens, Temperature: a.Temperature, MaxIterations: a.MaxIterations,
 		Journal: journal{call}, Key: call.IdempotencyKey, Stream: call.Stream, Log: call.Log}
-	if s, ok := call.Node.OutputSchema.(map[string]any); ok {
-		l.Schema = s
-	}
+	l.Schema = schemaOf(call)
 	return l
+}
+
+// schemaOf is what a node's output must fit (ruling 31); nil: nothing.
+func schemaOf(call *engine.Call) map[string]any {
+	s, _ := call.Node.OutputSchema.(map[string]any)
+	return s
 }
 
 // answer is a node's output: what output_schema asked for, a value where the
@@ -293,7 +323,10 @@ func (o offered) Call(ctx context.Context, c agent.ToolCall) (any, error) {
 }
 
 // llmNode is one model call without tools.
-type llmNode struct{ m *Models }
+type llmNode struct {
+	r *Registry
+	m *Models
+}
 
 func (n llmNode) Handle(ctx context.Context, call *engine.Call) (engine.Result, error) {
 	a, err := n.m.named(call.Node)
@@ -307,7 +340,11 @@ func (n llmNode) Handle(ctx context.Context, call *engine.Call) (engine.Result, 
 	}
 	total := &tally{}
 	l.Journal = total
-	out, err := l.Run(ctx, prompt(call), "")
+	memory, err := n.r.recollect(ctx, call)
+	if err != nil {
+		return engine.Result{Agent: a.ID}, err
+	}
+	out, err := l.Run(ctx, prompt(call), memory)
 	return engine.Result{Output: answer(out, l.Schema), Usage: total.usage, Agent: a.ID}, err
 }
 

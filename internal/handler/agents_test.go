@@ -14,6 +14,7 @@ import (
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/provider"
 	"github.com/kairosd/kairosd/internal/provider/scripted"
+	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/internal/tool"
 	"github.com/kairosd/kairosd/planner"
@@ -28,6 +29,29 @@ func converse(t *testing.T, p agent.Provider, plan string, agents ...handler.Age
 
 func converseOn(t *testing.T, p agent.Provider, plan string, agents ...handler.Agent) (kairos.Run, []kairos.Entry, *engine.Engine) {
 	t.Helper()
+	run, rows, e, _ := converseIn(t, p, plan, "", agents...)
+	return run, rows, e
+}
+
+func converseIn(t *testing.T, p agent.Provider, plan, session string, agents ...handler.Agent) (kairos.Run, []kairos.Entry, *engine.Engine, *store.Store) {
+	t.Helper()
+	h := newHouse(t, p, agents...)
+	run := h.run(t, plan, "ana", session, "hello")
+	rows, err := h.store.Journal(t.Context(), run.ID, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run, rows, h.engine, h.store
+}
+
+// house is an installation whose model is p.
+type house struct {
+	engine *engine.Engine
+	store  *store.Store
+}
+
+func newHouse(t *testing.T, p agent.Provider, agents ...handler.Agent) house {
+	t.Helper()
 	set, err := tool.Builtin(tool.Config{Permissions: map[string]tool.Permission{"sleep": tool.Deny, "json": tool.Deny}}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -40,6 +64,7 @@ func converseOn(t *testing.T, p agent.Provider, plan string, agents ...handler.A
 	}
 	registry.SetModels(models)
 	s := storetest.Open(t)
+	registry.SetMemory(s)
 	e, err := engine.New(engine.Config{Store: s, Registry: registry})
 	if err != nil {
 		t.Fatal(err)
@@ -55,23 +80,31 @@ func converseOn(t *testing.T, p agent.Provider, plan string, agents ...handler.A
 			t.Error(err)
 		}
 	})
-	author := kairos.Actor{Name: "ana", Role: kairos.RoleAuthor, Surface: "cli"}
-	_, version, _, problems, err := e.SavePlan(ctx, author, []byte(plan), planner.FormatYAML, "api", "")
+	return house{e, s}
+}
+
+// run runs a plan to its end.
+func (h house) run(t *testing.T, plan, owner, session, input string) kairos.Run {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	author := kairos.Actor{Name: owner, Role: kairos.RoleAuthor, Surface: "cli"}
+	_, version, _, problems, err := h.engine.SavePlan(ctx, author, []byte(plan), planner.FormatYAML, "api", "")
 	if err != nil {
 		t.Fatalf("%v: %v", err, problems)
 	}
-	run, err := e.Start(ctx, author, kairos.StartRequest{Hash: version.Hash, Input: kairos.RawJSON(`"hello"`)})
+	raw, err := json.Marshal(input)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if run, err = e.Wait(ctx, run.ID); err != nil {
-		t.Fatal(err)
-	}
-	rows, err := s.Journal(ctx, run.ID, 0)
+	run, err := h.engine.Start(ctx, author, kairos.StartRequest{Hash: version.Hash, Input: raw, Session: session})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return run, rows, e
+	if run, err = h.engine.Wait(ctx, run.ID); err != nil {
+		t.Fatal(err)
+	}
+	return run
 }
 
 func turnAt(n int) *int { return &n }

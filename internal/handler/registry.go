@@ -29,6 +29,7 @@ type Registry struct {
 	agents map[string]planner.AgentInfo
 	skills map[string]planner.SkillInfo
 	models *Models
+	memory Memory
 }
 
 var _ engine.Registry = (*Registry)(nil)

@@ -15,6 +15,10 @@ type Checkpoint struct {
 	Patch    *RunPatch
 	Audit    []AuditRecord
 	Handoffs []Handoff
+	// Messages between agents; one whose ID is stored already is left as it is.
+	Messages []Message
+	// Remember is what the run's session keeps of it; nil: nothing.
+	Remember *Memory
 	// Approvals opened or closed by this checkpoint.
 	Approvals []Approval
 }

@@ -30,6 +30,7 @@ type prepared struct {
 	output   *string
 	digest   []byte
 	refs     [][]byte // payloads that the checkpoint names
+	messages []dbsqlc.MessageInsertParams
 }
 
 func (s *Store) prepare(ctx context.Context, c kairos.Checkpoint) (*prepared, error) {
@@ -66,7 +67,14 @@ func (s *Store) prepare(ctx context.Context, c kairos.Checkpoint) (*prepared, er
 			return nil, err
 		}
 	}
-	p.refs = payloadRefs(p.steps, p.output)
+	if p.messages, err = s.letters(c.Messages, p.rowID, &p.payloads); err != nil {
+		return nil, err
+	}
+	more := []*string{p.output}
+	for i := range p.messages {
+		more = append(more, p.messages[i].Payload)
+	}
+	p.refs = payloadRefs(p.steps, more...)
 	p.payloads, err = s.early(p.payloads)
 	return p, err
 }
@@ -340,6 +348,16 @@ func (p *prepared) details(w *writer) error {
 	for _, h := range p.c.Handoffs {
 		if err := w.q.HandoffInsert(w.ctx, dbsqlc.HandoffInsertParams{PublicID: h.ID, RunID: p.rowID, Seq: h.Seq, FromAgent: h.From, ToAgent: h.To,
 			Node: h.Node, Reason: h.Reason, Context: h.Context, At: micros(h.At)}); err != nil {
+			return err
+		}
+	}
+	for _, m := range p.messages {
+		if err := w.q.MessageInsert(w.ctx, m); err != nil {
+			return err
+		}
+	}
+	if m := p.c.Remember; m != nil {
+		if err := w.q.MemoryInsert(w.ctx, memoryParams(*m, p.rowID)); err != nil {
 			return err
 		}
 	}

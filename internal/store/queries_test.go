@@ -113,6 +113,8 @@ func TestEveryQueryRuns(t *testing.T) {
 	must("advance", s.Commit(ctx, kairos.Checkpoint{Run: parent.ID, Fence: 1, Entries: []kairos.Entry{{Kind: kairos.EntryVerb, Item: -1, At: now}},
 		Patch:     &kairos.RunPatch{Status: kairos.RunFailed, Error: &kairos.RunError{Code: "x", Message: "m"}, Limits: &kairos.Limits{MaxSteps: 5}, Hash: v2.Hash},
 		Handoffs:  []kairos.Handoff{{ID: kairos.NewID(), Run: parent.ID, Seq: 2, From: "a", To: "b", Node: "n", Reason: "plan_step", At: now}},
+		Messages:  []kairos.Message{{ID: kairos.NewID(), From: "a", To: "b", Type: kairos.MessageRequest, Metadata: kairos.MessageMetadata{Timestamp: now, Priority: "low"}}},
+		Remember:  &kairos.Memory{Owner: "t", Session: "s", Input: "the first word", Output: "yes", At: now},
 		Approvals: []kairos.Approval{approval}, Audit: []kairos.AuditRecord{{Action: "note", Actor: "t"}}}))
 	got, err := s.Run(ctx, parent.ID)
 	if must("run", err); got.Version != 2 || got.Usage.InputTokens != 5 || got.Error == nil || got.Limits.MaxSteps != 5 || got.Headline != headline {
@@ -157,6 +159,16 @@ func TestEveryQueryRuns(t *testing.T) {
 	must("delete", s.Commit(ctx, kairos.Checkpoint{Run: parent.ID, Fence: 2, Patch: &kairos.RunPatch{DeletedAt: &now}}))
 	_, err = s.Handoffs(ctx, parent.ID)
 	must("handoffs", err)
+	_, err = s.Messages(ctx, parent.ID)
+	must("messages", err)
+	must("remember", s.Commit(ctx, kairos.Checkpoint{Run: child.ID, Fence: 1, Entries: []kairos.Entry{{Kind: kairos.EntryVerb, Item: -1, At: now}},
+		Remember: &kairos.Memory{Owner: "t", Session: "s", Input: "the second", Output: "no", At: now}}))
+	known, err := s.Recollect(ctx, "t", "s", "word", 1)
+	if must("recollect", err); len(known) != 2 {
+		t.Errorf("recollected %+v", known)
+	}
+	_, err = s.Forget(ctx, "t", "s2", kairos.Actor{Name: "t"})
+	must("forget", err)
 	_, err = s.Approval(ctx, approval.ID)
 	must("approval", err)
 	first, err := s.Approvals(ctx, kairos.ApprovalFilter{})

@@ -219,7 +219,8 @@ func (r *retaining) remove(ctx context.Context, batch []purgeable) (int, error) 
 	return len(free), nil
 }
 
-// PurgeRun removes a final run's journal, values and handoffs for good. The run
+// PurgeRun removes a final run's journal, values, handoffs, messages and what is
+// remembered of it for good. The run
 // stays in lists, the audit log keeps its records with their digests (ruling
 // 19). A run that is not final is CodeConflict.
 func (s *Store) PurgeRun(ctx context.Context, id string, actor kairos.Actor, reason string) error {
@@ -267,8 +268,10 @@ func (s *Store) purge(ctx context.Context, batch []purgeable, actor kairos.Actor
 			if err := w.q.RunDetailPurge(w.ctx, p.row); err != nil {
 				return nil, err
 			}
-			if err := w.q.HandoffDelete(w.ctx, p.row); err != nil {
-				return nil, err
+			for _, remove := range []func(context.Context, int64) error{w.q.HandoffDelete, w.q.MessageDelete, w.q.MemoryDelete} {
+				if err := remove(w.ctx, p.row); err != nil {
+					return nil, err
+				}
 			}
 			if err := w.q.ApprovalPurge(w.ctx, p.row); err != nil {
 				return nil, err

@@ -25,7 +25,7 @@ type Salvaged struct {
 
 // salvageTables are copied in this order: what others refer to comes first.
 var salvageTables = []string{"settings", "plans", "plan_versions", "runs", "run_details", "run_labels", "payloads", "payload_refs", "step_results",
-	"handoffs", "approvals", "audit_events", "users", "tokens"}
+	"handoffs", "messages", "memory", "approvals", "audit_events", "users", "tokens"}
 
 // salvageWindow is how many rows are read at once before a damaged page makes
 // it go row by row.
@@ -287,6 +287,8 @@ func (c *salvager) finish(ctx context.Context) error {
 		"DELETE FROM payload_refs WHERE run_id NOT IN (SELECT id FROM runs) OR hash NOT IN (SELECT hash FROM payloads)",
 		"DELETE FROM step_results WHERE run_id NOT IN (SELECT id FROM runs)",
 		"DELETE FROM handoffs WHERE run_id NOT IN (SELECT id FROM runs)",
+		"DELETE FROM messages WHERE run_id NOT IN (SELECT id FROM runs)",
+		"DELETE FROM memory WHERE run_id NOT IN (SELECT id FROM runs)",
 		"DELETE FROM approvals WHERE run_id NOT IN (SELECT id FROM runs)",
 		kept,
 		"DELETE FROM run_counts",

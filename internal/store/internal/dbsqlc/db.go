@@ -78,6 +78,30 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.handoffListStmt, err = db.PrepareContext(ctx, handoffList); err != nil {
 		return nil, fmt.Errorf("error preparing query HandoffList: %w", err)
 	}
+	if q.memoryByIDStmt, err = db.PrepareContext(ctx, memoryByID); err != nil {
+		return nil, fmt.Errorf("error preparing query MemoryByID: %w", err)
+	}
+	if q.memoryDeleteStmt, err = db.PrepareContext(ctx, memoryDelete); err != nil {
+		return nil, fmt.Errorf("error preparing query MemoryDelete: %w", err)
+	}
+	if q.memoryForgetStmt, err = db.PrepareContext(ctx, memoryForget); err != nil {
+		return nil, fmt.Errorf("error preparing query MemoryForget: %w", err)
+	}
+	if q.memoryInsertStmt, err = db.PrepareContext(ctx, memoryInsert); err != nil {
+		return nil, fmt.Errorf("error preparing query MemoryInsert: %w", err)
+	}
+	if q.memoryLatestStmt, err = db.PrepareContext(ctx, memoryLatest); err != nil {
+		return nil, fmt.Errorf("error preparing query MemoryLatest: %w", err)
+	}
+	if q.messageDeleteStmt, err = db.PrepareContext(ctx, messageDelete); err != nil {
+		return nil, fmt.Errorf("error preparing query MessageDelete: %w", err)
+	}
+	if q.messageInsertStmt, err = db.PrepareContext(ctx, messageInsert); err != nil {
+		return nil, fmt.Errorf("error preparing query MessageInsert: %w", err)
+	}
+	if q.messageListStmt, err = db.PrepareContext(ctx, messageList); err != nil {
+		return nil, fmt.Errorf("error preparing query MessageList: %w", err)
+	}
 	if q.payloadBytesStmt, err = db.PrepareContext(ctx, payloadBytes); err != nil {
 		return nil, fmt.Errorf("error preparing query PayloadBytes: %w", err)
 	}
@@ -438,6 +462,46 @@ func (q *Queries) Close() error {
 	if q.handoffListStmt != nil {
 		if cerr := q.handoffListStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing handoffListStmt: %w", cerr)
+		}
+	}
+	if q.memoryByIDStmt != nil {
+		if cerr := q.memoryByIDStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing memoryByIDStmt: %w", cerr)
+		}
+	}
+	if q.memoryDeleteStmt != nil {
+		if cerr := q.memoryDeleteStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing memoryDeleteStmt: %w", cerr)
+		}
+	}
+	if q.memoryForgetStmt != nil {
+		if cerr := q.memoryForgetStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing memoryForgetStmt: %w", cerr)
+		}
+	}
+	if q.memoryInsertStmt != nil {
+		if cerr := q.memoryInsertStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing memoryInsertStmt: %w", cerr)
+		}
+	}
+	if q.memoryLatestStmt != nil {
+		if cerr := q.memoryLatestStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing memoryLatestStmt: %w", cerr)
+		}
+	}
+	if q.messageDeleteStmt != nil {
+		if cerr := q.messageDeleteStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing messageDeleteStmt: %w", cerr)
+		}
+	}
+	if q.messageInsertStmt != nil {
+		if cerr := q.messageInsertStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing messageInsertStmt: %w", cerr)
+		}
+	}
+	if q.messageListStmt != nil {
+		if cerr := q.messageListStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing messageListStmt: %w", cerr)
 		}
 	}
 	if q.payloadBytesStmt != nil {
@@ -942,6 +1006,14 @@ type Queries struct {
 	handoffDeleteStmt          *sql.Stmt
 	handoffInsertStmt          *sql.Stmt
 	handoffListStmt            *sql.Stmt
+	memoryByIDStmt             *sql.Stmt
+	memoryDeleteStmt           *sql.Stmt
+	memoryForgetStmt           *sql.Stmt
+	memoryInsertStmt           *sql.Stmt
+	memoryLatestStmt           *sql.Stmt
+	messageDeleteStmt          *sql.Stmt
+	messageInsertStmt          *sql.Stmt
+	messageListStmt            *sql.Stmt
 	payloadBytesStmt           *sql.Stmt
 	payloadDeleteStmt          *sql.Stmt
 	payloadGetStmt             *sql.Stmt
@@ -1055,6 +1127,14 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		handoffDeleteStmt:          q.handoffDeleteStmt,
 		handoffInsertStmt:          q.handoffInsertStmt,
 		handoffListStmt:            q.handoffListStmt,
+		memoryByIDStmt:             q.memoryByIDStmt,
+		memoryDeleteStmt:           q.memoryDeleteStmt,
+		memoryForgetStmt:           q.memoryForgetStmt,
+		memoryInsertStmt:           q.memoryInsertStmt,
+		memoryLatestStmt:           q.memoryLatestStmt,
+		messageDeleteStmt:          q.messageDeleteStmt,
+		messageInsertStmt:          q.messageInsertStmt,
+		messageListStmt:            q.messageListStmt,
 		payloadBytesStmt:           q.payloadBytesStmt,
 		payloadDeleteStmt:          q.payloadDeleteStmt,
 		payloadGetStmt:             q.payloadGetStmt,

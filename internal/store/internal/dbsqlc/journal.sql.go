@@ -89,6 +89,240 @@ func (q *Queries) HandoffList(ctx context.Context, run string) ([]Handoff, error
 	return items, nil
 }
 
+const memoryByID = `-- name: MemoryByID :one
+SELECT memory.id, memory.run_id, memory.scope, memory.owner, memory.session, memory.input, memory.output, memory.at, runs.public_id AS run FROM memory JOIN runs ON runs.id = memory.run_id WHERE memory.id = ?1
+`
+
+type MemoryByIDRow struct {
+	ID      int64
+	RunID   int64
+	Scope   string
+	Owner   string
+	Session string
+	Input   string
+	Output  string
+	At      int64
+	Run     string
+}
+
+func (q *Queries) MemoryByID(ctx context.Context, id int64) (MemoryByIDRow, error) {
+	row := q.queryRow(ctx, q.memoryByIDStmt, memoryByID, id)
+	var i MemoryByIDRow
+	err := row.Scan(
+		&i.ID,
+		&i.RunID,
+		&i.Scope,
+		&i.Owner,
+		&i.Session,
+		&i.Input,
+		&i.Output,
+		&i.At,
+		&i.Run,
+	)
+	return i, err
+}
+
+const memoryDelete = `-- name: MemoryDelete :exec
+DELETE FROM memory WHERE run_id = ?1
+`
+
+func (q *Queries) MemoryDelete(ctx context.Context, runID int64) error {
+	_, err := q.exec(ctx, q.memoryDeleteStmt, memoryDelete, runID)
+	return err
+}
+
+const memoryForget = `-- name: MemoryForget :execrows
+DELETE FROM memory WHERE scope = ?1
+`
+
+func (q *Queries) MemoryForget(ctx context.Context, scope string) (int64, error) {
+	result, err := q.exec(ctx, q.memoryForgetStmt, memoryForget, scope)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const memoryInsert = `-- name: MemoryInsert :exec
+INSERT INTO memory (run_id, scope, owner, session, input, output, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+ON CONFLICT (run_id) DO NOTHING
+`
+
+type MemoryInsertParams struct {
+	RunID   int64
+	Scope   string
+	Owner   string
+	Session string
+	Input   string
+	Output  string
+	At      int64
+}
+
+func (q *Queries) MemoryInsert(ctx context.Context, arg MemoryInsertParams) error {
+	_, err := q.exec(ctx, q.memoryInsertStmt, memoryInsert,
+		arg.RunID,
+		arg.Scope,
+		arg.Owner,
+		arg.Session,
+		arg.Input,
+		arg.Output,
+		arg.At,
+	)
+	return err
+}
+
+const memoryLatest = `-- name: MemoryLatest :many
+SELECT memory.id, memory.run_id, memory.scope, memory.owner, memory.session, memory.input, memory.output, memory.at, runs.public_id AS run FROM memory JOIN runs ON runs.id = memory.run_id
+WHERE memory.scope = ?1 AND memory.id < ?2 ORDER BY memory.id DESC LIMIT ?3
+`
+
+type MemoryLatestRow struct {
+	ID      int64
+	RunID   int64
+	Scope   string
+	Owner   string
+	Session string
+	Input   string
+	Output  string
+	At      int64
+	Run     string
+}
+
+func (q *Queries) MemoryLatest(ctx context.Context, scope string, before int64, max int64) ([]MemoryLatestRow, error) {
+	rows, err := q.query(ctx, q.memoryLatestStmt, memoryLatest, scope, before, max)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []MemoryLatestRow{}
+	for rows.Next() {
+		var i MemoryLatestRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.RunID,
+			&i.Scope,
+			&i.Owner,
+			&i.Session,
+			&i.Input,
+			&i.Output,
+			&i.At,
+			&i.Run,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const messageDelete = `-- name: MessageDelete :exec
+DELETE FROM messages WHERE run_id = ?1
+`
+
+func (q *Queries) MessageDelete(ctx context.Context, runID int64) error {
+	_, err := q.exec(ctx, q.messageDeleteStmt, messageDelete, runID)
+	return err
+}
+
+const messageInsert = `-- name: MessageInsert :exec
+INSERT INTO messages (public_id, run_id, seq, node, visit, item, correlation, from_agent, to_agent, type, payload, priority, ttl_ms, retry_count, requires_ack, at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
+ON CONFLICT (public_id) DO NOTHING
+`
+
+type MessageInsertParams struct {
+	PublicID    string
+	RunID       int64
+	Seq         int64
+	Node        string
+	Visit       int64
+	Item        int64
+	Correlation string
+	FromAgent   string
+	ToAgent     string
+	Type        string
+	Payload     *string
+	Priority    string
+	TtlMs       int64
+	RetryCount  int64
+	RequiresAck int64
+	At          int64
+}
+
+func (q *Queries) MessageInsert(ctx context.Context, arg MessageInsertParams) error {
+	_, err := q.exec(ctx, q.messageInsertStmt, messageInsert,
+		arg.PublicID,
+		arg.RunID,
+		arg.Seq,
+		arg.Node,
+		arg.Visit,
+		arg.Item,
+		arg.Correlation,
+		arg.FromAgent,
+		arg.ToAgent,
+		arg.Type,
+		arg.Payload,
+		arg.Priority,
+		arg.TtlMs,
+		arg.RetryCount,
+		arg.RequiresAck,
+		arg.At,
+	)
+	return err
+}
+
+const messageList = `-- name: MessageList :many
+SELECT messages.id, messages.public_id, messages.run_id, messages.seq, messages.node, messages.visit, messages.item, messages.correlation, messages.from_agent, messages.to_agent, messages.type, messages.payload, messages.priority, messages.ttl_ms, messages.retry_count, messages.requires_ack, messages.at FROM messages JOIN runs ON runs.id = messages.run_id
+WHERE runs.public_id = ?1 AND messages.id > ?2 ORDER BY messages.id LIMIT ?3
+`
+
+func (q *Queries) MessageList(ctx context.Context, run string, after int64, max int64) ([]Message, error) {
+	rows, err := q.query(ctx, q.messageListStmt, messageList, run, after, max)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []Message{}
+	for rows.Next() {
+		var i Message
+		if err := rows.Scan(
+			&i.ID,
+			&i.PublicID,
+			&i.RunID,
+			&i.Seq,
+			&i.Node,
+			&i.Visit,
+			&i.Item,
+			&i.Correlation,
+			&i.FromAgent,
+			&i.ToAgent,
+			&i.Type,
+			&i.Payload,
+			&i.Priority,
+			&i.TtlMs,
+			&i.RetryCount,
+			&i.RequiresAck,
+			&i.At,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const payloadBytes = `-- name: PayloadBytes :one
 SELECT cast(coalesce(sum(length(data)), 0) AS integer) FROM payloads
 `

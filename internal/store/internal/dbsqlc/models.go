@@ -59,6 +59,43 @@ type Handoff struct {
 	At        int64
 }
 
+type Memory struct {
+	ID      int64
+	RunID   int64
+	Scope   string
+	Owner   string
+	Session string
+	Input   string
+	Output  string
+	At      int64
+}
+
+type MemoryWord struct {
+	Scope  string
+	Input  string
+	Output string
+}
+
+type Message struct {
+	ID          int64
+	PublicID    string
+	RunID       int64
+	Seq         int64
+	Node        string
+	Visit       int64
+	Item        int64
+	Correlation string
+	FromAgent   string
+	ToAgent     string
+	Type        string
+	Payload     *string
+	Priority    string
+	TtlMs       int64
+	RetryCount  int64
+	RequiresAck int64
+	At          int64
+}
+
 type Payload struct {
 	ID        int64
 	Hash      []byte

@@ -1,0 +1,121 @@
+package agent
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kairosd/kairosd/planner"
+)
+
+// HandoffTool is the name of the tool by which an agent passes work on to
+// another (SPEC 6.1).
+const HandoffTool = "handoff"
+
+// Codes of rejected handoffs, in the order in which they are looked at.
+const (
+	CodeHandoffUnknown    = "handoff_unknown_target"
+	CodeHandoffSelf       = "handoff_self"
+	CodeHandoffSystem     = "handoff_system_target"
+	CodeHandoffLoop       = "handoff_loop"
+	CodeHandoffCapability = "handoff_missing_capability"
+)
+
+// Bounds against agents that pass work around.
+const (
+	handoffWindow = 5 // handoffs that are looked back on
+	handoffRepeat = 2 // times that one agent may be reached in them
+)
+
+// supervisorID is the agent that may hand over to system agents.
+const supervisorID = "supervisor"
+
+// handoffReasons are why work may be passed on.
+var handoffReasons = []any{"plan_step", "capability_match", "user_request", "error_recovery", "clarification"}
+
+// HandoffSpec describes the tool to models.
+var HandoffSpec = ToolSpec{
+	Name:        HandoffTool,
+	Description: "Pass work on to another agent. With returnControl you get its answer and go on; without, its answer is the final one.",
+	Effect:      planner.EffectIdempotent, // what the other agent does has effects of its own
+	Schema: map[string]any{"type": "object", "required": []any{"targetAgentId", "reason", "explanation"}, "additionalProperties": false, "properties": map[string]any{
+		"targetAgentId": map[string]any{"type": "string", "minLength": 1},
+		"reason":        map[string]any{"type": "string", "enum": handoffReasons},
+		"explanation":   map[string]any{"type": "string", "minLength": 1, "description": "What the other agent shall do, and why it."},
+		"capability":    map[string]any{"type": "string", "description": "A capability that the other agent must have."},
+		"payload":       map[string]any{"description": "Data for the other agent."},
+		"returnControl": map[string]any{"type": "boolean"},
+	}},
+}
+
+// Handoff is a request to pass work on.
+type Handoff struct {
+	Target, Reason, Explanation string
+	// Capability, if set, is one that the target must have.
+	Capability string
+	Payload    any
+	// ReturnControl gives the answer back to who asked; else it is the
+	// conversation's.
+	ReturnControl bool
+}
+
+// ParseHandoff reads the arguments of the handoff tool.
+func ParseHandoff(args any) (Handoff, error) {
+	schema, err := planner.CompileSchema(HandoffSpec.Schema)
+	if err != nil {
+		return Handoff{}, fmt.Errorf("schema of %s: %w", HandoffTool, err)
+	}
+	if problems := schema.Validate(args); len(problems) > 0 {
+		return Handoff{}, &planner.Failure{Code: planner.CodeInvalidInput, Message: fmt.Sprintf("arguments of %s: %s", HandoffTool, problems[0]), Permanent: true, NoEffect: true}
+	}
+	m, _ := args.(map[string]any)
+	text := func(key string) string { s, _ := m[key].(string); return s }
+	back, _ := m["returnControl"].(bool)
+	return Handoff{Target: text("targetAgentId"), Reason: text("reason"), Explanation: text("explanation"), Capability: text("capability"), Payload: m["payload"], ReturnControl: back}, nil
+}
+
+// Task is what the other agent is asked.
+func (h Handoff) Task() string {
+	if h.Payload == nil {
+		return h.Explanation
+	}
+	return h.Explanation + "\n\nData: " + planner.Text(h.Payload)
+}
+
+// HandoffTarget is what the rules need to know of an agent.
+type HandoffTarget struct {
+	System       bool
+	Capabilities []string
+}
+
+// Check rejects a handoff, in this order: to an agent that does not exist, to
+// oneself, to a system agent unless from the supervisor, to one that the last
+// five handoffs reached twice, to one without the capability that is asked for.
+// reached lists the targets of earlier handoffs, the latest last. The error is a
+// [*planner.Failure].
+func (h Handoff) Check(from string, agents map[string]HandoffTarget, reached []string) error {
+	target, known := agents[h.Target]
+	recent := reached[max(0, len(reached)-handoffWindow):]
+	times := 0
+	for _, id := range recent {
+		if id == h.Target {
+			times++
+		}
+	}
+	refuse := func(code, format string, args ...any) error {
+		return &planner.Failure{Code: code, Message: fmt.Sprintf(format, args...), Permanent: true, NoEffect: true}
+	}
+	switch {
+	case !known:
+		return refuse(CodeHandoffUnknown, "there is no agent %q", h.Target)
+	case h.Target == from:
+		return refuse(CodeHandoffSelf, "agent %s cannot hand over to itself", from)
+	case target.System && from != supervisorID:
+		return refuse(CodeHandoffSystem, "%s is a system agent: only the supervisor hands over to it", h.Target)
+	case times >= handoffRepeat:
+		return refuse(CodeHandoffLoop, "agent %s was reached %d times in the last %d handoffs", h.Target, times, len(recent))
+	case h.Capability != "" && !slices.ContainsFunc(target.Capabilities, func(c string) bool { return strings.EqualFold(c, h.Capability) }):
+		return refuse(CodeHandoffCapability, "agent %s does not have the capability %q", h.Target, h.Capability)
+	}
+	return nil
+}

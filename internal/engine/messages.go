@@ -1,0 +1,194 @@
+package engine
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// Speakers is implemented by registries whose nodes may be agents: what these
+// are asked and answer is recorded as messages (SPEC 6.1).
+type Speakers interface {
+	// Speaker is the agent behind a node; empty: none is.
+	Speaker(node *planner.ProgramNode) string
+}
+
+func (e *Engine) speaker(node *planner.ProgramNode) string {
+	if s, ok := e.registry.(Speakers); ok {
+		return s.Speaker(node)
+	}
+	return node.Agent
+}
+
+// messageID names what is said about one attempt, or with n > 0 about one
+// sub-step: the same whenever it is said again.
+func messageID(run string, e *kairos.Entry, n int, t kairos.MessageType) string {
+	id := fmt.Sprintf("%s:%s:%d:%d:%d", run, e.Node, e.Visit, e.Item, e.Attempt)
+	if n > 0 { // an attempt after a crash takes up what the one before has said
+		id = fmt.Sprintf("%s:%s:%d:%d:s%d", run, e.Node, e.Visit, e.Item, n)
+	}
+	return id + ":" + string(t)
+}
+
+// converse records the request that an attempt of an agent begins with, and the
+// response or error that it ends with, beside the journal row that says so.
+func (a *actor) converse(e *kairos.Entry) {
+	if e.Node == "" || e.Attempt == 0 || e.Substep != 0 || e.Kind != kairos.EntryIntent && e.Kind != kairos.EntryResult {
+		return
+	}
+	node := &a.prog.Nodes[a.prog.Index[e.Node]]
+	agent := a.e.speaker(node)
+	if agent == "" {
+		return
+	}
+	m := kairos.Message{Seq: e.Seq, Node: e.Node, Visit: e.Visit, Item: e.Item,
+		Metadata: kairos.MessageMetadata{Timestamp: e.At, Priority: kairos.MessagePriority(a.run.Priority)}}
+	from := a.sender(node)
+	if e.Kind == kairos.EntryIntent {
+		m.ID, m.Type, m.From, m.To, m.Payload = messageID(a.id, e, 0, kairos.MessageRequest), kairos.MessageRequest, from, agent, e.Input
+		m.Metadata.TTL, m.Metadata.RetryCount = node.Timeout.Milliseconds(), e.Attempt-1
+		a.next.Messages = append(a.next.Messages, m)
+		return
+	}
+	m.Type, m.Payload = kairos.MessageResponse, e.Output
+	if e.Status != kairos.NodeCompleted {
+		m.Type, m.Payload = kairos.MessageError, failurePayload(e.Failure, string(e.Status))
+	}
+	m.ID, m.CorrelationID = messageID(a.id, e, 0, "answer"), messageID(a.id, e, 0, kairos.MessageRequest)
+	m.From, m.To = cmp.Or(e.Agent, agent), from
+	a.next.Messages = append(a.next.Messages, m)
+}
+
+func failurePayload(f *kairos.Failure, status string) kairos.RawJSON {
+	v := map[string]any{"code": status, "message": "it was " + status}
+	if f != nil {
+		v["code"], v["message"] = f.Code, f.Message
+	}
+	raw, err := planner.EncodeValue(v)
+	if err != nil {
+		return nil // two strings: cannot happen
+	}
+	return raw
+}
+
+// Passing is work that one agent passes on to another inside a node (SPEC 6.1).
+type Passing struct {
+	From, To            string
+	Reason, Explanation string
+	// Request is what the other is asked.
+	Request any
+	// Rejected is why it is not passed on; nil: it is.
+	Rejected *planner.Failure
+}
+
+// mail is what a sub-step's row is stored with.
+type mail struct {
+	handoff  *kairos.Handoff
+	messages []kairos.Message
+}
+
+// pass records a handoff as sub-step n, once: the request, and its ack or the
+// error that rejects it.
+func (a *actor) pass(t *attempt, recorded kairos.Entry, n int, p Passing) error {
+	kind := "handoff:" + p.To
+	if recorded.Substep == n && sameSubstep(recorded, kind, p.From) {
+		return nil
+	}
+	_, raw, failure := t.e.encodeOutput(t.node.ID, map[string]any{"from": p.From, "to": p.To, "reason": p.Reason, "explanation": p.Explanation, "request": p.Request})
+	if failure != nil {
+		return toPlanner(failure)
+	}
+	row := t.substepRow(n, kind, p.From)
+	row.Input, row.Status, row.Agent = raw, kairos.NodeCompleted, p.To
+	request := t.message(&row, n, kairos.MessageRequest, p.From, p.To, raw)
+	request.Metadata.RequiresAck = true
+	if t.node.Timeout > 0 { // what is left of the attempt's time
+		request.Metadata.TTL = max((t.node.Timeout - t.e.now().Sub(t.started)).Milliseconds(), 1)
+	}
+	l := mail{messages: []kairos.Message{request}}
+	if p.Rejected != nil {
+		row.Status, row.Failure = kairos.NodeFailed, fromPlanner(p.Rejected, t.node.ID)
+		refusal := t.message(&row, n, kairos.MessageError, p.To, p.From, failurePayload(row.Failure, ""))
+		refusal.CorrelationID = request.ID
+		l.messages = append(l.messages, refusal)
+	} else {
+		ack := t.message(&row, n, kairos.MessageAck, p.To, p.From, nil)
+		ack.CorrelationID = request.ID
+		l.messages = append(l.messages, ack)
+		l.handoff = &kairos.Handoff{ID: strings.TrimSuffix(request.ID, ":request"), Run: t.run, From: p.From, To: p.To, Node: t.node.ID, Reason: p.Reason, Context: p.Explanation, At: row.StartedAt}
+	}
+	return t.recordSubstep(row, l)
+}
+
+// handBack records as sub-step n what the handoff at sub-step request came to.
+func (a *actor) handBack(t *attempt, recorded kairos.Entry, n, request int, p Passing, out any, err error) error {
+	kind := "answer:" + p.To
+	if recorded.Substep == n && sameSubstep(recorded, kind, p.From) {
+		return nil
+	}
+	row := t.substepRow(n, kind, p.From)
+	row.Status, row.Agent = kairos.NodeCompleted, p.To
+	answer := t.message(&row, n, kairos.MessageResponse, p.To, p.From, nil)
+	answer.CorrelationID = messageID(t.run, &row, request, kairos.MessageRequest)
+	if err != nil {
+		row.Status, row.Failure = kairos.NodeFailed, fromPlanner(planner.AsFailure(err), t.node.ID)
+		row.Failure.Message, row.Failure.Detail = t.e.mask(row.Failure.Message), t.e.mask(row.Failure.Detail)
+		answer.Type, answer.Payload = kairos.MessageError, failurePayload(row.Failure, "")
+	} else {
+		_, raw, failure := t.e.encodeOutput(t.node.ID, out)
+		if failure != nil {
+			return toPlanner(failure)
+		}
+		row.Output, answer.Payload = raw, raw
+	}
+	return t.recordSubstep(row, mail{messages: []kairos.Message{answer}})
+}
+
+func (t *attempt) substepRow(n int, kind, digest string) kairos.Entry {
+	return kairos.Entry{Kind: kairos.EntrySubstep, Node: t.node.ID, Visit: t.key.Visit, Item: t.key.item, Attempt: t.number, Substep: n,
+		Effect: string(planner.EffectPure), StartedAt: t.e.now(), Decision: payload{Kind: kind, Digest: digest}.json()}
+}
+
+func (t *attempt) message(row *kairos.Entry, n int, typ kairos.MessageType, from, to string, payload kairos.RawJSON) kairos.Message {
+	return kairos.Message{ID: messageID(t.run, row, n, typ), From: from, To: to, Type: typ, Payload: payload, Node: row.Node, Visit: row.Visit, Item: row.Item,
+		Metadata: kairos.MessageMetadata{Timestamp: row.StartedAt, Priority: kairos.MessagePriority(t.priority)}}
+}
+
+// remembered is what the session of a run keeps of it: what it was asked and
+// what it answered. Runs that were started without a session, and parts of other
+// runs, are not remembered (ruling 42).
+func (a *actor) remembered(now time.Time) *kairos.Memory {
+	if a.run.Session == "" || a.run.Session == a.id || a.run.Parent != nil || a.run.Output == nil {
+		return nil
+	}
+	input, err := decode(a.run.Input)
+	if err != nil || input == nil {
+		return nil
+	}
+	output, err := decode(a.run.Output)
+	if err != nil || output == nil {
+		return nil
+	}
+	m := &kairos.Memory{Owner: a.run.Actor, Session: a.run.Session, Run: a.id, Input: planner.Text(input), Output: planner.Text(output), At: now}
+	if a.prog.Kind == planner.KindSteps {
+		m.Output = aggregate(a.stepStates())
+	}
+	return m
+}
+
+// stepStates are the steps of a step plan as far as an answer needs them.
+func (a *actor) stepStates() []kairos.PlanStepState {
+	out := make([]kairos.PlanStepState, len(a.prog.Nodes))
+	for i := range a.prog.Nodes {
+		status, _ := a.s.walk.Status(i)
+		out[i] = kairos.PlanStepState{Task: taskOf(&a.prog.Nodes[i]), Status: string(status)}
+		if v, ok := a.s.walk.Output(a.prog.Nodes[i].ID); ok && status == planner.Completed && v != nil {
+			out[i].Result = planner.Text(v)
+		}
+	}
+	return out
+}

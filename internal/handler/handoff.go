@@ -1,0 +1,125 @@
+package handler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// Sub-steps of the conversations of one node: each has a block of numbers, in
+// the order in which the handoffs are made, which is the same in every attempt.
+const (
+	stepBlock   = 100_000
+	answerStep  = stepBlock - 1 // in a block: what the handoff came to
+	memoryStep  = stepBlock - 2 // in the first block
+	maxHandoffs = 20            // of one node
+)
+
+// table is where the agents of one node talk: the one that the node names, and
+// those that it hands over to (SPEC 6.1).
+type table struct {
+	r      *Registry
+	m      *Models
+	call   *engine.Call
+	schema map[string]any
+
+	mu      sync.Mutex
+	made    int      // handoffs asked for, rejected ones included
+	reached []string // by handoffs that were accepted
+}
+
+// converse has an agent answer, and says who gave the answer at last. final says
+// that it is the node's output, which its schema is about.
+func (t *table) converse(ctx context.Context, a Agent, task, memory string, block int, final bool) (out any, who string, err error) {
+	who = a.ID
+	l := t.m.loop(a, t.call)
+	l.FirstStep = block * stepBlock
+	if !final {
+		l.Schema = nil
+	}
+	for _, name := range a.Tools {
+		if name == agent.HandoffTool {
+			l.Handoff = func(ctx context.Context, args any) (any, bool, error) {
+				answer, last, back, err := t.handOver(ctx, a, args, final)
+				if err == nil && !back {
+					who = last
+				}
+				return answer, !back, err
+			}
+			continue
+		}
+		tool, ok := t.r.tools.Lookup(name)
+		if !ok {
+			return nil, who, &planner.Failure{Code: planner.CodeUnknownTool, Permanent: true, NoEffect: true,
+				Message: fmt.Sprintf("agent %s has a tool %q that does not exist", a.ID, name), Suggestion: "mend tools of the agent in the configuration"}
+		}
+		l.Tools = append(l.Tools, offered{t.r, tool.Spec(), t.call, a.Permissions})
+	}
+	l.Approve = func(step int, name string, args any) error {
+		return t.r.consent(t.call, a.Permissions, step, name, args)
+	}
+	out, err = l.Run(ctx, task, memory)
+	return out, who, err
+}
+
+// handOver carries out a handoff that an agent asks for. A rejection is the
+// call's failure, which the model reads.
+func (t *table) handOver(ctx context.Context, from Agent, args any, final bool) (answer any, who string, back bool, err error) {
+	h, err := agent.ParseHandoff(args)
+	if err != nil {
+		return nil, "", true, err
+	}
+	t.mu.Lock()
+	t.made++
+	block := t.made
+	rejected := h.Check(from.ID, t.m.targets(), t.reached)
+	if rejected == nil && block > maxHandoffs {
+		rejected = &planner.Failure{Code: agent.CodeHandoffLoop, Permanent: true, NoEffect: true, Message: fmt.Sprintf("at most %d handoffs are made in one node", maxHandoffs)}
+	}
+	if rejected == nil {
+		t.reached = append(t.reached, h.Target)
+	}
+	t.mu.Unlock()
+
+	p := engine.Passing{From: from.ID, To: h.Target, Reason: h.Reason, Explanation: h.Explanation, Request: args}
+	if f, ok := errors.AsType[*planner.Failure](rejected); ok {
+		p.Rejected = f
+	}
+	first := block * stepBlock
+	if err := t.call.Pass(first, p); err != nil {
+		return nil, "", true, err
+	}
+	if rejected != nil {
+		return nil, "", true, rejected
+	}
+	target, _ := t.m.Agent(h.Target)
+	out, who, err := t.converse(ctx, target, h.Task(), "", block, final && !h.ReturnControl)
+	if err != nil && !tells(err) {
+		return nil, who, h.ReturnControl, err // the attempt ends; nobody has answered
+	}
+	if recordErr := t.call.Answered(first+answerStep, first, p, out, err); recordErr != nil {
+		return nil, who, h.ReturnControl, recordErr
+	}
+	return out, who, h.ReturnControl, err
+}
+
+// tells reports whether a failure is an answer, rather than the end of the
+// attempt: nobody is asked, nothing is cut short, nothing is in doubt.
+func tells(err error) bool {
+	f, ok := errors.AsType[*planner.Failure](err)
+	return ok && f.Code != planner.CodeCancelled && f.Code != planner.CodeTimeout && !agent.InDoubt(err) && !errors.Is(err, engine.ErrAsked)
+}
+
+// targets are the agents as the rules of handoffs see them.
+func (m *Models) targets() map[string]agent.HandoffTarget {
+	out := make(map[string]agent.HandoffTarget, len(m.agents))
+	for id, a := range m.agents {
+		out[id] = agent.HandoffTarget{System: a.System, Capabilities: a.Capabilities}
+	}
+	return out
+}

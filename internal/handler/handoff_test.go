@@ -1,0 +1,118 @@
+package handler_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/internal/handler"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/provider/scripted"
+)
+
+// counter are agents that pass work on.
+var counter = []handler.Agent{
+	{ID: "front", Name: "Front", SystemPrompt: "You are front.", Tools: []string{agent.HandoffTool}, Selectable: true},
+	{ID: "sums", Name: "Sums", SystemPrompt: "You are sums.", Tools: []string{"calculator"}, Capabilities: []string{"arithmetic"}, Selectable: true},
+}
+
+func passOn(to, reason string, back bool) scripted.Call {
+	return call(agent.HandoffTool, map[string]any{"targetAgentId": to, "reason": reason, "explanation": "compute 6*7", "capability": "arithmetic", "returnControl": back})
+}
+
+var computing = []scripted.Answer{
+	{System: "you are sums", Turn: turnAt(0), Calls: []scripted.Call{call("calculator", map[string]any{"expression": "6*7"})}},
+	{System: "you are sums", Turn: turnAt(1), Text: "it is ${last}"},
+}
+
+func said(list []kairos.Message) (out []string) {
+	for _, m := range list {
+		line := m.From + " " + string(m.Type) + " " + m.To
+		if m.Metadata.Acknowledged {
+			line += " (acknowledged)"
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+// A handoff is a request that the target acknowledges and answers; what the
+// target does is journalled as the caller's own steps are (SPEC 6.1).
+func TestHandoffs(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name     string
+		answers  []scripted.Answer
+		output   string
+		agent    string // who answered
+		messages []string
+		handoffs int
+	}{
+		{"it comes back", []scripted.Answer{
+			{System: "you are front", Turn: turnAt(0), Calls: []scripted.Call{passOn("sums", "capability_match", true)}},
+			{System: "you are front", Turn: turnAt(1), Text: "Sums says: ${last}"}},
+			`"Sums says: it is 42"`, "front",
+			[]string{"supervisor request front", "front request sums (acknowledged)", "sums ack front", "sums response front", "front response supervisor"}, 2},
+		{"it is taken over", []scripted.Answer{
+			{System: "you are front", Turn: turnAt(0), Calls: []scripted.Call{passOn("sums", "capability_match", false)}}},
+			`"it is 42"`, "sums",
+			[]string{"supervisor request front", "front request sums (acknowledged)", "sums ack front", "sums response front", "sums response supervisor"}, 2},
+		{"it is rejected", []scripted.Answer{
+			{System: "you are front", Turn: turnAt(0), Calls: []scripted.Call{passOn("supervisor", "clarification", false)}},
+			{System: "you are front", Turn: turnAt(1), Text: "${last}"}},
+			`"Error: supervisor is a system agent: only the supervisor hands over to it"`, "front",
+			[]string{"supervisor request front", "front request supervisor", "supervisor error front", "front response supervisor"}, 1},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			run, rows, e, s := converseIn(t, script(append(tc.answers, computing...)...), "nodes: {ask: {type: agent, agent: front, timeout: 1m}}", "", counter...)
+			if run.Status != kairos.RunCompleted || string(run.Output) != tc.output {
+				t.Fatalf("%s %s %+v", run.Status, run.Output, run.Error)
+			}
+			if last := rows[len(rows)-1]; last.Agent != tc.agent {
+				t.Errorf("answered by %q", last.Agent)
+			}
+			messages, err := s.Messages(t.Context(), run.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(tc.messages, said(messages)); d != "" {
+				t.Error(d)
+			}
+			for _, m := range messages {
+				if m.Type == kairos.MessageRequest && m.Metadata.TTL <= 0 {
+					t.Errorf("%s has no ttl", m.ID)
+				}
+			}
+			handoffs, err := s.Handoffs(t.Context(), run.ID)
+			if err != nil || len(handoffs) != tc.handoffs {
+				t.Errorf("%d handoffs: %+v %v", len(handoffs), handoffs, err)
+			}
+			if lines, _ := told(t, e, run.ID); tc.handoffs == 2 && !strings.Contains(strings.Join(lines, "\n"), "agent_handoff\nagent_changed sums") {
+				t.Errorf("events %v", lines)
+			}
+		})
+	}
+}
+
+// A session remembers what its runs were asked and answered; each run's model is
+// told, and a run outside of it is not (ruling 42).
+func TestMemoryOfASession(t *testing.T) {
+	t.Parallel()
+	model := script(scripted.Answer{Contains: "my name", Text: "Hello Ada."}, scripted.Answer{System: "user: my name is Ada", Text: "You are Ada."}, scripted.Answer{Text: "I do not know."})
+	in := newHouse(t, model, handler.Agent{ID: "host", SystemPrompt: "You host.", Selectable: true})
+	const plan = "nodes: {ask: {type: agent, agent: host}}"
+	for _, turn := range []struct{ session, owner, input, want string }{
+		{"s1", "ana", "my name is Ada", `"Hello Ada."`},
+		{"s1", "ana", "who am I?", `"You are Ada."`},
+		{"s2", "ana", "who am I?", `"I do not know."`},
+		{"s1", "eve", "who am I?", `"I do not know."`},
+		{"", "ana", "who am I?", `"I do not know."`},
+	} {
+		if run := in.run(t, plan, turn.owner, turn.session, turn.input); string(run.Output) != turn.want {
+			t.Errorf("%+v: %s %s", turn, run.Status, run.Output)
+		}
+	}
+}

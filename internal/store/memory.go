@@ -1,0 +1,133 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
+)
+
+// scopeOf is one word for an owner and a session, so that the index of words
+// can look only where it may (ruling 42).
+func scopeOf(owner, session string) string {
+	sum := sha256.Sum256([]byte(owner + "\x00" + session))
+	return "s" + hex.EncodeToString(sum[:12])
+}
+
+func memoryParams(m kairos.Memory, rowID int64) dbsqlc.MemoryInsertParams {
+	return dbsqlc.MemoryInsertParams{RunID: rowID, Scope: scopeOf(m.Owner, m.Session), Owner: m.Owner, Session: m.Session,
+		Input: clipMemory(m.Input), Output: clipMemory(m.Output), At: micros(m.At)}
+}
+
+func clipMemory(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if len(s) > kairos.MaxMemory {
+		s = strings.ToValidUTF8(s[:kairos.MaxMemory], "") + "…"
+	}
+	return s
+}
+
+// Recollect gives what a session knows that helps with a text: its last
+// exchanges, and those before them that share most words with the text. Each
+// part has at most limit; all are in the order in which they were said.
+func (s *Store) Recollect(ctx context.Context, owner, session, text string, limit int) ([]kairos.Memory, error) {
+	scope := scopeOf(owner, session)
+	latest, err := s.q.MemoryLatest(ctx, scope, math.MaxInt64, int64(limit))
+	if err != nil {
+		return nil, translate(err, "read memory")
+	}
+	found := map[int64]kairos.Memory{}
+	for _, r := range latest {
+		found[r.ID] = kairos.Memory{Owner: r.Owner, Session: r.Session, Run: r.Run, Input: r.Input, Output: r.Output, At: fromMicros(r.At)}
+	}
+	if len(latest) == limit { // there may be more
+		ids, err := s.memoryMatches(ctx, scope, text, 2*limit)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range ids {
+			if _, ok := found[id]; ok || len(found) == 2*limit {
+				continue
+			}
+			r, err := s.q.MemoryByID(ctx, id)
+			if errors.Is(err, sql.ErrNoRows) {
+				continue // retention took it meanwhile
+			} else if err != nil {
+				return nil, translate(err, "read memory")
+			}
+			found[id] = kairos.Memory{Owner: r.Owner, Session: r.Session, Run: r.Run, Input: r.Input, Output: r.Output, At: fromMicros(r.At)}
+		}
+	}
+	ids := make([]int64, 0, len(found))
+	for id := range found {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	out := make([]kairos.Memory, len(ids))
+	for i, id := range ids {
+		out[i] = found[id]
+	}
+	return out, nil
+}
+
+// memoryMatches finds a scope's rows by words, best first.
+func (s *Store) memoryMatches(ctx context.Context, scope, text string, limit int) (ids []int64, err error) {
+	words := memoryWords(text)
+	if len(words) == 0 {
+		return nil, nil
+	}
+	// Every word is quoted: nothing in it is an operator.
+	match := `scope : "` + scope + `" AND {input output} : ("` + strings.Join(words, `" OR "`) + `")`
+	rows, err := s.read.QueryContext(ctx, "SELECT rowid FROM memory_words WHERE memory_words MATCH ?1 ORDER BY rank LIMIT ?2", match, limit)
+	if err != nil {
+		return nil, translate(err, "search memory")
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, translate(err, "search memory")
+		}
+		ids = append(ids, id)
+	}
+	return ids, translate(rows.Err(), "search memory")
+}
+
+// maxMemoryWords bounds a search.
+const maxMemoryWords = 32
+
+// memoryWords are the words of a text worth looking for: of three letters or
+// more, each once.
+func memoryWords(text string) []string {
+	var out []string
+	for w := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		if len([]rune(w)) >= 3 && !slices.Contains(out, w) {
+			if out = append(out, w); len(out) == maxMemoryWords {
+				break
+			}
+		}
+	}
+	return out
+}
+
+// Forget removes what a session of an owner remembers and says how much that was.
+func (s *Store) Forget(ctx context.Context, owner, session string, actor kairos.Actor) (n int64, err error) {
+	if s.writer == nil {
+		return 0, errReadOnly()
+	}
+	err = s.writer.do(op{apply: func(w *writer) ([]auditRow, error) {
+		if n, err = w.q.MemoryForget(w.ctx, scopeOf(owner, session)); err != nil {
+			return nil, err
+		}
+		return []auditRow{{record: kairos.AuditRecord{Action: "memory.forget", Actor: actor.Name, Surface: actor.Surface, Object: session}}}, nil
+	}})
+	return n, err
+}

@@ -1,0 +1,148 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// remember ends a run that was asked and answered something in a session.
+func remember(t *testing.T, s *Store, hash, owner, session, in, out string) kairos.Run {
+	t.Helper()
+	now := time.Now()
+	run, _, err := s.CreateRun(t.Context(), kairos.NewRun{Hash: hash, Actor: owner, Origin: "api", Session: session})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = s.Commit(t.Context(), kairos.Checkpoint{Run: run.ID, Entries: []kairos.Entry{{Kind: kairos.EntryVerb, Item: -1, At: now}},
+		Patch: &kairos.RunPatch{Status: kairos.RunCompleted}, Remember: &kairos.Memory{Owner: owner, Session: session, Input: in, Output: out, At: now}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
+func asked(list []kairos.Memory) (out []string) {
+	for _, m := range list {
+		out = append(out, m.Input)
+	}
+	return out
+}
+
+// Memory belongs to an owner and a session (ruling 42): the last exchanges come
+// back, and earlier ones by their words, whatever case and accents; nothing in a
+// question is an operator of the search.
+func TestMemory(t *testing.T) {
+	t.Parallel()
+	s := openStore(t)
+	v := putVersion(t, s, "p", strings.Repeat("a", 64))
+	first := remember(t, s, v.Hash, "ana", "s1", "My dog is called Ñandú", "Noted.")
+	for i := range 6 {
+		remember(t, s, v.Hash, "ana", "s1", fmt.Sprintf("question %d", i), "answer")
+	}
+	remember(t, s, v.Hash, "ana", "s2", "another session: the dog is called Rex", "-")
+	remember(t, s, v.Hash, "eve", "s1", "another owner: the dog is called Max", "-")
+
+	for _, tc := range []struct {
+		text string
+		want []string
+	}{
+		{"what is the DOG called?", []string{"My dog is called Ñandú", "question 4", "question 5"}},
+		{"where is nandu", []string{"My dog is called Ñandú", "question 4", "question 5"}},
+		{`" OR scope:* NEAR( -x`, []string{"question 4", "question 5"}},
+		{"", []string{"question 4", "question 5"}},
+	} {
+		got, err := s.Recollect(t.Context(), "ana", "s1", tc.text, 2)
+		if err != nil {
+			t.Fatalf("%q: %v", tc.text, err)
+		}
+		if d := cmp.Diff(tc.want, asked(got)); d != "" {
+			t.Errorf("%q: %s", tc.text, d)
+		}
+	}
+	for _, other := range [][2]string{{"ana", "s3"}, {"bob", "s1"}, {"ana\x00s1", ""}, {"", "ana\x00s1"}} {
+		if got, err := s.Recollect(t.Context(), other[0], other[1], "dog", 5); err != nil || len(got) != 0 {
+			t.Errorf("%q knows %v %v", other, asked(got), err)
+		}
+	}
+
+	// Retention takes what a run is remembered by, and its index, along.
+	if err := s.PurgeRun(t.Context(), first.ID, kairos.Actor{Name: "t"}, "old"); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.Recollect(t.Context(), "ana", "s1", "dog", 2); err != nil || len(got) != 2 {
+		t.Errorf("after the purge: %v %v", asked(got), err)
+	}
+	if n, err := s.Forget(t.Context(), "ana", "s1", kairos.Actor{Name: "ana"}); err != nil || n != 6 {
+		t.Errorf("forgot %d: %v", n, err)
+	}
+	if got, err := s.Recollect(t.Context(), "eve", "s1", "dog", 2); err != nil || len(got) != 1 {
+		t.Errorf("of another owner: %v %v", asked(got), err)
+	}
+	checks, err := s.Verify(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range checks {
+		if len(c.Problems) > 0 {
+			t.Errorf("%s: %v", c.Name, c.Problems)
+		}
+	}
+}
+
+// Long texts are cut where a letter ends.
+func TestMemoryIsBounded(t *testing.T) {
+	t.Parallel()
+	s := openStore(t)
+	v := putVersion(t, s, "p", strings.Repeat("a", 64))
+	remember(t, s, v.Hash, "ana", "s", strings.Repeat("ñ", kairos.MaxMemory), "bad \xff byte")
+	got, err := s.Recollect(t.Context(), "ana", "s", "", 1)
+	if err != nil || len(got) != 1 {
+		t.Fatalf("%v %v", got, err)
+	}
+	if m := got[0]; len(m.Input) > kairos.MaxMemory+len("…") || !strings.HasSuffix(m.Input, "ñ…") || m.Output != "bad \uFFFD byte" {
+		t.Errorf("%d bytes, %q", len(m.Input), m.Output)
+	}
+}
+
+// Messages are stored with their checkpoint, once; long payloads are the
+// journal's own, and go with the run's other values.
+func TestMessages(t *testing.T) {
+	t.Parallel()
+	s := openStore(t)
+	v := putVersion(t, s, "p", strings.Repeat("a", 64))
+	run, _, err := s.CreateRun(t.Context(), kairos.NewRun{Hash: v.Hash, Actor: "t", Origin: "api"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := kairos.RawJSON(`"` + strings.Repeat("y", 9000) + `"`)
+	now := time.Now().Truncate(time.Microsecond).UTC()
+	sent := []kairos.Message{
+		{ID: "1", From: "a", To: "b", Type: kairos.MessageRequest, Payload: long, Seq: 1, Node: "n", Visit: 1, Item: -1,
+			Metadata: kairos.MessageMetadata{Timestamp: now, Priority: "high", TTL: 500, RetryCount: 2, RequiresAck: true}},
+		{ID: "2", CorrelationID: "1", From: "b", To: "a", Type: kairos.MessageAck, Seq: 1, Node: "n", Visit: 1, Item: -1, Metadata: kairos.MessageMetadata{Timestamp: now, Priority: "high"}},
+	}
+	for fence := range int64(2) { // the second time nothing is new
+		if err := s.Commit(t.Context(), kairos.Checkpoint{Run: run.ID, Fence: fence, Messages: sent,
+			Entries: []kairos.Entry{{Kind: kairos.EntryIntent, Node: "n", Visit: 1, Item: -1, At: now, Input: long}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := s.Messages(t.Context(), run.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent[0].Metadata.Acknowledged = true
+	if d := cmp.Diff(sent, got); d != "" {
+		t.Error(d)
+	}
+	if other, err := s.Messages(t.Context(), kairos.NewID()); err != nil || len(other) != 0 {
+		t.Errorf("of no run: %v %v", other, err)
+	}
+}

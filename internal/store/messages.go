@@ -1,0 +1,47 @@
+package store
+
+import (
+	"context"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
+)
+
+// maxMessages bounds what is read of a run's messages at once.
+const maxMessages = 10_000
+
+// letters turns messages into rows; long payloads are shared with the journal.
+func (s *Store) letters(list []kairos.Message, rowID int64, payloads *[]dbsqlc.PayloadInsertParams) ([]dbsqlc.MessageInsertParams, error) {
+	out := make([]dbsqlc.MessageInsertParams, len(list))
+	for i, m := range list {
+		payload, err := s.stow(m.Payload, payloads)
+		if err != nil {
+			return nil, err
+		}
+		d := m.Metadata
+		out[i] = dbsqlc.MessageInsertParams{PublicID: m.ID, RunID: rowID, Seq: m.Seq, Node: m.Node, Visit: int64(m.Visit), Item: int64(m.Item),
+			Correlation: m.CorrelationID, FromAgent: m.From, ToAgent: m.To, Type: string(m.Type), Payload: payload, Priority: d.Priority, TtlMs: d.TTL,
+			RetryCount: int64(d.RetryCount), RequiresAck: flag(d.RequiresAck), At: micros(d.Timestamp)}
+	}
+	return out, nil
+}
+
+// Messages lists what a run's agents said to each other, in order.
+func (s *Store) Messages(ctx context.Context, runID string) ([]kairos.Message, error) {
+	rows, err := s.q.MessageList(ctx, runID, 0, maxMessages)
+	if err != nil {
+		return nil, translate(err, "read messages")
+	}
+	out := make([]kairos.Message, len(rows))
+	for i, r := range rows {
+		payload, err := s.fetch(ctx, r.Payload)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = kairos.Message{ID: r.PublicID, CorrelationID: r.Correlation, From: r.FromAgent, To: r.ToAgent, Type: kairos.MessageType(r.Type), Payload: payload,
+			Metadata: kairos.MessageMetadata{Timestamp: fromMicros(r.At), Priority: r.Priority, TTL: r.TtlMs, RetryCount: int(r.RetryCount), RequiresAck: r.RequiresAck != 0},
+			Seq:      r.Seq, Node: r.Node, Visit: int(r.Visit), Item: int(r.Item)}
+	}
+	kairos.Acknowledge(out)
+	return out, nil
+}
