@@ -3,11 +3,20 @@ package web
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/web/view"
 )
+
+// homeGroups is how many failures the home page lists.
+const homeGroups = 15
+
+// waitsForPerson are the reasons that are not asked as approvals.
+var waitsForPerson = slices.DeleteFunc(slices.Clone(kairos.WaitReasons), func(w kairos.WaitReason) bool {
+	return !w.NeedsPerson() || w == kairos.WaitApproval
+})
 
 // home answers in five seconds: is anything wrong, what needs me, what runs.
 func (r *request) home() error {
@@ -18,13 +27,25 @@ func (r *request) home() error {
 		return err
 	}
 	p.Empty = counts.Total == 0
-	attention, err := r.s.Reader.Runs(r.ctx, kairos.RunFilter{NeedsAttention: true, Page: kairos.Page{Limit: 10}})
+	groups, err := r.s.Reader.FailureGroups(r.ctx, homeGroups+1)
+	if err != nil {
+		return err
+	}
+	if len(groups) > homeGroups {
+		groups, p.More = groups[:homeGroups], r.t("All that failed")
+	}
+	for _, g := range groups {
+		p.Groups = append(p.Groups, r.groupRow(g))
+	}
+	p.Failed = r.number(counts.ByStatus[kairos.RunFailed])
+	// What else only a person can end: interrupted, parked, over budget, paused.
+	attention, err := r.s.Reader.Runs(r.ctx, kairos.RunFilter{WaitReasons: waitsForPerson, Page: kairos.Page{Limit: 10}})
 	if err != nil {
 		return err
 	}
 	p.Attention = r.runRows(attention.Items)
 	if attention.Next != "" {
-		p.More = r.n(int(counts.NeedsAttention), "The one that needs attention", "All %s that need attention")
+		p.MoreWaiting = r.t("All that wait for a person")
 	}
 	open, err := r.s.Reader.Approvals(r.ctx, kairos.ApprovalFilter{Page: kairos.Page{Limit: 10}})
 	if err != nil {
@@ -40,7 +61,7 @@ func (r *request) home() error {
 	p.Running = r.runRows(running.Items)
 	for _, s := range kairos.RunStatuses {
 		st := runStatus(s, kairos.WaitTimer)
-		p.Counts = append(p.Counts, view.Fact{Term: st.Word, Text: strconv.FormatInt(counts.ByStatus[s], 10), Href: "/runs?q=" + url.QueryEscape("status:"+string(s))})
+		p.Counts = append(p.Counts, view.Fact{Term: r.t(st.Word), Text: r.number(counts.ByStatus[s]), Href: "/runs?q=" + url.QueryEscape("status:"+string(s))})
 	}
 	if r.htmx() && !p.Empty {
 		return r.render(http.StatusOK, view.HomeBands(p))

@@ -37,6 +37,24 @@ type Reader interface {
 	EventsAfter(ctx context.Context, after int64, run string, limit int) ([]kairos.AuditEvent, error)
 	// LastEvent is the newest audit sequence number.
 	LastEvent(ctx context.Context) (int64, error)
+	// FailureGroups are failed runs by what failed, the newest failure first.
+	FailureGroups(ctx context.Context, limit int) ([]kairos.FailureGroup, error)
+	// SavedViews are a person's queries of the run list and everybody's; SaveView
+	// keeps one, or removes it when the query is empty.
+	SavedViews(ctx context.Context, owner string) ([]kairos.SavedView, error)
+	SaveView(ctx context.Context, owner, name, query string) error
+}
+
+// Bulk acts on many runs as one act.
+type Bulk interface {
+	Preview(ctx context.Context, actor kairos.Actor, r kairos.BulkRequest) (kairos.BulkPreview, error)
+	// Start returns once the act is durable; CodeStale if other runs than those
+	// previewed would be acted on.
+	Start(ctx context.Context, actor kairos.Actor, r kairos.BulkRequest) (kairos.Bulk, error)
+	Stop(ctx context.Context, actor kairos.Actor, id, reason string) (kairos.Bulk, error)
+	Bulk(ctx context.Context, id string) (kairos.Bulk, error)
+	Bulks(ctx context.Context, limit int) ([]kairos.Bulk, error)
+	Items(ctx context.Context, id string, after int64, limit int) ([]kairos.BulkItem, error)
 }
 
 // Engine is what pages and the API do.

@@ -37,11 +37,19 @@ func (s *Server) table() []route {
 		{get, "/live", kairos.RoleViewer, (*request).live},
 
 		{get, "/runs", kairos.RoleViewer, (*request).runs},
+		{get, "/runs/changes", kairos.RoleViewer, (*request).changes},
 		{get, "/runs/:run", kairos.RoleViewer, (*request).run},
 		{get, "/runs/:run/raw/:seq/:part", kairos.RoleViewer, (*request).raw},
 		{get, "/runs/:run/:action", kairos.RoleOperator, (*request).previewPage},
 		{post, "/runs/:run/:action", kairos.RoleOperator, (*request).act},
 		{post, "/runs/:run/nodes/:node/resolve", kairos.RoleOperator, (*request).resolve},
+
+		{get, "/bulk", kairos.RoleViewer, (*request).bulkList},
+		{get, "/bulk/new", kairos.RoleOperator, (*request).bulkPreview},
+		{post, "/bulk", kairos.RoleOperator, (*request).bulkStart},
+		{get, "/bulk/:bulk", kairos.RoleViewer, (*request).bulkShow},
+		{post, "/bulk/:bulk/stop", kairos.RoleOperator, (*request).bulkStop},
+		{post, "/views", kairos.RoleOperator, (*request).saveView},
 
 		{get, "/plans", kairos.RoleViewer, (*request).plans},
 		{get, "/plans/new", kairos.RoleAuthor, (*request).newPlan},

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/filter"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -54,49 +55,201 @@ func (r *request) runRows(list []kairos.Run) []view.RunRow {
 	return rows
 }
 
+// runs is the list: filtered, counted, by key, never moving under the pointer.
 func (r *request) runs() error {
 	q := strings.TrimSpace(r.c.QueryParam("q"))
 	p := view.RunsPage{Shell: r.shell("runs", "Runs"), Query: q, Topic: "runs"}
 	p.Live = true
 	code := http.StatusOK
-	f, problem := parseFilter(q, time.Now())
+	f, problem := filter.Parse(q, time.Now())
 	if problem != nil {
 		p.Error, p.Suggestion = problem.Message, problem.Suggestion
 		code = http.StatusBadRequest
-	} else {
-		f.Page = r.page()
-		list, err := r.s.Reader.Runs(r.ctx, f)
-		if err != nil {
-			return err
-		}
-		p.Rows = r.runRows(list.Items)
-		at := func(key, cursor string) string {
-			if cursor == "" {
-				return ""
-			}
-			return "/runs?" + url.Values{"q": {q}, key: {cursor}}.Encode()
-		}
-		p.Newest, p.Newer, p.Older = "/runs?q="+url.QueryEscape(q), at("before", list.Prev), at("after", list.Next)
-		p.Count = r.n(len(p.Rows), "%s shown", "%s shown")
-		if list.Next != "" || list.Prev != "" {
-			const limit = 10_000
-			n, err := r.s.Reader.RunsCount(r.ctx, f, limit+1)
-			if err == nil && n > limit {
-				p.Count += r.t(", more than %s match", r.number(limit))
-			} else if err == nil {
-				p.Count += r.n(n, ", %s matches", ", %s match")
-			}
-		}
+	} else if err := r.listRuns(&p, q, f); err != nil {
+		return err
 	}
 	counts, err := r.s.Reader.RunCounts(r.ctx)
 	if err != nil {
 		return err
 	}
 	p.Chips = r.chips(q, counts)
+	if err := r.views(&p, q, problem == nil); err != nil {
+		return err
+	}
 	if r.htmx() && r.c.Request().Header.Get("HX-Target") == "list" {
 		return r.render(code, view.RunList(p))
 	}
 	return r.render(code, view.Runs(p))
+}
+
+// countCap is up to where matching runs are counted.
+const countCap = 10_000
+
+func (r *request) listRuns(p *view.RunsPage, q string, f kairos.RunFilter) error {
+	f.Page = r.page()
+	list, err := r.s.Reader.Runs(r.ctx, f)
+	if err != nil {
+		return err
+	}
+	p.Rows = r.runRows(list.Items)
+	size := r.c.QueryParam("n")
+	at := func(key, cursor string) string {
+		if cursor == "" {
+			return ""
+		}
+		v := url.Values{key: {cursor}}
+		if q != "" {
+			v.Set("q", q)
+		}
+		if size != "" {
+			v.Set("n", size)
+		}
+		return "/runs?" + v.Encode()
+	}
+	p.Newest, p.Newer, p.Older = "/runs?q="+url.QueryEscape(q), at("before", list.Prev), at("after", list.Next)
+	matching := len(p.Rows)
+	p.Count = r.n(len(p.Rows), "%s shown", "%s shown")
+	if list.Next != "" || list.Prev != "" {
+		n, err := r.s.Reader.RunsCount(r.ctx, f, countCap+1)
+		switch {
+		case err == nil && n > countCap:
+			p.Count += r.t(", more than %s match", r.number(countCap))
+			matching = n
+		case err == nil:
+			p.Count += r.n(n, ", %s matches", ", %s match")
+			matching = n
+		}
+	}
+	if list.Next != "" && len(p.Rows) < max(f.Page.Limit, 50) {
+		p.Count += r.t(", as far as was looked: Older goes on from there, since: or plan: makes it narrower")
+	}
+	ids := make([]string, len(list.Items))
+	for i, run := range list.Items {
+		ids[i] = run.ID
+	}
+	p.Pill = "/runs/changes?" + url.Values{"q": {q}, "ids": {strings.Join(ids, ",")}}.Encode()
+	if r.s.Bulk != nil && r.who.Role.Includes(kairos.RoleOperator) && len(p.Rows) > 0 {
+		r.offerActs(p, q, matching)
+	}
+	if len(p.Rows) == 0 && q != "" {
+		r.narrower(p, q)
+	}
+	return nil
+}
+
+// offerActs adds what can be done to the chosen runs, and to all that match.
+func (r *request) offerActs(p *view.RunsPage, q string, matching int) {
+	words := map[kairos.Action]string{kairos.ActionResume: r.t("Resume…"), kairos.ActionRerun: r.t("Rerun…"), kairos.ActionCancel: r.t("Cancel…"),
+		kairos.ActionRelease: r.t("Release…"), kairos.ActionDelete: r.t("Delete…")}
+	for _, v := range bulkVerbs {
+		if v.action == kairos.ActionRelease && !strings.Contains(q, "held") && !strings.Contains(q, "quarantined") && !strings.Contains(q, "needs_you") {
+			continue
+		}
+		p.Acts = append(p.Acts, view.Link{Text: words[v.action], Key: string(v.action), Danger: v.danger})
+		if q != "" && matching > len(p.Rows) {
+			p.AllHref = append(p.AllHref, view.Link{Text: words[v.action], Danger: v.danger, Href: "/bulk/new?" + url.Values{"do": {string(v.action)}, "q": {q}}.Encode()})
+		}
+	}
+	if len(p.AllHref) > 0 {
+		p.All = r.t("With all %s that match:", r.number(int64(min(matching, kairos.BulkMax))))
+	}
+}
+
+// narrower says, for a filter that matches nothing, what leaving out each term
+// would give.
+func (r *request) narrower(p *view.RunsPage, q string) {
+	parts := filter.Terms(q)
+	if len(parts) < 2 || len(parts) > 8 {
+		return
+	}
+	for i := range parts {
+		rest := strings.Join(slices.Delete(slices.Clone(parts), i, i+1), " ")
+		f, problem := filter.Parse(rest, time.Now())
+		if problem != nil {
+			continue
+		}
+		n, err := r.s.Reader.RunsCount(r.ctx, f, 1001)
+		if err != nil || n == 0 {
+			continue
+		}
+		l := view.Link{Text: r.t("Without %s", parts[i]), Href: "/runs?q=" + url.QueryEscape(rest), Count: r.n(n, "%s run", "%s runs")}
+		if n > 1000 {
+			l.Count = r.t("more than %s", r.number(1000))
+		}
+		p.Narrow = append(p.Narrow, l)
+	}
+}
+
+// changes is what happened to the runs of a list since it was read: its cells,
+// and how many are new.
+func (r *request) changes() error {
+	q := r.c.QueryParam("q")
+	ids := strings.Split(r.c.QueryParam("ids"), ",")
+	f, problem := filter.Parse(q, time.Now())
+	if problem != nil || len(ids) > 200 {
+		return kairos.Errorf(kairos.CodeInvalid, "this list cannot be followed")
+	}
+	p := view.RunsPage{Topic: "runs", Pill: r.c.Request().URL.RequestURI(), Newest: "/runs?q=" + url.QueryEscape(q)}
+	shown, err := r.s.Reader.Runs(r.ctx, kairos.RunFilter{IDs: ids, Page: kairos.Page{Limit: 200}})
+	if err != nil {
+		return err
+	}
+	p.Rows = r.runRows(shown.Items)
+	f.Page = kairos.Page{Limit: 100}
+	newest, err := r.s.Reader.Runs(r.ctx, f)
+	if err != nil {
+		return err
+	}
+	n := 0
+	for _, run := range newest.Items {
+		if slices.Contains(ids, run.ID) {
+			break
+		}
+		n++
+	}
+	if n == len(newest.Items) && len(shown.Items) > 0 && n < 100 { // the page shown is an older one
+		n = 0
+	}
+	if n > 0 {
+		p.Count = r.n(n, "%s new run", "%s new runs")
+	}
+	return r.render(http.StatusOK, view.RunChanges(p))
+}
+
+// views adds what the reader and everybody saved.
+func (r *request) views(p *view.RunsPage, q string, valid bool) error {
+	saved, err := r.s.Reader.SavedViews(r.ctx, r.who.Name)
+	if err != nil {
+		return err
+	}
+	for _, v := range saved {
+		p.Views = append(p.Views, view.Link{Text: visible(v.Name), Href: "/runs?q=" + url.QueryEscape(v.Query), Current: v.Query == q})
+		if v.Query == q && v.Owner == r.who.Name {
+			p.Saved = v.Name
+		}
+	}
+	known := slices.ContainsFunc(p.Chips, func(c view.Link) bool { return c.Current })
+	p.CanSave = valid && q != "" && !known && r.who.Role.Includes(kairos.RoleOperator)
+	return nil
+}
+
+// saveView keeps a query of the run list under a name, or forgets it.
+func (r *request) saveView() error {
+	name, q := strings.TrimSpace(r.c.FormValue("name")), strings.TrimSpace(r.c.FormValue("q"))
+	if name == "" || len(name) > 160 {
+		return kairos.Errorf(kairos.CodeInvalid, "a view needs a name of at most 40 characters")
+	}
+	if _, problem := filter.Parse(q, time.Now()); problem != nil {
+		return problem
+	}
+	keep := q
+	if r.c.FormValue("remove") != "" {
+		keep = ""
+	}
+	if err := r.s.Reader.SaveView(r.ctx, r.who.Name, name, keep); err != nil {
+		return err
+	}
+	return r.to("/runs?q=" + url.QueryEscape(q))
 }
 
 func (r *request) chips(q string, c kairos.RunCounts) []view.Link {
@@ -104,161 +257,10 @@ func (r *request) chips(q string, c kairos.RunCounts) []view.Link {
 		return view.Link{Text: text, Href: "/runs?q=" + url.QueryEscape(query), Current: q == query, Count: r.number(n)}
 	}
 	return []view.Link{
-		chip(r.t("All"), "", c.Total), chip(r.t("Needs attention"), "is:attention", c.NeedsAttention), chip(r.t("Failed"), "status:failed", c.ByStatus[kairos.RunFailed]),
+		chip(r.t("Needs attention"), "is:attention", c.NeedsAttention), chip(r.t("Failed"), "status:failed", c.ByStatus[kairos.RunFailed]),
 		chip(r.t("Running"), "status:running", c.ByStatus[kairos.RunRunning]), chip(r.t("Waiting"), "status:waiting", c.ByStatus[kairos.RunWaiting]),
 		chip(r.t("Queued"), "status:queued", c.ByStatus[kairos.RunQueued]), chip(r.t("Succeeded"), "status:completed", c.ByStatus[kairos.RunCompleted]),
-		chip(r.t("Cancelled"), "status:cancelled", c.ByStatus[kairos.RunCancelled])}
-}
-
-// filterKeys are the keys of the filter grammar that lists understand.
-var filterKeys = []string{"status", "plan", "v", "since", "until", "id", "by", "node", "error", "parent", "is", "text", "waiting"}
-
-// parseFilter reads the filter grammar (UI 3.2.9): blanks mean AND, commas OR, a
-// leading dash NOT; bare words are an id's tail or text.
-func parseFilter(q string, now time.Time) (f kairos.RunFilter, problem *kairos.Error) {
-	for _, term := range terms(q) {
-		not := strings.HasPrefix(term, "-")
-		key, value, isTerm := strings.Cut(strings.TrimPrefix(term, "-"), ":")
-		value = strings.Trim(value, `"`)
-		if label, ok := strings.CutPrefix(term, "label."); ok {
-			k, v, ok := strings.Cut(label, "=")
-			if !ok {
-				return f, kairos.Errorf(kairos.CodeInvalid, "a label is written label.key=value")
-			}
-			if f.Labels == nil {
-				f.Labels = map[string]string{}
-			}
-			f.Labels[k] = v
-			continue
-		}
-		if !isTerm {
-			if kairos.ValidID(term) || len(term) == 4 && strings.ToLower(term) == term {
-				f.IDTail = term
-			} else {
-				f.Text = strings.TrimSpace(f.Text + " " + strings.Trim(term, `"`))
-			}
-			continue
-		}
-		if not && key != "status" {
-			return f, kairos.Errorf(kairos.CodeInvalid, "-%s is not understood", key).Suggest("only -status: can be excluded")
-		}
-		if problem := setFilter(&f, key, value, not, now); problem != nil {
-			return f, problem
-		}
-	}
-	return f, nil
-}
-
-func setFilter(f *kairos.RunFilter, key, value string, not bool, now time.Time) *kairos.Error {
-	switch key {
-	case "status":
-		var chosen []kairos.RunStatus
-		for _, v := range strings.Split(value, ",") {
-			if v == "succeeded" {
-				v = string(kairos.RunCompleted)
-			}
-			if v == "interrupted" {
-				f.WaitReasons = append(f.WaitReasons, kairos.WaitInDoubt)
-				continue
-			}
-			if !slices.Contains(kairos.RunStatuses, kairos.RunStatus(v)) {
-				return kairos.Errorf(kairos.CodeInvalid, "unknown status %q", v).Suggest("statuses: queued, running, waiting, completed, failed, cancelled")
-			}
-			chosen = append(chosen, kairos.RunStatus(v))
-		}
-		if not {
-			for _, st := range kairos.RunStatuses {
-				if !slices.Contains(chosen, st) {
-					f.Statuses = append(f.Statuses, st)
-				}
-			}
-			return nil
-		}
-		f.Statuses = append(f.Statuses, chosen...)
-	case "waiting":
-		f.WaitReasons = append(f.WaitReasons, kairos.WaitReason(value))
-	case "plan":
-		f.PlanKey = value
-	case "v":
-		n, err := strconv.Atoi(value)
-		if err != nil {
-			return kairos.Errorf(kairos.CodeInvalid, "v:%s is not a version number", value)
-		}
-		f.Version = n
-	case "since", "until":
-		at, err := moment(value, now)
-		if err != nil {
-			return kairos.Errorf(kairos.CodeInvalid, "%s:%s is not a time", key, value).Suggest("write 24h, 7d or 2030-01-31T08:00")
-		}
-		if key == "since" {
-			f.Since = at
-		} else {
-			f.Until = at
-		}
-	case "id":
-		f.IDTail = strings.ToLower(value)
-		if len(value) < 4 {
-			return kairos.Errorf(kairos.CodeInvalid, "give at least four characters of the id")
-		}
-	case "by":
-		f.Actor = value
-	case "node", "step":
-		f.Node = value
-	case "error":
-		f.ErrorCode = value
-	case "parent":
-		f.Parent = value
-	case "text":
-		f.Text = value
-	case "is":
-		if value != "attention" {
-			return kairos.Errorf(kairos.CodeInvalid, "is:%s is not understood", value).Suggest("write is:attention")
-		}
-		f.NeedsAttention = true
-	default:
-		return kairos.Errorf(kairos.CodeInvalid, "unknown filter %q", key).Suggest("filters: %s, label.key=value", strings.Join(filterKeys, ", "))
-	}
-	return nil
-}
-
-// terms splits at blanks outside quotes; label.k=v becomes a term of its own.
-func terms(q string) []string {
-	var out []string
-	var b strings.Builder
-	quoted := false
-	for _, c := range q + " " {
-		switch {
-		case c == '"':
-			quoted = !quoted
-			b.WriteRune(c)
-		case c == ' ' && !quoted:
-			if b.Len() > 0 {
-				out = append(out, b.String())
-			}
-			b.Reset()
-		default:
-			b.WriteRune(c)
-		}
-	}
-	return out
-}
-
-// moment reads 15m, 24h, 7d (ago) or a date with or without time.
-func moment(s string, now time.Time) (time.Time, error) {
-	if days, ok := strings.CutSuffix(s, "d"); ok {
-		if n, err := strconv.Atoi(days); err == nil && n > 0 && n < 100_000 {
-			return now.AddDate(0, 0, -n), nil
-		}
-	}
-	if d, err := time.ParseDuration(s); err == nil {
-		return now.Add(-d), nil
-	}
-	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateOnly} {
-		if t, err := time.Parse(layout, s); err == nil {
-			return t, nil
-		}
-	}
-	return time.Time{}, fmt.Errorf("%q is not a time", s)
+		chip(r.t("Cancelled"), "status:cancelled", c.ByStatus[kairos.RunCancelled]), chip(r.t("All"), "", c.Total)}
 }
 
 // find jumps to a run by its id's beginning or end, or to a plan by its key.

@@ -25,6 +25,8 @@ type Config struct {
 	System System
 	// Accounts manages users and tokens; nil: there are no pages for it.
 	Accounts Accounts
+	// Bulk acts on many runs; nil: there are no pages for that.
+	Bulk Bulk
 	// API answers below /api/v1; nil: nothing does.
 	API    http.Handler
 	Logger *slog.Logger // nil: nothing is logged

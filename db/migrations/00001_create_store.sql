@@ -100,6 +100,7 @@ CREATE INDEX runs_by_actor ON runs (deleted_at, actor, id);
 CREATE INDEX runs_by_error ON runs (deleted_at, error_code, id) WHERE error_code <> '';
 CREATE INDEX runs_failed_by_headline ON runs (deleted_at, id, headline) WHERE status = 'failed'; -- for words in it
 CREATE INDEX runs_that_need_attention ON runs (deleted_at, id) WHERE attention = 1;
+CREATE INDEX runs_that_failed_alike ON runs (plan_id, node, error_code, id, ended_at) WHERE attention = 1 AND status = 'failed' AND deleted_at = 0;
 CREATE INDEX runs_unfinished ON runs (priority DESC, id) WHERE status IN ('queued', 'running', 'waiting');
 CREATE INDEX runs_by_concurrency ON runs (conc_key, id) WHERE conc_key <> '' AND status IN ('queued', 'running', 'waiting');
 CREATE INDEX runs_by_end ON runs (ended_at) WHERE ended_at <> 0 AND purged_at = 0;
@@ -428,7 +429,56 @@ CREATE TABLE responses (
 
 CREATE INDEX responses_by_age ON responses (created_at);
 
+-- One act on many runs, and each of them.
+CREATE TABLE bulks (
+    id         INTEGER PRIMARY KEY,
+    public_id  TEXT    NOT NULL UNIQUE,
+    action     TEXT    NOT NULL,
+    query      TEXT    NOT NULL,
+    reason     TEXT    NOT NULL,
+    actor      TEXT    NOT NULL,
+    role       TEXT    NOT NULL,
+    surface    TEXT    NOT NULL,
+    canary     INTEGER NOT NULL CHECK (canary IN (0, 1)),
+    rate       INTEGER NOT NULL,
+    state      TEXT    NOT NULL CHECK (state IN ('canary', 'running', 'stopped', 'done')),
+    note       TEXT    NOT NULL DEFAULT '',
+    total      INTEGER NOT NULL,
+    acted      INTEGER NOT NULL DEFAULT 0,
+    refused    INTEGER NOT NULL DEFAULT 0,
+    created_at INTEGER NOT NULL,
+    ended_at   INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+CREATE INDEX bulks_under_way ON bulks (id) WHERE ended_at = 0;
+
+CREATE TABLE bulk_items (
+    bulk_id  INTEGER NOT NULL REFERENCES bulks (id) ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    run      TEXT    NOT NULL,
+    rev      INTEGER NOT NULL,
+    node     TEXT    NOT NULL,
+    code     TEXT    NOT NULL,
+    state    TEXT    NOT NULL CHECK (state IN ('pending', 'acted', 'refused')),
+    result   TEXT    NOT NULL DEFAULT '',
+    detail   TEXT    NOT NULL DEFAULT '',
+    at       INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (bulk_id, position)
+) STRICT, WITHOUT ROWID;
+
+-- Views that people saved: a name for a query of the run list.
+CREATE TABLE saved_views (
+    owner      TEXT    NOT NULL, -- a user's name; empty: everybody's
+    name       TEXT    NOT NULL,
+    query      TEXT    NOT NULL,
+    created_at INTEGER NOT NULL,
+    PRIMARY KEY (owner, name)
+) STRICT, WITHOUT ROWID;
+
 -- +goose Down
+DROP TABLE saved_views;
+DROP TABLE bulk_items;
+DROP TABLE bulks;
 DROP TABLE responses;
 DROP TABLE tokens;
 DROP TABLE sessions;

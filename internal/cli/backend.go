@@ -42,6 +42,12 @@ type backend interface {
 	AcceptTool(ctx context.Context, actor kairos.Actor, name, reason string) error
 	// ReleaseHeld lets all runs go on that are held since a restore.
 	ReleaseHeld(ctx context.Context, actor kairos.Actor, plan, reason string) (int, error)
+	// Acts on many runs.
+	PreviewBulk(ctx context.Context, actor kairos.Actor, r kairos.BulkRequest) (kairos.BulkPreview, error)
+	StartBulk(ctx context.Context, actor kairos.Actor, r kairos.BulkRequest) (kairos.Bulk, error)
+	BulkAct(ctx context.Context, id string) (kairos.Bulk, error)
+	BulkItems(ctx context.Context, id string, after int64, limit int) ([]kairos.BulkItem, error)
+	FailureGroups(ctx context.Context, limit int) ([]kairos.FailureGroup, error)
 
 	Close() error
 }

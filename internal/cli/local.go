@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/bulk"
 	"github.com/kairosd/kairosd/internal/config"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/kairos"
@@ -25,6 +26,7 @@ type local struct {
 	store *store.Store
 	asker *supervisor.Service
 	tools *toolbox
+	bulk  *bulk.Service
 }
 
 func (l *local) Ask(ctx context.Context, actor kairos.Actor, r kairos.AskRequest) (kairos.Asked, error) {
@@ -69,6 +71,7 @@ func (l *local) Approval(ctx context.Context, id string) (kairos.Approval, error
 func (l *local) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
+	l.bulk.Close()
 	err := l.Stop(ctx)
 	l.tools.Close()
 	return errors.Join(err, l.store.Close())
@@ -118,7 +121,7 @@ func openLocal(ctx context.Context, path string, memory bool, cfg config.Config)
 		tools.Close()
 		return nil, errors.Join(err, s.Close())
 	}
-	return &local{e, s, asker, tools}, nil
+	return &local{e, s, asker, tools, bulk.New(bulk.Config{Store: s, Engine: e, Log: log})}, nil
 }
 
 // mentionOthers names unfinished runs that this command leaves alone.

@@ -8,11 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/filter"
 	"github.com/kairosd/kairosd/internal/kairos"
 )
 
 func (c *app) runsCommand() *cobra.Command {
-	var status, plan, since, cursor string
+	var status, plan, since, cursor, query string
 	var labels []string
 	var limit int
 	cmd := &cobra.Command{
@@ -22,6 +23,17 @@ func (c *app) runsCommand() *cobra.Command {
 		Example: "  kairos runs --status failed --since 24h\n  kairos runs --plan report --json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if query != "" {
+				if status != "" || plan != "" || since != "" || len(labels) > 0 {
+					return usage("--filter takes the place of --status, --plan, --since and --label")
+				}
+				f, problem := filter.Parse(query, time.Now())
+				if problem != nil {
+					return &exit{exitUsage, problem}
+				}
+				f.Query, f.Page = query, kairos.Page{Limit: limit, After: cursor}
+				return c.listRuns(cmd, f)
+			}
 			f := kairos.RunFilter{PlanKey: plan, Page: kairos.Page{Limit: limit, After: cursor}}
 			if status != "" {
 				for _, s := range strings.Split(status, ",") {
@@ -42,40 +54,45 @@ func (c *app) runsCommand() *cobra.Command {
 			if f.Labels, err = parseLabels(labels); err != nil {
 				return err
 			}
-			return c.with(cmd, func(b backend) error {
-				list, err := b.Runs(cmd.Context(), f)
-				if err != nil {
-					return err
-				}
-				if c.json {
-					out := []kairos.RunView{}
-					for _, r := range list.Items {
-						out = append(out, kairos.ViewRun(r))
-					}
-					return c.print(map[string]any{"items": out, "next": list.Next})
-				}
-				for _, r := range list.Items {
-					what := string(r.Status)
-					if r.WaitReason != "" {
-						what += ":" + string(r.WaitReason)
-					}
-					c.printf("%s  %-18s %-24s v%-3d %s  %s\n", r.ID, what, r.PlanKey, r.Version, r.CreatedAt.Format("2006-01-02 15:04:05Z"), r.Headline)
-				}
-				if list.Next != "" {
-					c.errorf("more with --cursor %s\n", list.Next)
-				}
-				return nil
-			})
+			return c.listRuns(cmd, f)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&status, "status", "", "only these statuses, separated by commas")
 	f.StringVar(&plan, "plan", "", "only runs of this plan")
+	f.StringVar(&query, "filter", "", "the dashboard's filter, like 'status:failed plan:invoice since:24h took:>5m'")
 	f.StringVar(&since, "since", "", "only the last, e.g. 24h")
 	f.StringVar(&cursor, "cursor", "", "continue a list")
 	f.StringArrayVar(&labels, "label", nil, "only runs with label key=value")
 	f.IntVar(&limit, "limit", 50, "at most this many (200)")
 	return cmd
+}
+
+func (c *app) listRuns(cmd *cobra.Command, f kairos.RunFilter) error {
+	return c.with(cmd, func(b backend) error {
+		list, err := b.Runs(cmd.Context(), f)
+		if err != nil {
+			return err
+		}
+		if c.json {
+			out := []kairos.RunView{}
+			for _, r := range list.Items {
+				out = append(out, kairos.ViewRun(r))
+			}
+			return c.print(map[string]any{"items": out, "next": list.Next})
+		}
+		for _, r := range list.Items {
+			what := string(r.Status)
+			if r.WaitReason != "" {
+				what += ":" + string(r.WaitReason)
+			}
+			c.printf("%s  %-18s %-24s v%-3d %s  %s\n", r.ID, what, r.PlanKey, r.Version, r.CreatedAt.Format("2006-01-02 15:04:05Z"), r.Headline)
+		}
+		if list.Next != "" {
+			c.errorf("more with --cursor %s\n", list.Next)
+		}
+		return nil
+	})
 }
 
 // shown is what `show --json` prints (SPEC 9.1).

@@ -20,6 +20,7 @@ import (
 
 	"github.com/kairosd/kairosd/examples"
 	"github.com/kairosd/kairosd/internal/auth"
+	"github.com/kairosd/kairosd/internal/bulk"
 	"github.com/kairosd/kairosd/internal/config"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/kairos"
@@ -91,6 +92,7 @@ type server struct {
 	asker  *supervisor.Service
 	tools  *toolbox
 	auth   *auth.Service
+	bulk   *bulk.Service
 	guard  *tool.Guard
 	system *system
 }
@@ -193,6 +195,7 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe string) error {
 			return err
 		}
 	}
+	s.bulk = bulk.New(bulk.Config{Store: s.store, Engine: s.engine, Log: s.log})
 	handler, local, closeAPI, err := s.handlers(ln)
 	if err != nil {
 		return err
@@ -202,6 +205,10 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe string) error {
 		return err
 	}
 	defer s.stopEngine()
+	if err := s.bulk.Open(ctx); err != nil {
+		return err
+	}
+	defer s.bulk.Close()
 	upkeep, endUpkeep := context.WithCancel(ctx)
 	var looking sync.WaitGroup
 	looking.Go(func() { s.system.run(upkeep, s.cfg) })
@@ -279,7 +286,7 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 	v := thisBuild()
 	cursors := hmac.New(sha256.New, s.store.InstanceKey()) // cursors outlive a restart
 	cursors.Write([]byte("api cursors"))
-	base := api.Config{CursorKey: cursors.Sum(nil), System: s.system, Planner: s.asker, Tools: s.tools, Reader: s.store, Engine: s.engine, Principals: s.auth, Accounts: s.auth, Idempotency: s.store,
+	base := api.Config{CursorKey: cursors.Sum(nil), System: s.system, Planner: s.asker, Tools: s.tools, Reader: s.store, Engine: s.engine, Principals: s.auth, Accounts: s.auth, Idempotency: s.store, Bulk: s.bulk,
 		SessionCookies: web.SessionCookies(), Version: api.Version{Version: v.Version, Commit: v.Commit, Schema: v.Schema, SQLite: v.SQLite, Go: v.Go}, Log: s.log}
 	public, err := api.New(base)
 	if err != nil {
@@ -292,7 +299,7 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 		public.Close()
 		return nil, nil, nil, err
 	}
-	site, err := web.New(web.Config{Reader: s.store, Engine: s.engine, Auth: s.auth, Accounts: s.auth, System: s.system, API: public, Logger: s.log, Hosts: s.hosts(ln), TLS: s.cfg.Server.TLSCert != "",
+	site, err := web.New(web.Config{Reader: s.store, Engine: s.engine, Auth: s.auth, Accounts: s.auth, System: s.system, Bulk: s.bulk, API: public, Logger: s.log, Hosts: s.hosts(ln), TLS: s.cfg.Server.TLSCert != "",
 		Version: v.Version, Ready: s.ready})
 	if err != nil {
 		public.Close()

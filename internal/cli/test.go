@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v4"
 
+	"github.com/kairosd/kairosd/internal/bulk"
 	"github.com/kairosd/kairosd/internal/config"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/kairos"
@@ -123,5 +124,5 @@ func (c *app) mocked(ctx context.Context, table map[string]mock) (*local, error)
 	if err := e.Open(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	return &local{Engine: e, store: s, asker: newAsker(e, registry.Models(), cfg), tools: tools}, nil
+	return &local{Engine: e, store: s, asker: newAsker(e, registry.Models(), cfg), tools: tools, bulk: bulk.New(bulk.Config{Store: s, Engine: e})}, nil
 }

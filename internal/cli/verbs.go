@@ -12,7 +12,7 @@ import (
 
 // verbText is what help says of an operator's verb.
 var verbText = map[kairos.Action][3]string{
-	kairos.ActionResume:   {"Continue a failed, cancelled or waiting run", "Continues the same run at its failed or unfinished nodes; completed nodes are kept and not repeated. --preview says which.", "kairos resume 7qx2 --preview\n  kairos resume 7qx2"},
+	kairos.ActionResume:   {"Continue a failed, cancelled or waiting run", "Continues the same run at its failed or unfinished nodes; completed nodes are kept and not repeated. --preview says which.", "kairos resume 7qx2 --preview\n  kairos resume 7qx2\n  kairos resume --filter 'status:failed plan:invoice since:24h' --rate 60"},
 	kairos.ActionRerun:    {"Start a new run like an old one", "Starts a new run with the same plan version and input, or the newest version (--version -1), or another input.", "kairos rerun 7qx2 --version -1"},
 	kairos.ActionFork:     {"Start a new run from a checkpoint of another", "Starts a new run that keeps another run's journal up to --at, optionally with edited outputs of kept nodes, another input, or another plan version. The original never changes.", "kairos fork 7qx2 --at 12 --edit 'currency=\"EUR\"'"},
 	kairos.ActionCancel:   {"Cancel a run", "Cancels a run: running nodes are asked to end, nothing new starts.", "kairos cancel 7qx2 --reason \"wrong input\""},
@@ -27,6 +27,7 @@ func (c *app) verbCommand(action kairos.Action) *cobra.Command {
 	help := verbText[action]
 	var preview, detach, all bool
 	var input, plan string
+	var many bulkFlags
 	var edits []string
 	req := kairos.VerbRequest{Action: action}
 	cmd := &cobra.Command{
@@ -35,6 +36,12 @@ func (c *app) verbCommand(action kairos.Action) *cobra.Command {
 			var err error
 			if all {
 				return c.releaseAll(cmd, plan, req.Reason)
+			}
+			if many.filter != "" {
+				if req.At != 0 || req.Version != 0 || len(edits) > 0 || cmd.Flags().Changed("input") {
+					return usage("--filter takes no --at, --edit, --input or --version: they are about one run")
+				}
+				return c.bulk(cmd, action, many, req.Reason, preview, detach)
 			}
 			if cmd.Flags().Changed("input") {
 				if req.Input, err = c.jsonArgument("--input", input); err != nil {
@@ -70,7 +77,7 @@ func (c *app) verbCommand(action kairos.Action) *cobra.Command {
 		f.BoolVar(&detach, "detach", false, "do not wait for the run (with a daemon)")
 	}
 	switch action {
-	case kairos.ActionResume, kairos.ActionRerun, kairos.ActionFork, kairos.ActionCancel:
+	case kairos.ActionResume, kairos.ActionRerun, kairos.ActionFork, kairos.ActionCancel, kairos.ActionDelete:
 		f.BoolVar(&preview, "preview", false, "only say what would happen")
 	}
 	switch action {
@@ -91,6 +98,9 @@ func (c *app) verbCommand(action kairos.Action) *cobra.Command {
 	case kairos.ActionRerun:
 		f.StringVar(&input, "input", "", "another input as JSON, or @FILE")
 		f.IntVar(&req.Version, "version", 0, "plan version; 0: the same, -1: the newest")
+	}
+	if action != kairos.ActionFork {
+		many.add(cmd, action)
 	}
 	return cmd
 }

@@ -66,6 +66,13 @@ func (c *Client) Runs(ctx context.Context, f kairos.RunFilter) (kairos.List[kair
 	set("parent", f.Parent)
 	set("related", f.RelatedTo)
 	set("q", f.Text)
+	if f.Query != "" {
+		q = pageQuery(f.Page)
+		q.Set("filter", f.Query)
+		var out list[kairos.RunView]
+		_, err := c.do(ctx, call{method: http.MethodGet, path: "/runs", query: q, into: &out})
+		return mapList(out, kairos.RunView.Run), err
+	}
 	for k, on := range map[string]bool{"attention": f.NeedsAttention, "deleted": f.WithDeleted} {
 		if on {
 			q.Set(k, "true")

@@ -21,7 +21,31 @@ type RunFilter struct {
 	// Since and Until apply to the end of final runs, to the start of others.
 	Since, Until time.Time
 	WithDeleted  bool
-	Page         Page
+	// Origin is through what it was started: ui, api, cli, …
+	Origin string
+	// Bulk is a bulk act that the run was part of.
+	Bulk string
+	// ErrorCodes, if not empty, is a choice of codes.
+	ErrorCodes []string
+	// Exactly these runs; nil: no restriction.
+	IDs []string
+	// Took, Cost and Steps bound the elapsed time, the cost and the steps.
+	MinTook, MaxTook   time.Duration
+	MinCost            float64
+	MinSteps, MaxSteps int64
+	// HasFork, HasApproval, HasParent: it was forked from another, has asked a
+	// person, is a child.
+	HasFork, HasApproval, HasParent bool
+	// Exclude: none of these.
+	Exclude RunExclusion
+	// Query is the filter as it was written, for the API; the store does not read it.
+	Query string
+	Page  Page
+}
+
+// RunExclusion is what must not be so of a run.
+type RunExclusion struct {
+	PlanKeys, Nodes, ErrorCodes, Actors []string
 }
 
 // Page is a window of a keyset list.
@@ -70,3 +94,7 @@ type RunCounts struct {
 	Held           int64 // wait for a release after a restore
 	Total          int64
 }
+
+// SavedView is a name for a query of the run list; an empty owner means
+// everybody's.
+type SavedView struct{ Owner, Name, Query string }

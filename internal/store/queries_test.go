@@ -120,6 +120,7 @@ func TestEveryQueryRuns(t *testing.T) {
 	if must("run", err); got.Version != 2 || got.Usage.InputTokens != 5 || got.Error == nil || got.Limits.MaxSteps != 5 || got.Headline != headline {
 		t.Errorf("run after checkpoints: %+v", got)
 	}
+	everyBulkQuery(t, s, parent.ID, must)
 	_, err = s.FindRun(ctx, parent.ID[22:])
 	must("find", err)
 	journal, err := s.Journal(ctx, parent.ID, 0)
@@ -264,6 +265,54 @@ func TestEveryQueryRuns(t *testing.T) {
 	}
 }
 
+func everyBulkQuery(t *testing.T, s *Store, run string, must func(string, error)) {
+	t.Helper()
+	ctx := context.Background()
+	b := kairos.Bulk{ID: kairos.NewID(), Action: kairos.ActionResume, Query: "status:failed", Actor: "marta", Role: kairos.RoleOperator, Surface: "ui",
+		Canary: true, Rate: 60, State: kairos.BulkCanary, Total: 2, CreatedAt: time.Now().UTC().Truncate(time.Microsecond)}
+	must("create bulk", s.CreateBulk(ctx, b, []kairos.BulkItem{{Position: 1, Run: run, Rev: 3, Node: "n", Code: "x"}, {Position: 2, Run: "gone"}}))
+	open, err := s.BulksUnderWay(ctx)
+	if must("bulks under way", err); len(open) != 1 || open[0] != b {
+		t.Errorf("under way: %+v", open)
+	}
+	item := kairos.BulkItem{Position: 1, State: "acted", At: time.Now()}
+	must("settle", s.SettleBulkItem(ctx, b.ID, item))
+	must("settle again", s.SettleBulkItem(ctx, b.ID, item)) // counts once
+	must("settle", s.SettleBulkItem(ctx, b.ID, kairos.BulkItem{Position: 2, State: "refused", Detail: "not there"}))
+	if moved, err := s.MoveBulk(ctx, b.ID, kairos.BulkDone, "", kairos.System); err != nil || !moved {
+		t.Errorf("end: %v %v", moved, err)
+	}
+	if moved, err := s.MoveBulk(ctx, b.ID, kairos.BulkStopped, "late", kairos.System); err != nil || moved {
+		t.Errorf("an end after the end: %v %v", moved, err)
+	}
+	got, err := s.Bulk(ctx, b.ID)
+	if must("bulk", err); got.Acted != 1 || got.Refused != 1 || got.State != kairos.BulkDone || got.EndedAt.IsZero() {
+		t.Errorf("%+v", got)
+	}
+	items, err := s.BulkItems(ctx, b.ID, 0, 10)
+	if must("items", err); len(items) != 2 || items[0].State != "acted" || items[0].Node != "n" || items[1].Detail != "not there" {
+		t.Errorf("%+v", items)
+	}
+	list, err := s.Bulks(ctx, 5)
+	if must("bulks", err); len(list) != 1 {
+		t.Errorf("%+v", list)
+	}
+	in, err := s.Runs(ctx, kairos.RunFilter{Bulk: b.ID})
+	if must("runs of a bulk", err); len(in.Items) != 1 || in.Items[0].ID != run {
+		t.Errorf("runs of a bulk: %+v", in.Items)
+	}
+	groups, err := s.FailureGroups(ctx, 10)
+	if must("groups", err); len(groups) != 1 || groups[0].Runs != 1 || groups[0].Newest != run || groups[0].Code != "x" || groups[0].PlanKey != "p" {
+		t.Errorf("%+v", groups)
+	}
+	must("save view", s.SaveView(ctx, "marta", "mine", "by:marta"))
+	views, err := s.SavedViews(ctx, "marta")
+	if must("views", err); len(views) != 1 || views[0].Query != "by:marta" {
+		t.Errorf("%+v", views)
+	}
+	must("remove view", s.SaveView(ctx, "marta", "mine", ""))
+}
+
 func everyUserQuery(t *testing.T, s *Store, must func(string, error)) {
 	t.Helper()
 	ctx, now := context.Background(), time.Now()
@@ -342,6 +391,7 @@ func TestEveryListReadsAnIndexInOrder(t *testing.T) {
 		"all": {}, "status": {Statuses: two[:1]}, "statuses": {Statuses: two}, "plan": {PlanKey: "p"}, "plan, statuses": {PlanKey: "p", Statuses: two},
 		"attention": {NeedsAttention: true}, "reason": {WaitReasons: []kairos.WaitReason{kairos.WaitApproval}}, "deleted": {WithDeleted: true},
 		"actor": {Actor: "a"}, "actor, statuses": {Actor: "a", Statuses: two}, "error": {ErrorCode: "e"}, "node": {Node: "n"}, "labels": {Labels: map[string]string{"a": "b", "c": "d"}}, "parent": {Parent: "x"}, "related": {RelatedTo: "x"}, "text": {Text: "x", Statuses: two},
+		"failed alike":       {PlanKey: "p", Node: "n", ErrorCode: "e", Statuses: two[:1]}, // those of a bulk act, and chosen ones, are sorted: they are at most 10,000
 		"plan and attention": {PlanKey: "p", NeedsAttention: true}, "everything": {PlanKey: "p", Version: 1, Statuses: two, Node: "n", Actor: "a", ErrorCode: "e",
 			Labels: map[string]string{"a": "b"}, Since: time.Now(), Until: time.Now()},
 	} {
@@ -355,7 +405,8 @@ func TestEveryListReadsAnIndexInOrder(t *testing.T) {
 		}
 	}
 	// Whole tables, on purpose: small ones, and sums that are made in the background.
-	whole := []string{"UserList", "TokenList", "UserCount", "RunCountList", "PlanNames", "RunTotals", "PayloadTotals", "PayloadBytes"}
+	whole := []string{"UserList", "TokenList", "UserCount", "RunCountList", "PlanNames", "RunTotals", "PayloadTotals", "PayloadBytes",
+		"FailureGroups"} // it sorts groups, of which there are few
 	for _, q := range selects(t) {
 		if !slices.Contains(whole, q[0]) {
 			explain(t, s, q[0], q[1], nil)

@@ -115,6 +115,7 @@ func (s *Store) runQuery(ctx context.Context, f kairos.RunFilter) (*runQuery, er
 			q.also(c.column+" = ?", c.value)
 		}
 	}
+	alsoMore(q, f)
 	if f.Text != "" {
 		q.also("instr(lower(runs.headline), lower(?)) > 0", f.Text)
 	}
@@ -133,6 +134,35 @@ func (s *Store) runQuery(ctx context.Context, f kairos.RunFilter) (*runQuery, er
 		q.also("CASE WHEN runs.ended_at <> 0 THEN runs.ended_at ELSE runs.created_at END <= ?", f.Until.UnixMicro())
 	}
 	return q, nil
+}
+
+// alsoMore adds what no index serves.
+func alsoMore(q *runQuery, f kairos.RunFilter) {
+	const took = "(CASE WHEN runs.ended_at <> 0 THEN runs.ended_at ELSE CAST(unixepoch('subsec') * 1000000 AS INTEGER) END - runs.created_at)"
+	for _, c := range []struct {
+		on     bool
+		clause string
+		args   []any
+	}{
+		{f.Origin != "", "runs.origin = ?", []any{f.Origin}},
+		{len(f.ErrorCodes) > 0, "runs.error_code IN (" + marks(len(f.ErrorCodes)) + ")", values(f.ErrorCodes)},
+		{f.MinTook > 0, took + " > ?", []any{f.MinTook.Microseconds()}},
+		{f.MaxTook > 0, took + " < ?", []any{f.MaxTook.Microseconds()}},
+		{f.MinCost > 0, "runs.cost > ?", []any{f.MinCost}},
+		{f.MinSteps > 0, "runs.steps > ?", []any{f.MinSteps}},
+		{f.MaxSteps > 0, "runs.steps < ?", []any{f.MaxSteps}},
+		{f.HasFork, "runs.forked_from <> ''", nil},
+		{f.HasParent, "runs.parent_run <> ''", nil},
+		{f.HasApproval, "EXISTS (SELECT 1 FROM approvals WHERE approvals.run_id = runs.id)", nil},
+		{len(f.Exclude.PlanKeys) > 0, "runs.plan_id NOT IN (SELECT id FROM plans WHERE key IN (" + marks(len(f.Exclude.PlanKeys)) + "))", values(f.Exclude.PlanKeys)},
+		{len(f.Exclude.Nodes) > 0, "runs.node NOT IN (" + marks(len(f.Exclude.Nodes)) + ")", values(f.Exclude.Nodes)},
+		{len(f.Exclude.ErrorCodes) > 0, "runs.error_code NOT IN (" + marks(len(f.Exclude.ErrorCodes)) + ")", values(f.Exclude.ErrorCodes)},
+		{len(f.Exclude.Actors) > 0, "runs.actor NOT IN (" + marks(len(f.Exclude.Actors)) + ")", values(f.Exclude.Actors)},
+	} {
+		if c.on {
+			q.also(c.clause, c.args...)
+		}
+	}
 }
 
 // withHeadline are the statuses of runs that have a headline.
@@ -206,6 +236,21 @@ func (s *Store) chooseArms(ctx context.Context, q *runQuery, f kairos.RunFilter,
 		}
 	}
 	switch {
+	case f.Bulk != "":
+		q.arms = []arm{{from: "runs", where: "runs.id IN (SELECT r.id FROM runs AS r WHERE r.public_id IN (SELECT run FROM bulk_items WHERE bulk_id = (SELECT id FROM bulks WHERE public_id = ?) " +
+			"UNION SELECT result FROM bulk_items WHERE result <> '' AND bulk_id = (SELECT id FROM bulks WHERE public_id = ?)))", args: []any{f.Bulk, f.Bulk}}}
+		kept()
+		rest(true, true, true)
+		hasLabel(0)
+	case f.IDs != nil:
+		q.none = len(f.IDs) == 0
+		q.arms = []arm{{from: "runs", where: "runs.id IN (SELECT r.id FROM runs AS r WHERE r.public_id IN (" + marks(len(f.IDs)) + "))", args: values(f.IDs)}}
+		kept()
+		rest(true, true, true)
+		hasLabel(0)
+	case f.PlanKey != "" && f.Node != "" && f.ErrorCode != "" && !f.WithDeleted && len(statuses) == 1 && statuses[0] == kairos.RunFailed:
+		q.arms = []arm{{from: "runs INDEXED BY runs_that_failed_alike", where: "runs.attention = 1 AND runs.status = 'failed' AND runs.deleted_at = 0 AND " +
+			"runs.plan_id = ? AND runs.node = ? AND runs.error_code = ?", args: []any{planID, f.Node, f.ErrorCode}}}
 	case f.IDTail != "":
 		ids, err := s.runsByPart(ctx, strings.ToLower(f.IDTail))
 		if err != nil {

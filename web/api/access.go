@@ -67,6 +67,12 @@ var access = map[string]need{
 	"POST /ask":              {kairos.RoleOperator, "runs:write"},
 	"POST /planner/classify": {kairos.RoleViewer, "plans:read"},
 	"POST /planner/plan":     {kairos.RoleOperator, "plans:write"},
+	"GET /failures":          {kairos.RoleViewer, "runs:read"},
+	"POST /bulk/preview":     {kairos.RoleViewer, "runs:read"},
+	"GET /bulk":              {kairos.RoleViewer, "runs:read"},
+	"POST /bulk":             {kairos.RoleOperator, "runs:write"},
+	"GET /bulk/{id}":         {kairos.RoleViewer, "runs:read"},
+	"POST /bulk/{id}/stop":   {kairos.RoleOperator, "runs:write"},
 
 	"GET /system":               {kairos.RoleViewer, "runs:read"},
 	"POST /system/release":      {kairos.RoleOperator, "runs:write"},

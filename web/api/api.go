@@ -52,6 +52,8 @@ type Config struct {
 	Tools Tools
 	// Planner makes plans of intents; nil: those routes answer 503.
 	Planner Planner
+	// Bulk acts on many runs; nil: those routes answer 503.
+	Bulk Bulk
 	// Idempotency keeps answers; nil: requests with an Idempotency-Key are refused.
 	Idempotency IdempotencyStore
 	// SessionCookies are the names of cookies that may hold a session secret.
@@ -128,6 +130,7 @@ func New(c Config) (*API, error) {
 	a.systemRoutes()
 	a.toolRoutes()
 	a.askRoutes()
+	a.bulkRoutes()
 	a.describeNulls()
 	for route := range access {
 		if !slices.Contains(a.routes, route) {

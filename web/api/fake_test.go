@@ -368,3 +368,5 @@ func (f *fake) ReleaseResponse(_ context.Context, principal, route, key string) 
 }
 
 func (f *fake) DeleteResponses(context.Context, time.Time) error { return nil }
+
+func (f *fake) FailureGroups(context.Context, int) ([]kairos.FailureGroup, error) { return nil, nil }

@@ -25,6 +25,7 @@ type Reader interface {
 	AuditEvents(ctx context.Context, f kairos.AuditFilter) (kairos.List[kairos.AuditEvent], error)
 	EventsAfter(ctx context.Context, after int64, run string, limit int) ([]kairos.AuditEvent, error)
 	LastEvent(ctx context.Context) (int64, error)
+	FailureGroups(ctx context.Context, limit int) ([]kairos.FailureGroup, error)
 }
 
 // Engine is what the API does; see web.Engine for the promises.

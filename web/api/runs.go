@@ -11,6 +11,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/kairosd/kairosd/internal/filter"
 	"github.com/kairosd/kairosd/internal/kairos"
 )
 
@@ -122,9 +123,17 @@ type listRunsIn struct {
 	Since      time.Time `query:"since" doc:"Ended (or, if not final, started) at or after."`
 	Until      time.Time `query:"until" doc:"Ended (or, if not final, started) before."`
 	Deleted    bool      `query:"deleted" doc:"List deleted runs too."`
+	Filter     string    `query:"filter" maxLength:"4096" doc:"The dashboard's filter grammar, like status:failed plan:invoice since:24h; instead of the other parameters."`
 }
 
 func (in *listRunsIn) filter() (kairos.RunFilter, error) {
+	if in.Filter != "" {
+		f, problem := filter.Parse(in.Filter, time.Now())
+		if problem != nil {
+			return f, problem
+		}
+		return f, nil
+	}
 	f := kairos.RunFilter{NeedsAttention: in.Attention, Version: in.Version, Node: in.Node, ErrorCode: in.Error, Actor: in.Actor,
 		Parent: in.Parent, RelatedTo: in.Related, Text: in.Q, Since: in.Since, Until: in.Until, WithDeleted: in.Deleted}
 	for _, s := range in.Status {

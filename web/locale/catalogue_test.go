@@ -136,7 +136,7 @@ func TestEveryMessageIsSpokenInEveryLanguage(t *testing.T) {
 
 // rawAllowed are the words that templates may print as they are: names, and what
 // is typed.
-var rawAllowed = regexp.MustCompile(`^(kairos|JSON|YAML|UTC|[a-z]:|kairos run .*|kairos plans .*|null|v|cp|ID|CSV)$`)
+var rawAllowed = regexp.MustCompile(`^(kairos|JSON|YAML|UTC|[a-z]:|kairos (run|plans|resume) .*|null|v|cp|ID|CSV)$`)
 
 // shown are the attributes that people see or hear.
 var shown = []string{"aria-label", "title", "placeholder", "alt"}

@@ -385,5 +385,4 @@ var spanishCorePlurals = map[string][2]string{
 	", %s matches":                 {", coincide %s", ", coinciden %s"},
 	"Plan graph: %s step":          {"Grafo del plan: %s paso", "Grafo del plan: %s pasos"},
 	"The %s finished step keeps its saved result and is not repeated.": {"El %s paso terminado conserva su resultado y no se repite.", "Los %s pasos terminados conservan sus resultados y no se repiten."},
-	"The one that needs attention":                                     {"La que requiere atención", "Las %s que requieren atención"},
 }

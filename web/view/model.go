@@ -93,6 +93,17 @@ type RunsPage struct {
 	Count                    string
 	Newest, Newer, Older     string
 	Topic                    string
+	// Views are saved queries; CanSave offers to keep this one.
+	Views   []Link
+	CanSave bool
+	Saved   string // name under which this query is kept
+	// Acts on many runs, if the reader may act.
+	Acts    []Link
+	All     string // "select all 27 that match"
+	AllHref []Link
+	Back    string
+	Pill    string // address of how many are new
+	Narrow  []Link // what removing a term would give
 }
 
 // Fact is a term and its value.
@@ -382,13 +393,16 @@ type StartPage struct {
 // HomePage is what is wrong, what needs somebody, what runs.
 type HomePage struct {
 	Shell
-	Attention []RunRow
-	More      string
-	Approvals []ApprovalView
-	Running   []RunRow
-	Counts    []Fact
-	Empty     bool
-	Topic     string
+	Groups      []GroupRow
+	Failed      string
+	More        string
+	Attention   []RunRow
+	MoreWaiting string
+	Approvals   []ApprovalView
+	Running     []RunRow
+	Counts      []Fact
+	Empty       bool
+	Topic       string
 }
 
 // ApprovalsPage is the inbox.

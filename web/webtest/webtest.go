@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/auth"
+	"github.com/kairosd/kairosd/internal/bulk"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/handler"
 	"github.com/kairosd/kairosd/internal/kairos"
@@ -32,6 +33,7 @@ type Site struct {
 	Store  *store.Store
 	Engine *engine.Engine
 	Auth   *auth.Service
+	Bulk   *bulk.Service
 	// Setup is the one-time secret of an installation without users.
 	Setup string
 	Admin kairos.Actor
@@ -68,12 +70,16 @@ func NewOn(tb testing.TB, on *store.Store) *Site {
 		tb.Fatal(err)
 	}
 	s.System = &System{engine: s.Engine}
+	s.Bulk = bulk.New(bulk.Config{Store: s.Store, Engine: s.Engine})
+	if err := s.Bulk.Open(context.Background()); err != nil {
+		tb.Fatal(err)
+	}
 	server := httptest.NewUnstartedServer(nil)
-	public, err := api.New(api.Config{Reader: s.Store, Engine: s.Engine, Principals: s.Auth, Accounts: s.Auth, Idempotency: s.Store, SessionCookies: web.SessionCookies()})
+	public, err := api.New(api.Config{Reader: s.Store, Engine: s.Engine, Principals: s.Auth, Accounts: s.Auth, Idempotency: s.Store, Bulk: s.Bulk, SessionCookies: web.SessionCookies()})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	site, err := web.New(web.Config{Reader: s.Store, Engine: s.Engine, Auth: s.Auth, Accounts: s.Auth, System: s.System, API: public, Hosts: []string{server.Listener.Addr().String()}, Version: "test"})
+	site, err := web.New(web.Config{Reader: s.Store, Engine: s.Engine, Auth: s.Auth, Accounts: s.Auth, System: s.System, Bulk: s.Bulk, API: public, Hosts: []string{server.Listener.Addr().String()}, Version: "test"})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -84,6 +90,7 @@ func NewOn(tb testing.TB, on *store.Store) *Site {
 	tb.Cleanup(func() {
 		site.Close()
 		public.Close()
+		s.Bulk.Close()
 		server.Close()
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()

@@ -69,6 +69,39 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.auditOfStepsStmt, err = db.PrepareContext(ctx, auditOfSteps); err != nil {
 		return nil, fmt.Errorf("error preparing query AuditOfSteps: %w", err)
 	}
+	if q.bulkCountStmt, err = db.PrepareContext(ctx, bulkCount); err != nil {
+		return nil, fmt.Errorf("error preparing query BulkCount: %w", err)
+	}
+	if q.bulkGetStmt, err = db.PrepareContext(ctx, bulkGet); err != nil {
+		return nil, fmt.Errorf("error preparing query BulkGet: %w", err)
+	}
+	if q.bulkInsertStmt, err = db.PrepareContext(ctx, bulkInsert); err != nil {
+		return nil, fmt.Errorf("error preparing query BulkInsert: %w", err)
+	}
+	if q.bulkItemInsertStmt, err = db.PrepareContext(ctx, bulkItemInsert); err != nil {
+		return nil, fmt.Errorf("error preparing query BulkItemInsert: %w", err)
+	}
+	if q.bulkItemListStmt, err = db.PrepareContext(ctx, bulkItemList); err != nil {
+		return nil, fmt.Errorf("error preparing query BulkItemList: %w", err)
+	}
+	if q.bulkItemSettleStmt, err = db.PrepareContext(ctx, bulkItemSettle); err != nil {
+		return nil, fmt.Errorf("error preparing query BulkItemSettle: %w", err)
+	}
+	if q.bulkMoveStmt, err = db.PrepareContext(ctx, bulkMove); err != nil {
+		return nil, fmt.Errorf("error preparing query BulkMove: %w", err)
+	}
+	if q.bulkNewestStmt, err = db.PrepareContext(ctx, bulkNewest); err != nil {
+		return nil, fmt.Errorf("error preparing query BulkNewest: %w", err)
+	}
+	if q.bulkUnderWayStmt, err = db.PrepareContext(ctx, bulkUnderWay); err != nil {
+		return nil, fmt.Errorf("error preparing query BulkUnderWay: %w", err)
+	}
+	if q.failureGroupNewestStmt, err = db.PrepareContext(ctx, failureGroupNewest); err != nil {
+		return nil, fmt.Errorf("error preparing query FailureGroupNewest: %w", err)
+	}
+	if q.failureGroupsStmt, err = db.PrepareContext(ctx, failureGroups); err != nil {
+		return nil, fmt.Errorf("error preparing query FailureGroups: %w", err)
+	}
 	if q.handoffDeleteStmt, err = db.PrepareContext(ctx, handoffDelete); err != nil {
 		return nil, fmt.Errorf("error preparing query HandoffDelete: %w", err)
 	}
@@ -279,6 +312,15 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.runUnfinishedStmt, err = db.PrepareContext(ctx, runUnfinished); err != nil {
 		return nil, fmt.Errorf("error preparing query RunUnfinished: %w", err)
 	}
+	if q.savedViewDeleteStmt, err = db.PrepareContext(ctx, savedViewDelete); err != nil {
+		return nil, fmt.Errorf("error preparing query SavedViewDelete: %w", err)
+	}
+	if q.savedViewListStmt, err = db.PrepareContext(ctx, savedViewList); err != nil {
+		return nil, fmt.Errorf("error preparing query SavedViewList: %w", err)
+	}
+	if q.savedViewPutStmt, err = db.PrepareContext(ctx, savedViewPut); err != nil {
+		return nil, fmt.Errorf("error preparing query SavedViewPut: %w", err)
+	}
 	if q.sessionDeleteStmt, err = db.PrepareContext(ctx, sessionDelete); err != nil {
 		return nil, fmt.Errorf("error preparing query SessionDelete: %w", err)
 	}
@@ -447,6 +489,61 @@ func (q *Queries) Close() error {
 	if q.auditOfStepsStmt != nil {
 		if cerr := q.auditOfStepsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing auditOfStepsStmt: %w", cerr)
+		}
+	}
+	if q.bulkCountStmt != nil {
+		if cerr := q.bulkCountStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing bulkCountStmt: %w", cerr)
+		}
+	}
+	if q.bulkGetStmt != nil {
+		if cerr := q.bulkGetStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing bulkGetStmt: %w", cerr)
+		}
+	}
+	if q.bulkInsertStmt != nil {
+		if cerr := q.bulkInsertStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing bulkInsertStmt: %w", cerr)
+		}
+	}
+	if q.bulkItemInsertStmt != nil {
+		if cerr := q.bulkItemInsertStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing bulkItemInsertStmt: %w", cerr)
+		}
+	}
+	if q.bulkItemListStmt != nil {
+		if cerr := q.bulkItemListStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing bulkItemListStmt: %w", cerr)
+		}
+	}
+	if q.bulkItemSettleStmt != nil {
+		if cerr := q.bulkItemSettleStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing bulkItemSettleStmt: %w", cerr)
+		}
+	}
+	if q.bulkMoveStmt != nil {
+		if cerr := q.bulkMoveStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing bulkMoveStmt: %w", cerr)
+		}
+	}
+	if q.bulkNewestStmt != nil {
+		if cerr := q.bulkNewestStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing bulkNewestStmt: %w", cerr)
+		}
+	}
+	if q.bulkUnderWayStmt != nil {
+		if cerr := q.bulkUnderWayStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing bulkUnderWayStmt: %w", cerr)
+		}
+	}
+	if q.failureGroupNewestStmt != nil {
+		if cerr := q.failureGroupNewestStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing failureGroupNewestStmt: %w", cerr)
+		}
+	}
+	if q.failureGroupsStmt != nil {
+		if cerr := q.failureGroupsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing failureGroupsStmt: %w", cerr)
 		}
 	}
 	if q.handoffDeleteStmt != nil {
@@ -799,6 +896,21 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing runUnfinishedStmt: %w", cerr)
 		}
 	}
+	if q.savedViewDeleteStmt != nil {
+		if cerr := q.savedViewDeleteStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing savedViewDeleteStmt: %w", cerr)
+		}
+	}
+	if q.savedViewListStmt != nil {
+		if cerr := q.savedViewListStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing savedViewListStmt: %w", cerr)
+		}
+	}
+	if q.savedViewPutStmt != nil {
+		if cerr := q.savedViewPutStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing savedViewPutStmt: %w", cerr)
+		}
+	}
 	if q.sessionDeleteStmt != nil {
 		if cerr := q.sessionDeleteStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing sessionDeleteStmt: %w", cerr)
@@ -1003,6 +1115,17 @@ type Queries struct {
 	auditMacStmt               *sql.Stmt
 	auditOfRunStmt             *sql.Stmt
 	auditOfStepsStmt           *sql.Stmt
+	bulkCountStmt              *sql.Stmt
+	bulkGetStmt                *sql.Stmt
+	bulkInsertStmt             *sql.Stmt
+	bulkItemInsertStmt         *sql.Stmt
+	bulkItemListStmt           *sql.Stmt
+	bulkItemSettleStmt         *sql.Stmt
+	bulkMoveStmt               *sql.Stmt
+	bulkNewestStmt             *sql.Stmt
+	bulkUnderWayStmt           *sql.Stmt
+	failureGroupNewestStmt     *sql.Stmt
+	failureGroupsStmt          *sql.Stmt
 	handoffDeleteStmt          *sql.Stmt
 	handoffInsertStmt          *sql.Stmt
 	handoffListStmt            *sql.Stmt
@@ -1073,6 +1196,9 @@ type Queries struct {
 	runStateStmt               *sql.Stmt
 	runTotalsStmt              *sql.Stmt
 	runUnfinishedStmt          *sql.Stmt
+	savedViewDeleteStmt        *sql.Stmt
+	savedViewListStmt          *sql.Stmt
+	savedViewPutStmt           *sql.Stmt
 	sessionDeleteStmt          *sql.Stmt
 	sessionDeleteExpiredStmt   *sql.Stmt
 	sessionDeleteOfUserStmt    *sql.Stmt
@@ -1124,6 +1250,17 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		auditMacStmt:               q.auditMacStmt,
 		auditOfRunStmt:             q.auditOfRunStmt,
 		auditOfStepsStmt:           q.auditOfStepsStmt,
+		bulkCountStmt:              q.bulkCountStmt,
+		bulkGetStmt:                q.bulkGetStmt,
+		bulkInsertStmt:             q.bulkInsertStmt,
+		bulkItemInsertStmt:         q.bulkItemInsertStmt,
+		bulkItemListStmt:           q.bulkItemListStmt,
+		bulkItemSettleStmt:         q.bulkItemSettleStmt,
+		bulkMoveStmt:               q.bulkMoveStmt,
+		bulkNewestStmt:             q.bulkNewestStmt,
+		bulkUnderWayStmt:           q.bulkUnderWayStmt,
+		failureGroupNewestStmt:     q.failureGroupNewestStmt,
+		failureGroupsStmt:          q.failureGroupsStmt,
 		handoffDeleteStmt:          q.handoffDeleteStmt,
 		handoffInsertStmt:          q.handoffInsertStmt,
 		handoffListStmt:            q.handoffListStmt,
@@ -1194,6 +1331,9 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		runStateStmt:               q.runStateStmt,
 		runTotalsStmt:              q.runTotalsStmt,
 		runUnfinishedStmt:          q.runUnfinishedStmt,
+		savedViewDeleteStmt:        q.savedViewDeleteStmt,
+		savedViewListStmt:          q.savedViewListStmt,
+		savedViewPutStmt:           q.savedViewPutStmt,
 		sessionDeleteStmt:          q.sessionDeleteStmt,
 		sessionDeleteExpiredStmt:   q.sessionDeleteExpiredStmt,
 		sessionDeleteOfUserStmt:    q.sessionDeleteOfUserStmt,

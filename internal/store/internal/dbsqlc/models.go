@@ -46,6 +46,39 @@ type AuditEvent struct {
 	Mac      []byte
 }
 
+type Bulk struct {
+	ID        int64
+	PublicID  string
+	Action    string
+	Query     string
+	Reason    string
+	Actor     string
+	Role      string
+	Surface   string
+	Canary    int64
+	Rate      int64
+	State     string
+	Note      string
+	Total     int64
+	Acted     int64
+	Refused   int64
+	CreatedAt int64
+	EndedAt   int64
+}
+
+type BulkItem struct {
+	BulkID   int64
+	Position int64
+	Run      string
+	Rev      int64
+	Node     string
+	Code     string
+	State    string
+	Result   string
+	Detail   string
+	At       int64
+}
+
 type Handoff struct {
 	ID        int64
 	PublicID  string
@@ -214,6 +247,13 @@ type RunLabel struct {
 	Key   string
 	Value string
 	RunID int64
+}
+
+type SavedView struct {
+	Owner     string
+	Name      string
+	Query     string
+	CreatedAt int64
 }
 
 type Session struct {

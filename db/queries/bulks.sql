@@ -1,0 +1,53 @@
+-- name: BulkInsert :one
+INSERT INTO bulks (public_id, action, query, reason, actor, role, surface, canary, rate, state, total, created_at)
+VALUES (@public_id, @action, @query, @reason, @actor, @role, @surface, @canary, @rate, @state, @total, @created_at)
+RETURNING id;
+
+-- name: BulkItemInsert :exec
+INSERT INTO bulk_items (bulk_id, position, run, rev, node, code, state) VALUES (@bulk_id, @position, @run, @rev, @node, @code, 'pending');
+
+-- name: BulkGet :one
+SELECT * FROM bulks WHERE public_id = @public_id;
+
+-- name: BulkNewest :many
+SELECT * FROM bulks WHERE id > 0 ORDER BY id DESC LIMIT @max;
+
+-- name: BulkUnderWay :many
+SELECT * FROM bulks WHERE ended_at = 0 ORDER BY id;
+
+-- name: BulkItemList :many
+SELECT * FROM bulk_items WHERE bulk_id = (SELECT id FROM bulks WHERE public_id = @bulk) AND position > @after ORDER BY position LIMIT @max;
+
+-- name: BulkItemSettle :execrows
+UPDATE bulk_items SET state = @state, result = @result, detail = @detail, at = @at
+WHERE bulk_id = (SELECT id FROM bulks WHERE public_id = @bulk) AND position = @position AND state = 'pending';
+
+-- name: BulkCount :exec
+UPDATE bulks SET acted = acted + @acted, refused = refused + @refused WHERE public_id = @public_id;
+
+-- name: BulkMove :execrows
+UPDATE bulks SET state = @state, note = @note, ended_at = @ended_at WHERE public_id = @public_id AND ended_at = 0;
+
+-- name: FailureGroups :many
+SELECT plan_id, node, error_code, count(*) AS runs, CAST(min(ended_at) AS INTEGER) AS first_at, CAST(max(ended_at) AS INTEGER) AS last_at
+FROM runs INDEXED BY runs_that_failed_alike
+WHERE attention = 1 AND status = 'failed' AND deleted_at = 0
+GROUP BY plan_id, node, error_code
+ORDER BY last_at DESC LIMIT @max;
+
+-- name: FailureGroupNewest :one
+SELECT runs.public_id, runs.headline, plan_versions.number, plans.key, plans.public_id AS plan_public_id
+FROM runs INDEXED BY runs_that_failed_alike
+JOIN plans ON plans.id = runs.plan_id JOIN plan_versions ON plan_versions.id = runs.version_id
+WHERE runs.attention = 1 AND runs.status = 'failed' AND runs.deleted_at = 0 AND runs.plan_id = @plan_id AND runs.node = @node AND runs.error_code = @error_code
+ORDER BY runs.id DESC LIMIT 1;
+
+-- name: SavedViewPut :exec
+INSERT INTO saved_views (owner, name, query, created_at) VALUES (@owner, @name, @query, @created_at)
+ON CONFLICT (owner, name) DO UPDATE SET query = excluded.query;
+
+-- name: SavedViewDelete :execrows
+DELETE FROM saved_views WHERE owner = @owner AND name = @name;
+
+-- name: SavedViewList :many
+SELECT owner, name, query FROM saved_views WHERE owner IN ('', @owner) ORDER BY owner, name LIMIT 100;

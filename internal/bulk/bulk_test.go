@@ -1,0 +1,213 @@
+package bulk_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/bulk"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/webtest"
+)
+
+// outage is a service that is down until it is mended, and n runs that failed on it.
+func outage(t *testing.T, site *webtest.Site, n int) (mend func(), runs []kairos.Run) {
+	t.Helper()
+	var up atomic.Bool
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if !up.Load() {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	}))
+	t.Cleanup(service.Close)
+	site.Plan(t, fmt.Sprintf("id: sync\nnodes:\n  load: {type: set, input: 1}\n  push: {type: http, effect: read, input: {url: %q}}\nedges: [{from: load, to: push}]\n", service.URL))
+	for range n {
+		runs = append(runs, site.Run(t, "sync", `null`))
+	}
+	for _, r := range runs {
+		if r.Status != kairos.RunFailed {
+			t.Fatalf("%s is %s", r.ID, r.Status)
+		}
+	}
+	return func() { up.Store(true) }, runs
+}
+
+func wait(t *testing.T, s *bulk.Service, id string, done func(kairos.Bulk) bool) kairos.Bulk {
+	t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		b, err := s.Bulk(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if done(b) {
+			return b
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("still %+v", b)
+		}
+		time.Sleep(5 * time.Millisecond) // there is no event of a bulk act to wait for
+	}
+}
+
+func over(b kairos.Bulk) bool { return b.State.Final() }
+
+// An outage that fails many runs is one group, and one bulk resume ends it.
+func TestAnOutageIsOneLineAndOneResume(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	mend, runs := outage(t, site, 12)
+	groups, err := site.Store.FailureGroups(t.Context(), 10)
+	if err != nil || len(groups) != 1 || groups[0].Runs != 12 || groups[0].PlanKey != "sync" || groups[0].Node != "push" {
+		t.Fatalf("%+v %v", groups, err)
+	}
+	mend()
+	query := fmt.Sprintf("status:failed plan:sync node:push error:%s", groups[0].Code)
+	p, err := site.Bulk.Preview(t.Context(), site.Admin, kairos.BulkRequest{Action: kairos.ActionResume, Query: query})
+	if err != nil || p.Eligible != 12 || p.Preview == nil || len(p.Preview.Again) != 1 || p.First != runs[0].ID {
+		t.Fatalf("%+v %v", p, err)
+	}
+	b, err := site.Bulk.Start(t.Context(), site.Admin, kairos.BulkRequest{Action: kairos.ActionResume, Query: query, Canary: true, Digest: p.Digest, Reason: "it is up again"})
+	if err != nil || b.State != kairos.BulkCanary {
+		t.Fatalf("%+v %v", b, err)
+	}
+	if b = wait(t, site.Bulk, b.ID, over); b.State != kairos.BulkDone || b.Acted != 12 || b.Refused != 0 {
+		t.Errorf("%+v", b)
+	}
+	for _, r := range runs {
+		if got, err := site.Engine.Wait(t.Context(), r.ID); err != nil || got.Status != kairos.RunCompleted {
+			t.Errorf("%s is %s: %v", r.ID, got.Status, err)
+		}
+	}
+	if groups, err = site.Store.FailureGroups(t.Context(), 10); err != nil || len(groups) != 0 {
+		t.Errorf("%+v %v", groups, err)
+	}
+	audit, err := site.Store.AuditEvents(t.Context(), kairos.AuditFilter{Object: "bulk:" + b.ID})
+	if err != nil || len(audit.Items) != 2 || audit.Items[1].Reason != "it is up again" {
+		t.Errorf("%+v %v", audit.Items, err)
+	}
+}
+
+// While the outage lasts, one run finds that out, not all of them.
+func TestTheCanaryStopsTheRest(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	_, runs := outage(t, site, 5)
+	b, err := site.Bulk.Start(t.Context(), site.Admin, kairos.BulkRequest{Action: kairos.ActionResume, Query: "status:failed", Canary: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b = wait(t, site.Bulk, b.ID, over)
+	if b.State != kairos.BulkStopped || b.Acted != 1 || !strings.Contains(b.Note, "failed the same way") {
+		t.Errorf("%+v", b)
+	}
+	for _, r := range runs[1:] {
+		if got, err := site.Store.Run(t.Context(), r.ID); err != nil || got.LastSeq != r.LastSeq {
+			t.Errorf("%s was touched: %v", r.ID, err)
+		}
+	}
+}
+
+// Without a canary, too, runs that fail again as before stop the act.
+func TestFailuresInARowStopTheRest(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	outage(t, site, 9)
+	s := bulk.New(bulk.Config{Store: site.Store, Engine: slow{site}, SameFailures: 2})
+	t.Cleanup(s.Close)
+	b, err := s.Start(t.Context(), site.Admin, kairos.BulkRequest{Action: kairos.ActionResume, Query: "status:failed"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b = wait(t, s, b.ID, over); b.State != kairos.BulkStopped || b.Acted > 4 || !strings.Contains(b.Note, "in a row") {
+		t.Errorf("%+v", b)
+	}
+}
+
+// slow is an engine whose acts return when the run stands still.
+type slow struct{ *webtest.Site }
+
+func (s slow) Preview(ctx context.Context, a kairos.Actor, r kairos.VerbRequest) (kairos.Preview, error) {
+	return s.Engine.Preview(ctx, a, r)
+}
+func (s slow) Wait(ctx context.Context, run string) (kairos.Run, error) {
+	return s.Engine.Wait(ctx, run)
+}
+func (s slow) Act(ctx context.Context, a kairos.Actor, r kairos.VerbRequest) (kairos.Run, error) {
+	run, err := s.Engine.Act(ctx, a, r)
+	if err != nil {
+		return run, err
+	}
+	return s.Engine.Wait(ctx, run.ID)
+}
+
+// A bulk act that a process leaves is carried on by the next; one that a person
+// stops leaves what it has not reached.
+func TestABulkActOutlivesItsProcess(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	mend, runs := outage(t, site, 4)
+	mend()
+	s := bulk.New(bulk.Config{Store: site.Store, Engine: slow{site}})
+	b, err := s.Start(t.Context(), site.Admin, kairos.BulkRequest{Action: kairos.ActionRerun, Query: "status:failed", Rate: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wait(t, s, b.ID, func(b kairos.Bulk) bool { return b.Acted == 1 })
+	s.Close()
+	if b, err = s.Bulk(t.Context(), b.ID); err != nil || b.State != kairos.BulkRunning || b.Acted != 1 {
+		t.Fatalf("%+v %v", b, err)
+	}
+	next := bulk.New(bulk.Config{Store: site.Store, Engine: slow{site}})
+	t.Cleanup(next.Close)
+	if err := next.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, next, b.ID, func(b kairos.Bulk) bool { return b.Acted == 2 })
+	if b, err = next.Stop(t.Context(), site.Admin, b.ID, "enough"); err != nil || b.State != kairos.BulkStopped || b.Note != "stopped by marta: enough" {
+		t.Errorf("%+v %v", b, err)
+	}
+	if _, err := next.Stop(t.Context(), site.Admin, b.ID, ""); kairos.CodeOf(err) != kairos.CodeConflict {
+		t.Errorf("stopped twice: %v", err)
+	}
+	items, err := next.Items(t.Context(), b.ID, 0, 10)
+	if err != nil || len(items) != len(runs) || items[3].State != "pending" || items[0].Result == "" {
+		t.Errorf("%+v %v", items, err)
+	}
+}
+
+// A run that changed after the preview is not touched.
+func TestWhatChangedSinceThePreviewIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	mend, runs := outage(t, site, 3)
+	p, err := site.Bulk.Preview(t.Context(), site.Admin, kairos.BulkRequest{Action: kairos.ActionDelete, Query: "status:failed"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mend()
+	if _, err := site.Engine.Act(t.Context(), site.Admin, kairos.VerbRequest{Run: runs[1].ID, Action: kairos.ActionResume}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := site.Engine.Wait(t.Context(), runs[1].ID); err != nil {
+		t.Fatal(err)
+	}
+	req := kairos.BulkRequest{Action: kairos.ActionDelete, Query: "status:failed", Digest: p.Digest}
+	if _, err := site.Bulk.Start(t.Context(), site.Admin, req); kairos.CodeOf(err) != kairos.CodeStale {
+		t.Errorf("a preview that is out of date: %v", err)
+	}
+	for _, bad := range []kairos.BulkRequest{{Action: "fork", Query: "status:failed"}, {Action: kairos.ActionDelete}, {Action: kairos.ActionDelete, Query: "status:odd"}, {Action: kairos.ActionDelete, Query: "plan:none"}, {Action: kairos.ActionDelete, Query: "id:" + runs[0].ID, Rate: -1}} {
+		if _, err := site.Bulk.Start(t.Context(), site.Admin, bad); err == nil {
+			t.Errorf("%+v was begun", bad)
+		}
+	}
+	viewer := kairos.Actor{Name: "vera", Role: kairos.RoleViewer}
+	if _, err := site.Bulk.Start(t.Context(), viewer, kairos.BulkRequest{Action: kairos.ActionDelete, Query: "status:failed"}); kairos.CodeOf(err) != kairos.CodeForbidden {
+		t.Errorf("a viewer: %v", err)
+	}
+}

@@ -1,0 +1,198 @@
+package bulk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// worker carries one bulk act out.
+type worker struct {
+	s     *Service
+	b     kairos.Bulk
+	actor kairos.Actor
+	// open are runs that were acted on and are not over yet; same counts those
+	// that failed as before since the last one that did not.
+	open []kairos.BulkItem
+	same int
+}
+
+// run acts on what is pending and says how the bulk act ended.
+func (w *worker) run(ctx context.Context) (kairos.BulkState, string, error) {
+	first := true
+	for after := int64(0); ; {
+		items, err := w.s.Store.BulkItems(ctx, w.b.ID, after, 200)
+		if err != nil {
+			return "", "", err
+		}
+		if len(items) == 0 {
+			break
+		}
+		for _, it := range items {
+			after = it.Position
+			if it.State == "acted" && w.b.State == kairos.BulkCanary { // the process ended while the canary was under way
+				if note, err := w.canary(ctx, it); note != "" || err != nil {
+					return kairos.BulkStopped, note, err
+				}
+				continue
+			}
+			if it.State != "pending" {
+				continue
+			}
+			if !first && w.b.State != kairos.BulkCanary {
+				if err := w.pace(ctx); err != nil {
+					return "", "", err
+				}
+			}
+			first = false
+			if note, err := w.looked(ctx); note != "" || err != nil {
+				return kairos.BulkStopped, note, err
+			}
+			acted, err := w.act(ctx, &it)
+			if err != nil {
+				return "", "", err
+			}
+			if acted && w.b.State == kairos.BulkCanary {
+				if note, err := w.canary(ctx, it); note != "" || err != nil {
+					return kairos.BulkStopped, note, err
+				}
+			}
+		}
+	}
+	return kairos.BulkDone, "", nil
+}
+
+// pace keeps the rate.
+func (w *worker) pace(ctx context.Context) error {
+	if w.b.Rate <= 0 {
+		return ctx.Err()
+	}
+	t := time.NewTimer(time.Minute / time.Duration(w.b.Rate))
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// act does it to one run and records what became of it. A run that has moved on
+// since the preview is left alone: nobody has seen what would happen to it.
+func (w *worker) act(ctx context.Context, it *kairos.BulkItem) (bool, error) {
+	reason := "bulk " + kairos.ShortID(w.b.ID)
+	if w.b.Reason != "" {
+		reason += ": " + w.b.Reason
+	}
+	req := kairos.VerbRequest{Run: it.Run, Action: w.b.Action, Reason: reason}
+	if w.b.Action != kairos.ActionRerun { // a rerun changes nothing of the run
+		req.Rev = it.Rev
+	}
+	run, err := w.s.Engine.Act(ctx, w.actor, req)
+	if ctx.Err() != nil && err != nil {
+		return false, ctx.Err()
+	}
+	it.State, it.At = "acted", w.s.Now()
+	if err != nil {
+		e, ok := errors.AsType[*kairos.Error](err)
+		if !ok || e.Code == kairos.CodeUnavailable || e.Code == kairos.CodeNoSpace || e.Code == kairos.CodeInternal {
+			return false, fmt.Errorf("%s run %s: %w", w.b.Action, it.Run, err)
+		}
+		it.State, it.Detail = "refused", e.Message
+	} else if w.b.Action == kairos.ActionRerun {
+		it.Result = run.ID
+	}
+	if err := w.s.Store.SettleBulkItem(context.WithoutCancel(ctx), w.b.ID, *it); err != nil {
+		return false, err
+	}
+	if it.State == "acted" && w.watches() {
+		w.open = append(w.open, *it)
+	}
+	return it.State == "acted", nil
+}
+
+// watches reports whether what becomes of the runs matters.
+func (w *worker) watches() bool {
+	return w.b.Action == kairos.ActionResume || w.b.Action == kairos.ActionRerun
+}
+
+func (it result) run() string {
+	if it.Result != "" {
+		return it.Result
+	}
+	return it.Run
+}
+
+type result kairos.BulkItem
+
+// canary waits for the first run's end. The note says why the rest is not acted
+// on; empty: it is.
+func (w *worker) canary(ctx context.Context, it kairos.BulkItem) (string, error) {
+	if w.watches() {
+		waiting, cancel := context.WithTimeout(ctx, w.s.CanaryWait)
+		run, err := w.s.Engine.Wait(waiting, result(it).run())
+		cancel()
+		switch {
+		case ctx.Err() != nil:
+			return "", ctx.Err()
+		case err != nil && waiting.Err() == nil:
+			return "", err
+		case err == nil && run.Status == kairos.RunFailed:
+			w.open = nil
+			if sameFailure(it, run) {
+				return fmt.Sprintf("the canary %s failed the same way: %s", kairos.ShortID(run.ID), run.Headline), nil
+			}
+			return fmt.Sprintf("the canary %s failed: %s", kairos.ShortID(run.ID), run.Headline), nil
+		case err == nil && run.Status == kairos.RunCancelled:
+			return fmt.Sprintf("the canary %s was cancelled", kairos.ShortID(run.ID)), nil
+		}
+	}
+	moved, err := w.s.Store.MoveBulk(ctx, w.b.ID, kairos.BulkRunning, "", kairos.System)
+	if err != nil {
+		return "", err
+	}
+	if !moved {
+		return "", errStopped
+	}
+	w.b.State = kairos.BulkRunning
+	return "", nil
+}
+
+// looked looks at what became of runs that were acted on. The note says why the
+// rest is left alone.
+func (w *worker) looked(ctx context.Context) (string, error) {
+	var why string
+	for i := 0; i < len(w.open) && i < 50; i++ {
+		it := w.open[i]
+		run, err := w.s.Store.Run(ctx, result(it).run())
+		if kairos.CodeOf(err) == kairos.CodeNotFound {
+			continue
+		} else if err != nil {
+			return "", err
+		}
+		switch {
+		case run.Status == kairos.RunFailed && sameFailure(it, run):
+			w.same++
+			why = fmt.Sprintf("%d runs in a row failed the same way again, the last one %s: %s", w.same, kairos.ShortID(run.ID), run.Headline)
+		case run.Status == kairos.RunCompleted:
+			w.same = 0
+		case !run.Status.Final():
+			continue
+		}
+		w.open = slices.Delete(w.open, i, i+1)
+		i--
+	}
+	if w.same >= w.s.SameFailures {
+		return why, nil
+	}
+	return "", nil
+}
+
+// sameFailure reports whether a run failed as it had before.
+func sameFailure(it kairos.BulkItem, run kairos.Run) bool {
+	return run.Error != nil && run.Error.Node == it.Node && run.Error.Code == it.Code
+}

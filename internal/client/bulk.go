@@ -1,0 +1,50 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// PreviewBulk says what an act on many runs would do.
+func (c *Client) PreviewBulk(ctx context.Context, _ kairos.Actor, r kairos.BulkRequest) (kairos.BulkPreview, error) {
+	var out kairos.BulkPreview
+	_, err := c.do(ctx, call{method: http.MethodPost, path: "/bulk/preview", body: r, into: &out})
+	return out, err
+}
+
+// StartBulk begins an act on many runs.
+func (c *Client) StartBulk(ctx context.Context, _ kairos.Actor, r kairos.BulkRequest) (kairos.Bulk, error) {
+	var out kairos.Bulk
+	_, err := c.do(ctx, call{method: http.MethodPost, path: "/bulk", body: r, into: &out})
+	return out, err
+}
+
+// BulkAct says how far an act on many runs is.
+func (c *Client) BulkAct(ctx context.Context, id string) (kairos.Bulk, error) {
+	var out kairos.Bulk
+	_, err := c.do(ctx, call{method: http.MethodGet, path: "/bulk/" + url.PathEscape(id), query: url.Values{"limit": {"1"}}, into: &out})
+	return out, err
+}
+
+// BulkItems lists the runs of an act on many.
+func (c *Client) BulkItems(ctx context.Context, id string, after int64, limit int) ([]kairos.BulkItem, error) {
+	var out struct {
+		Items []kairos.BulkItem `json:"items"`
+	}
+	_, err := c.do(ctx, call{method: http.MethodGet, path: "/bulk/" + url.PathEscape(id),
+		query: url.Values{"limit": {strconv.Itoa(limit)}, "after": {strconv.FormatInt(after, 10)}}, into: &out})
+	return out.Items, err
+}
+
+// FailureGroups lists failed runs by what failed.
+func (c *Client) FailureGroups(ctx context.Context, limit int) ([]kairos.FailureGroup, error) {
+	var out struct {
+		Items []kairos.FailureGroup `json:"items"`
+	}
+	_, err := c.do(ctx, call{method: http.MethodGet, path: "/failures", into: &out})
+	return out.Items[:min(limit, len(out.Items))], err
+}

@@ -1,0 +1,449 @@
+// Package filter reads the grammar by which people select runs, on pages, on
+// the command line and over the API alike (UI 3.2.9).
+package filter
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// term is one part of a query.
+type term struct {
+	not        bool
+	key, value string // key is empty for a bare word
+}
+
+// reader turns one key's value into a restriction.
+type reader func(f *kairos.RunFilter, value string, not bool, now time.Time) *kairos.Error
+
+// keys are all keys with what reads them.
+var keys map[string]reader
+
+// Keys lists the keys in the order in which help shows them.
+var Keys = []string{"status", "waiting", "plan", "v", "node", "error", "by", "origin", "parent", "id", "since", "until", "took", "cost", "steps", "has", "is", "bulk", "text"}
+
+func init() {
+	keys = map[string]reader{
+		"status": readStatus, "waiting": readWaiting, "plan": readPlan, "v": readVersion, "node": readNode, "step": readNode, "error": readError, "by": readActor,
+		"origin": text(func(f *kairos.RunFilter, v string) { f.Origin = v }), "trigger": text(func(f *kairos.RunFilter, v string) { f.Origin = v }),
+		"parent": text(func(f *kairos.RunFilter, v string) { f.Parent = v }), "bulk": text(func(f *kairos.RunFilter, v string) { f.Bulk = v }),
+		"text": text(func(f *kairos.RunFilter, v string) { f.Text = v }), "id": readID, "since": readTime, "until": readUntil, "took": readTook, "cost": readCost,
+		"steps": readSteps, "has": readHas, "is": readIs,
+	}
+}
+
+// Parse reads a query: blanks mean AND, commas OR, a leading dash NOT; a value
+// with blanks stands in quotes. Bare words are an id's tail, else text in the
+// headline. The error says what is not understood and what was perhaps meant.
+func Parse(q string, now time.Time) (f kairos.RunFilter, problem *kairos.Error) {
+	if len(q) > 4096 {
+		return f, kairos.Errorf(kairos.CodeInvalid, "the filter is longer than 4096 characters")
+	}
+	if !utf8.ValidString(q) {
+		return f, kairos.Errorf(kairos.CodeInvalid, "the filter is not UTF-8")
+	}
+	for _, t := range split(q) {
+		if label, ok := strings.CutPrefix(t.key, "label."); ok || strings.HasPrefix(t.value, "label.") && t.key == "" {
+			if !ok {
+				label = strings.TrimPrefix(t.value, "label.")
+			}
+			k, v, found := strings.Cut(label, "=")
+			if !found || t.not {
+				return f, kairos.Errorf(kairos.CodeInvalid, "a label is written label.key=value")
+			}
+			if f.Labels == nil {
+				f.Labels = map[string]string{}
+			}
+			f.Labels[k] = v
+			continue
+		}
+		if t.key == "" {
+			if t.not {
+				return f, kairos.Errorf(kairos.CodeInvalid, "-%s is not understood", t.value).Suggest("write -status:%s or another key", t.value)
+			}
+			if kairos.ValidID(t.value) || len(t.value) == 4 && strings.Trim(t.value, "0123456789abcdefghjkmnpqrstvwxyz") == "" && strings.ContainsAny(t.value, "0123456789") {
+				f.IDTail = t.value
+			} else {
+				f.Text = strings.TrimSpace(f.Text + " " + t.value)
+			}
+			continue
+		}
+		read := keys[t.key]
+		if read == nil {
+			e := kairos.Errorf(kairos.CodeInvalid, "unknown filter %q", t.key)
+			if near := nearest(t.key, Keys); near != "" {
+				return f, e.Suggest("did you mean %s:%s?", near, t.value)
+			}
+			return f, e.Suggest("filters: %s, label.key=value", strings.Join(Keys, ", "))
+		}
+		if t.value == "" {
+			return f, kairos.Errorf(kairos.CodeInvalid, "%s: needs a value", t.key)
+		}
+		if problem := read(&f, t.value, t.not, now); problem != nil {
+			return f, problem
+		}
+	}
+	return f, nil
+}
+
+// split cuts a query at blanks outside quotes.
+func split(q string) []term {
+	var out []term
+	var b strings.Builder
+	quoted, any, key := false, false, ""
+	end := func() {
+		if !any && key == "" {
+			return
+		}
+		t := term{key: key, value: b.String()}
+		if t.key != "" {
+			t.key, t.not = strings.TrimPrefix(t.key, "-"), strings.HasPrefix(t.key, "-")
+		} else if strings.HasPrefix(t.value, "-") && len(t.value) > 1 {
+			t.value, t.not = t.value[1:], true
+		}
+		out = append(out, t)
+		b.Reset()
+		any, key = false, ""
+	}
+	for _, c := range q {
+		switch {
+		case c == '"':
+			quoted, any = !quoted, true
+		case (c == ' ' || c == '\t' || c == '\n') && !quoted:
+			end()
+		case c == ':' && !quoted && key == "" && word(b.String()):
+			key = b.String()
+			b.Reset()
+		default:
+			b.WriteRune(c)
+			any = true
+		}
+	}
+	end()
+	return out
+}
+
+// word reports whether a text can be a key.
+func word(s string) bool {
+	s = strings.TrimPrefix(s, "-")
+	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz") == ""
+}
+
+// Quote writes a value so that it is read as one.
+func Quote(v string) string {
+	if v == "" || strings.ContainsAny(v, " \t\n\",:") {
+		return `"` + strings.ReplaceAll(v, `"`, "") + `"`
+	}
+	return v
+}
+
+// Without is a query without its terms of that key; what is left keeps its
+// order.
+func Without(q, key string) string {
+	var out []string
+	for _, t := range split(q) {
+		if t.key != key {
+			out = append(out, t.String())
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// Terms are the parts of a query, each as text.
+func Terms(q string) []string {
+	var out []string
+	for _, t := range split(q) {
+		out = append(out, t.String())
+	}
+	return out
+}
+
+func (t term) String() string {
+	s := Quote(t.value)
+	if strings.Contains(t.value, ",") && !strings.ContainsAny(t.value, " \t\n\":") {
+		s = t.value // a choice, not a text
+	}
+	if t.key != "" {
+		s = t.key + ":" + s
+	}
+	if t.not {
+		s = "-" + s
+	}
+	return s
+}
+
+func text(set func(*kairos.RunFilter, string)) reader {
+	return func(f *kairos.RunFilter, value string, not bool, _ time.Time) *kairos.Error {
+		if not {
+			return kairos.Errorf(kairos.CodeInvalid, "this filter cannot be negated").Suggest("status, plan, node, error and by can be excluded with a dash")
+		}
+		set(f, value)
+		return nil
+	}
+}
+
+func readStatus(f *kairos.RunFilter, value string, not bool, _ time.Time) *kairos.Error {
+	var chosen []kairos.RunStatus
+	var reasons []kairos.WaitReason
+	for v := range strings.SplitSeq(value, ",") {
+		switch v {
+		case "succeeded":
+			chosen = append(chosen, kairos.RunCompleted)
+		case "interrupted":
+			reasons = append(reasons, kairos.WaitInDoubt)
+		case "retrying":
+			reasons = append(reasons, kairos.WaitRetry)
+		case "paused":
+			reasons = append(reasons, kairos.WaitPaused)
+		case "needs_you":
+			reasons = append(reasons, kairos.WaitApproval, kairos.WaitBudget, kairos.WaitReplan, kairos.WaitHeld, kairos.WaitQuarantined)
+		default:
+			if !slices.Contains(kairos.RunStatuses, kairos.RunStatus(v)) {
+				names := []string{"queued", "running", "waiting", "completed", "failed", "cancelled", "succeeded", "interrupted", "retrying", "paused", "needs_you"}
+				e := kairos.Errorf(kairos.CodeInvalid, "unknown status %q", v)
+				if near := nearest(v, names); near != "" {
+					return e.Suggest("did you mean status:%s?", near)
+				}
+				return e.Suggest("statuses: %s", strings.Join(names, ", "))
+			}
+			chosen = append(chosen, kairos.RunStatus(v))
+		}
+	}
+	switch {
+	case len(reasons) > 0 && (not || len(chosen) > 0):
+		return kairos.Errorf(kairos.CodeInvalid, "status:%s mixes states with reasons to wait", value).Suggest("ask for one of them at a time")
+	case len(reasons) > 0:
+		f.WaitReasons = append(f.WaitReasons, reasons...)
+	case not:
+		for _, st := range kairos.RunStatuses {
+			if !slices.Contains(chosen, st) {
+				f.Statuses = append(f.Statuses, st)
+			}
+		}
+	default:
+		f.Statuses = append(f.Statuses, chosen...)
+	}
+	return nil
+}
+
+func readWaiting(f *kairos.RunFilter, value string, not bool, _ time.Time) *kairos.Error {
+	if not {
+		return kairos.Errorf(kairos.CodeInvalid, "waiting: cannot be negated")
+	}
+	for v := range strings.SplitSeq(value, ",") {
+		if !slices.Contains(kairos.WaitReasons, kairos.WaitReason(v)) {
+			names := make([]string, len(kairos.WaitReasons))
+			for i, r := range kairos.WaitReasons {
+				names[i] = string(r)
+			}
+			return kairos.Errorf(kairos.CodeInvalid, "unknown reason to wait %q", v).Suggest("reasons: %s", strings.Join(names, ", "))
+		}
+		f.WaitReasons = append(f.WaitReasons, kairos.WaitReason(v))
+	}
+	return nil
+}
+
+func readPlan(f *kairos.RunFilter, value string, not bool, _ time.Time) *kairos.Error {
+	if not {
+		f.Exclude.PlanKeys = append(f.Exclude.PlanKeys, strings.Split(value, ",")...)
+		return nil
+	}
+	f.PlanKey = value
+	return nil
+}
+
+func readNode(f *kairos.RunFilter, value string, not bool, _ time.Time) *kairos.Error {
+	if not {
+		f.Exclude.Nodes = append(f.Exclude.Nodes, strings.Split(value, ",")...)
+		return nil
+	}
+	f.Node = value
+	return nil
+}
+
+func readError(f *kairos.RunFilter, value string, not bool, _ time.Time) *kairos.Error {
+	codes := strings.Split(value, ",")
+	switch {
+	case not:
+		f.Exclude.ErrorCodes = append(f.Exclude.ErrorCodes, codes...)
+	case len(codes) == 1:
+		f.ErrorCode = value
+	default:
+		f.ErrorCodes = codes
+	}
+	return nil
+}
+
+func readActor(f *kairos.RunFilter, value string, not bool, _ time.Time) *kairos.Error {
+	if not {
+		f.Exclude.Actors = append(f.Exclude.Actors, strings.Split(value, ",")...)
+		return nil
+	}
+	f.Actor = value
+	return nil
+}
+
+func readVersion(f *kairos.RunFilter, value string, not bool, _ time.Time) *kairos.Error {
+	n, err := strconv.Atoi(strings.TrimPrefix(value, "v"))
+	if err != nil || n < 1 || not {
+		return kairos.Errorf(kairos.CodeInvalid, "v:%s is not a version number", value)
+	}
+	f.Version = n
+	return nil
+}
+
+func readID(f *kairos.RunFilter, value string, not bool, _ time.Time) *kairos.Error {
+	if len(value) < 4 || not {
+		return kairos.Errorf(kairos.CodeInvalid, "give at least four characters of the id")
+	}
+	f.IDTail = strings.ToLower(value)
+	return nil
+}
+
+func readTime(f *kairos.RunFilter, value string, not bool, now time.Time) *kairos.Error {
+	at, err := Moment(value, now)
+	if err != nil || not {
+		return kairos.Errorf(kairos.CodeInvalid, "since:%s is not a time", value).Suggest("write 24h, 7d or 2030-01-31T08:00")
+	}
+	f.Since = at
+	return nil
+}
+
+func readUntil(f *kairos.RunFilter, value string, not bool, now time.Time) *kairos.Error {
+	at, err := Moment(value, now)
+	if err != nil || not {
+		return kairos.Errorf(kairos.CodeInvalid, "until:%s is not a time", value).Suggest("write 24h, 7d or 2030-01-31T08:00")
+	}
+	f.Until = at
+	return nil
+}
+
+func readTook(f *kairos.RunFilter, value string, _ bool, _ time.Time) *kairos.Error {
+	over, rest := strings.CutPrefix(value, ">")
+	rest2, under := strings.CutPrefix(value, "<")
+	if under {
+		over, rest = rest2, false
+	}
+	d, err := time.ParseDuration(over)
+	if err != nil || d <= 0 || !rest && !under {
+		return kairos.Errorf(kairos.CodeInvalid, "took:%s is not understood", value).Suggest("write took:>5m or took:<10s")
+	}
+	if under {
+		f.MaxTook = d
+	} else {
+		f.MinTook = d
+	}
+	return nil
+}
+
+func readCost(f *kairos.RunFilter, value string, _ bool, _ time.Time) *kairos.Error {
+	rest, ok := strings.CutPrefix(value, ">")
+	c, err := strconv.ParseFloat(rest, 64)
+	if err != nil || !ok || !(c >= 0) {
+		return kairos.Errorf(kairos.CodeInvalid, "cost:%s is not understood", value).Suggest("write cost:>1.50")
+	}
+	f.MinCost = c
+	return nil
+}
+
+func readSteps(f *kairos.RunFilter, value string, _ bool, _ time.Time) *kairos.Error {
+	rest := strings.TrimLeft(value, "<>")
+	n, err := strconv.ParseInt(rest, 10, 64)
+	switch {
+	case err == nil && n >= 0 && value == ">"+rest:
+		f.MinSteps = n
+	case err == nil && n > 0 && value == "<"+rest:
+		f.MaxSteps = n
+	default:
+		return kairos.Errorf(kairos.CodeInvalid, "steps:%s is not understood", value).Suggest("write steps:>20 or steps:<5")
+	}
+	return nil
+}
+
+func readHas(f *kairos.RunFilter, value string, not bool, _ time.Time) *kairos.Error {
+	for v := range strings.SplitSeq(value, ",") {
+		switch {
+		case not:
+			return kairos.Errorf(kairos.CodeInvalid, "has: cannot be negated")
+		case v == "fork":
+			f.HasFork = true
+		case v == "approval":
+			f.HasApproval = true
+		case v == "parent":
+			f.HasParent = true
+		default:
+			return kairos.Errorf(kairos.CodeInvalid, "has:%s is not understood", v).Suggest("write has:fork, has:approval or has:parent")
+		}
+	}
+	return nil
+}
+
+func readIs(f *kairos.RunFilter, value string, not bool, _ time.Time) *kairos.Error {
+	switch {
+	case value == "attention" && !not:
+		f.NeedsAttention = true
+	case value == "deleted" && !not:
+		f.WithDeleted = true
+	default:
+		return kairos.Errorf(kairos.CodeInvalid, "is:%s is not understood", value).Suggest("write is:attention or is:deleted")
+	}
+	return nil
+}
+
+// Moment reads 15m, 24h, 7d (ago), or a date with or without time, in UTC unless
+// it says otherwise.
+func Moment(s string, now time.Time) (time.Time, error) {
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		if n, err := strconv.Atoi(days); err == nil && n > 0 && n < 100_000 {
+			return now.AddDate(0, 0, -n), nil
+		}
+	}
+	if d, err := time.ParseDuration(s); err == nil {
+		return now.Add(-d), nil
+	}
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateOnly} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%q is not a time", s)
+}
+
+// nearest is the candidate that differs from s by at most two edits.
+func nearest(s string, candidates []string) string {
+	best, least := "", 3
+	for _, c := range candidates {
+		if d := distance(s, c); d < least && d < len(c) {
+			best, least = c, d
+		}
+	}
+	return best
+}
+
+func distance(a, b string) int {
+	if len(a) > 32 || len(b) > 32 {
+		return 99
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		last := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			last, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, last+cost)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,80 @@
+package filter_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/kairosd/kairosd/internal/filter"
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+var now = time.Date(2030, 1, 31, 12, 0, 0, 0, time.UTC)
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	for q, want := range map[string]kairos.RunFilter{
+		"": {},
+		"status:failed,cancelled plan:invoice v:14":    {Statuses: []kairos.RunStatus{"failed", "cancelled"}, PlanKey: "invoice", Version: 14},
+		"status:succeeded":                             {Statuses: []kairos.RunStatus{"completed"}},
+		"status:needs_you":                             {WaitReasons: []kairos.WaitReason{"approval", "budget", "replan", "held", "quarantined"}},
+		"-status:completed,failed":                     {Statuses: []kairos.RunStatus{"queued", "running", "waiting", "cancelled"}},
+		`plan:"my plan" text:"rate limit"`:             {PlanKey: "my plan", Text: "rate limit"},
+		"label.env=prod 7qx2":                          {Labels: map[string]string{"env": "prod"}, IDTail: "7qx2"},
+		"rate limit":                                   {Text: "rate limit"},
+		"since:24h until:2030-01-30T08:00":             {Since: now.Add(-24 * time.Hour), Until: time.Date(2030, 1, 30, 8, 0, 0, 0, time.UTC)},
+		"took:>5m cost:>1.5 steps:>20 has:fork":        {MinTook: 5 * time.Minute, MinCost: 1.5, MinSteps: 20, HasFork: true},
+		"took:<10s error:timeout,http_503":             {MaxTook: 10 * time.Second, ErrorCodes: []string{"timeout", "http_503"}},
+		"node:post -plan:a,b -by:ci -error:x -node:y":  {Node: "post", Exclude: kairos.RunExclusion{PlanKeys: []string{"a", "b"}, Actors: []string{"ci"}, ErrorCodes: []string{"x"}, Nodes: []string{"y"}}},
+		"is:attention origin:api parent:p bulk:b by:m": {NeedsAttention: true, Origin: "api", Parent: "p", Bulk: "b", Actor: "m"},
+		`"http://x"`:                                   {Text: "http://x"},
+	} {
+		got, problem := filter.Parse(q, now)
+		if problem != nil {
+			t.Errorf("%s: %v", q, problem)
+		} else if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%s:\n%s", q, d)
+		}
+	}
+}
+
+func TestWhatIsNotUnderstoodSaysWhatWasMeant(t *testing.T) {
+	t.Parallel()
+	for q, want := range map[string]string{
+		"stats:failed": "did you mean status:failed?", "status:faild": "did you mean status:failed?", "since:x": "write 24h, 7d or 2030-01-31T08:00", "took:5m": "write took:>5m or took:<10s",
+		"has:cheese": "write has:fork, has:approval or has:parent", "is:odd": "write is:attention or is:deleted", "-text:x": "status, plan, node, error and by can be excluded with a dash",
+	} {
+		if _, problem := filter.Parse(q, now); problem == nil || problem.Suggestion != want {
+			t.Errorf("%s: %+v, want %q", q, problem, want)
+		}
+	}
+	for _, q := range []string{"plan:", "label.x", "cost:>NaN", "v:0", "id:ab", "status:failed,paused"} {
+		if _, problem := filter.Parse(q, now); problem == nil {
+			t.Errorf("%s is understood", q)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{`status:failed plan:"a b" -by:x label.a=b took:>5m`, `"`, `-`, `:`, `a:b:c`, "é:ß"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, q string) {
+		first, problem := filter.Parse(q, now)
+		if problem != nil || len(q) > 1000 {
+			return
+		}
+		// Its terms, written again, mean the same.
+		again := ""
+		for _, s := range filter.Terms(q) {
+			again += s + " "
+		}
+		second, problem := filter.Parse(again, now)
+		if problem != nil {
+			t.Fatalf("%q becomes %q: %v", q, again, problem)
+		}
+		if d := cmp.Diff(first, second); d != "" {
+			t.Fatalf("%q becomes %q:\n%s", q, again, d)
+		}
+	})
+}

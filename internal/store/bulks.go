@@ -1,0 +1,168 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
+)
+
+// FailureGroups lists failed runs that nobody has dealt with by what failed:
+// plan, node and error code, the newest failure first, at most limit groups.
+func (s *Store) FailureGroups(ctx context.Context, limit int) ([]kairos.FailureGroup, error) {
+	rows, err := s.q.FailureGroups(ctx, int64(limit))
+	if err != nil {
+		return nil, translate(err, "group failures")
+	}
+	var out []kairos.FailureGroup
+	for _, r := range rows {
+		newest, err := s.q.FailureGroupNewest(ctx, r.PlanID, r.Node, r.ErrorCode)
+		if errors.Is(err, sql.ErrNoRows) {
+			continue // dealt with in between
+		} else if err != nil {
+			return nil, translate(err, "group failures")
+		}
+		out = append(out, kairos.FailureGroup{PlanID: newest.PlanPublicID, PlanKey: newest.Key, Node: r.Node, Code: r.ErrorCode, Runs: r.Runs,
+			First: fromMicros(r.FirstAt), Last: fromMicros(r.LastAt), Newest: newest.PublicID, Headline: newest.Headline, Version: int(newest.Number)})
+	}
+	return out, nil
+}
+
+// CreateBulk stores a bulk act with all its runs, and says so in the audit log.
+func (s *Store) CreateBulk(_ context.Context, b kairos.Bulk, items []kairos.BulkItem) error {
+	if s.writer == nil {
+		return errReadOnly()
+	}
+	err := s.writer.perform(func(w *writer) ([]auditRow, error) {
+		id, err := w.q.BulkInsert(w.ctx, dbsqlc.BulkInsertParams{PublicID: b.ID, Action: string(b.Action), Query: b.Query, Reason: b.Reason, Actor: b.Actor,
+			Role: string(b.Role), Surface: b.Surface, Canary: flag(b.Canary), Rate: int64(b.Rate), State: string(b.State), Total: b.Total, CreatedAt: micros(b.CreatedAt)})
+		if err != nil {
+			return nil, err
+		}
+		for _, it := range items {
+			if err := w.q.BulkItemInsert(w.ctx, dbsqlc.BulkItemInsertParams{BulkID: id, Position: it.Position, Run: it.Run, Rev: it.Rev, Node: it.Node, Code: it.Code}); err != nil {
+				return nil, err
+			}
+		}
+		return []auditRow{bulkRecord(b, "bulk."+string(b.Action), b.Actor, b.Surface, b.Reason)}, nil
+	})
+	return translate(err, "store bulk act")
+}
+
+func bulkRecord(b kairos.Bulk, action, actor, surface, reason string) auditRow {
+	return auditRow{record: kairos.AuditRecord{Action: action, Actor: actor, Surface: surface, Object: "bulk:" + b.ID, Reason: reason,
+		Detail: kairos.RawJSON(encodeJSON(map[string]any{"action": b.Action, "filter": b.Query, "runs": b.Total, "acted": b.Acted, "refused": b.Refused}))}}
+}
+
+// Bulk finds a bulk act; CodeNotFound.
+func (s *Store) Bulk(ctx context.Context, id string) (kairos.Bulk, error) {
+	row, err := s.q.BulkGet(ctx, id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return kairos.Bulk{}, kairos.Errorf(kairos.CodeNotFound, "no bulk act %q", id)
+	}
+	return bulk(row), translate(err, "read bulk act")
+}
+
+// Bulks lists the newest bulk acts.
+func (s *Store) Bulks(ctx context.Context, limit int) ([]kairos.Bulk, error) {
+	rows, err := s.q.BulkNewest(ctx, int64(limit))
+	return bulks(rows), translate(err, "list bulk acts")
+}
+
+// BulksUnderWay lists the bulk acts that are not over, oldest first.
+func (s *Store) BulksUnderWay(ctx context.Context) ([]kairos.Bulk, error) {
+	rows, err := s.q.BulkUnderWay(ctx)
+	return bulks(rows), translate(err, "list bulk acts")
+}
+
+// BulkItems lists runs of a bulk act in order, those after a position.
+func (s *Store) BulkItems(ctx context.Context, id string, after int64, limit int) ([]kairos.BulkItem, error) {
+	rows, err := s.q.BulkItemList(ctx, id, after, int64(limit))
+	if err != nil {
+		return nil, translate(err, "read bulk act")
+	}
+	out := make([]kairos.BulkItem, len(rows))
+	for i, r := range rows {
+		out[i] = kairos.BulkItem{Position: r.Position, Run: r.Run, Rev: r.Rev, Node: r.Node, Code: r.Code, State: r.State, Result: r.Result, Detail: r.Detail, At: fromMicros(r.At)}
+	}
+	return out, nil
+}
+
+// SettleBulkItem records what became of one run of a bulk act.
+func (s *Store) SettleBulkItem(_ context.Context, id string, it kairos.BulkItem) error {
+	err := s.writer.perform(func(w *writer) ([]auditRow, error) {
+		n, err := w.q.BulkItemSettle(w.ctx, dbsqlc.BulkItemSettleParams{State: it.State, Result: it.Result, Detail: it.Detail, At: micros(it.At), Bulk: id, Position: it.Position})
+		if err != nil || n == 0 {
+			return nil, err
+		}
+		acted := flag(it.State == "acted")
+		return nil, w.q.BulkCount(w.ctx, acted, 1-acted, id)
+	})
+	return translate(err, "record bulk act")
+}
+
+// MoveBulk says where a bulk act stands; its end is recorded in the audit log.
+// A bulk act that is over stays so: moved is false.
+func (s *Store) MoveBulk(_ context.Context, id string, state kairos.BulkState, note string, actor kairos.Actor) (moved bool, err error) {
+	err = s.writer.perform(func(w *writer) ([]auditRow, error) {
+		var ended int64
+		if state.Final() {
+			ended = w.s.now().UnixMicro()
+		}
+		n, err := w.q.BulkMove(w.ctx, dbsqlc.BulkMoveParams{State: string(state), Note: note, EndedAt: ended, PublicID: id})
+		if moved = n > 0; err != nil || !moved || ended == 0 {
+			return nil, err
+		}
+		row, err := w.q.BulkGet(w.ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		return []auditRow{bulkRecord(bulk(row), "bulk."+string(state), actor.Name, actor.Surface, note)}, nil
+	})
+	return moved, translate(err, "record bulk act")
+}
+
+func bulk(r dbsqlc.Bulk) kairos.Bulk {
+	return kairos.Bulk{ID: r.PublicID, Action: kairos.Action(r.Action), Query: r.Query, Reason: r.Reason, Actor: r.Actor, Role: kairos.Role(r.Role), Surface: r.Surface,
+		Canary: r.Canary != 0, Rate: int(r.Rate), State: kairos.BulkState(r.State), Note: r.Note, Total: r.Total, CreatedAt: fromMicros(r.CreatedAt),
+		EndedAt: fromMicros(r.EndedAt), Acted: r.Acted, Refused: r.Refused}
+}
+
+func bulks(rows []dbsqlc.Bulk) []kairos.Bulk {
+	out := make([]kairos.Bulk, len(rows))
+	for i, r := range rows {
+		out[i] = bulk(r)
+	}
+	return out
+}
+
+// SaveView keeps a query of the run list under a name; an empty query removes it.
+// An empty owner means everybody.
+func (s *Store) SaveView(_ context.Context, owner, name, query string) error {
+	if s.writer == nil {
+		return errReadOnly()
+	}
+	err := s.writer.perform(func(w *writer) ([]auditRow, error) {
+		if query == "" {
+			_, err := w.q.SavedViewDelete(w.ctx, owner, name)
+			return nil, err
+		}
+		return nil, w.q.SavedViewPut(w.ctx, dbsqlc.SavedViewPutParams{Owner: owner, Name: name, Query: query, CreatedAt: w.s.now().UnixMicro()})
+	})
+	return translate(err, "save view")
+}
+
+// SavedViews lists a person's views and everybody's.
+func (s *Store) SavedViews(ctx context.Context, owner string) ([]kairos.SavedView, error) {
+	rows, err := s.q.SavedViewList(ctx, owner)
+	if err != nil {
+		return nil, translate(err, "list views")
+	}
+	out := make([]kairos.SavedView, len(rows))
+	for i, r := range rows {
+		out[i] = kairos.SavedView{Owner: r.Owner, Name: r.Name, Query: r.Query}
+	}
+	return out, nil
+}

@@ -1,0 +1,144 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// Bulk acts on many runs; see web.Bulk for the promises.
+type Bulk interface {
+	Preview(ctx context.Context, actor kairos.Actor, r kairos.BulkRequest) (kairos.BulkPreview, error)
+	Start(ctx context.Context, actor kairos.Actor, r kairos.BulkRequest) (kairos.Bulk, error)
+	Stop(ctx context.Context, actor kairos.Actor, id, reason string) (kairos.Bulk, error)
+	Bulk(ctx context.Context, id string) (kairos.Bulk, error)
+	Bulks(ctx context.Context, limit int) ([]kairos.Bulk, error)
+	Items(ctx context.Context, id string, after int64, limit int) ([]kairos.BulkItem, error)
+}
+
+// BulkBody asks for one act on many runs.
+type BulkBody struct {
+	Action string   `json:"action" enum:"resume,rerun,cancel,pause,continue,retry-now,release,delete"`
+	Filter string   `json:"filter,omitempty" maxLength:"4096" doc:"Which runs, in the dashboard's filter grammar."`
+	Runs   []string `json:"runs,omitempty" maxItems:"10000" doc:"Which runs, by id; with a filter, those of them that it selects."`
+	Reason string   `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log and in every run's journal."`
+	Canary bool     `json:"canary,omitempty" doc:"Act on one run first, and on the rest only if it does not fail."`
+	Rate   int      `json:"rate,omitempty" minimum:"0" maximum:"60000" doc:"Runs per minute; 0: as fast as it goes."`
+	Digest string   `json:"digest,omitempty" maxLength:"64" doc:"A preview's: refused if other runs would be acted on by now."`
+}
+
+func (b *BulkBody) request() kairos.BulkRequest {
+	return kairos.BulkRequest{Action: kairos.Action(b.Action), Query: b.Filter, Runs: b.Runs, Reason: b.Reason, Canary: b.Canary, Rate: b.Rate, Digest: b.Digest}
+}
+
+// StopBody goes with stopping a bulk act.
+type StopBody struct {
+	Reason string `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log."`
+}
+
+// BulkView is a bulk act with a page of its runs.
+type BulkView struct {
+	kairos.Bulk
+	Items []kairos.BulkItem `json:"items"`
+}
+
+// BulkList lists bulk acts.
+type BulkList struct {
+	Items []kairos.Bulk `json:"items"`
+}
+
+// FailureList lists groups of failed runs.
+type FailureList struct {
+	Items []kairos.FailureGroup `json:"items"`
+}
+
+type (
+	bulkIn      struct{ Body BulkBody }
+	bulkPreview struct{ Body kairos.BulkPreview }
+	bulkOut     struct{ Body kairos.Bulk }
+	bulkViewOut struct{ Body BulkView }
+	bulkListOut struct{ Body BulkList }
+	failuresOut struct{ Body FailureList }
+	bulkIDIn    struct {
+		ID    string `path:"id" maxLength:"64"`
+		After int64  `query:"after" minimum:"0" doc:"Position of the last run that is known."`
+		Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"100"`
+	}
+	bulkStopIn struct {
+		ID   string `path:"id" maxLength:"64"`
+		Body *StopBody
+	}
+)
+
+func (a *API) bulkRoutes() {
+	tags := []string{"bulk"}
+	there := func() error {
+		if a.Bulk == nil {
+			return kairos.Errorf(kairos.CodeUnavailable, "acts on many runs are not offered here")
+		}
+		return nil
+	}
+	register(a, huma.Operation{OperationID: "list-failures", Method: http.MethodGet, Path: "/failures", Tags: tags,
+		Summary: "Failed runs by what failed: plan, node and error code"},
+		func(ctx context.Context, _ *struct{}) (*failuresOut, error) {
+			groups, err := a.Reader.FailureGroups(ctx, 200)
+			if groups == nil {
+				groups = []kairos.FailureGroup{}
+			}
+			return &failuresOut{FailureList{groups}}, err
+		})
+	register(a, huma.Operation{OperationID: "preview-bulk", Method: http.MethodPost, Path: "/bulk/preview", Tags: tags,
+		Summary: "What an act on many runs would do, and to how many"},
+		func(ctx context.Context, in *bulkIn) (*bulkPreview, error) {
+			if err := there(); err != nil {
+				return nil, err
+			}
+			p, err := a.Bulk.Preview(ctx, actorOf(ctx), in.Body.request())
+			return &bulkPreview{p}, err
+		})
+	register(a, huma.Operation{OperationID: "start-bulk", Method: http.MethodPost, Path: "/bulk", Tags: tags, DefaultStatus: http.StatusCreated,
+		Summary: "Act on many runs"},
+		func(ctx context.Context, in *bulkIn) (*bulkOut, error) {
+			if err := there(); err != nil {
+				return nil, err
+			}
+			b, err := a.Bulk.Start(ctx, actorOf(ctx), in.Body.request())
+			return &bulkOut{b}, err
+		})
+	register(a, huma.Operation{OperationID: "list-bulk", Method: http.MethodGet, Path: "/bulk", Tags: tags, Summary: "The newest acts on many runs"},
+		func(ctx context.Context, _ *struct{}) (*bulkListOut, error) {
+			if err := there(); err != nil {
+				return nil, err
+			}
+			list, err := a.Bulk.Bulks(ctx, 100)
+			return &bulkListOut{BulkList{list}}, err
+		})
+	register(a, huma.Operation{OperationID: "get-bulk", Method: http.MethodGet, Path: "/bulk/{id}", Tags: tags, Summary: "How far an act on many runs is"},
+		func(ctx context.Context, in *bulkIDIn) (*bulkViewOut, error) {
+			if err := there(); err != nil {
+				return nil, err
+			}
+			b, err := a.Bulk.Bulk(ctx, in.ID)
+			if err != nil {
+				return nil, err
+			}
+			items, err := a.Bulk.Items(ctx, in.ID, in.After, in.Limit)
+			return &bulkViewOut{BulkView{b, items}}, err
+		})
+	register(a, huma.Operation{OperationID: "stop-bulk", Method: http.MethodPost, Path: "/bulk/{id}/stop", Tags: tags,
+		Summary: "Stop an act on many runs; those not reached stay as they are"},
+		func(ctx context.Context, in *bulkStopIn) (*bulkOut, error) {
+			if err := there(); err != nil {
+				return nil, err
+			}
+			reason := ""
+			if in.Body != nil {
+				reason = in.Body.Reason
+			}
+			b, err := a.Bulk.Stop(ctx, actorOf(ctx), in.ID, reason)
+			return &bulkOut{b}, err
+		})
+}

@@ -1,0 +1,289 @@
+package web
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/filter"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/view"
+)
+
+// bulkVerb is what pages say of a verb on many runs.
+type bulkVerb struct {
+	action      kairos.Action
+	danger      bool
+	needsReason bool
+	canary      bool
+}
+
+var bulkVerbs = []bulkVerb{
+	{kairos.ActionResume, false, false, true},
+	{kairos.ActionRerun, false, false, true},
+	{kairos.ActionCancel, true, true, false},
+	{kairos.ActionDelete, true, true, false},
+	{kairos.ActionRelease, false, false, false},
+}
+
+// heading is a verb with the number of runs. The calls are spelled out so that
+// the catalogue's test finds their texts.
+func (r *request) bulkHeading(a kairos.Action, n int) string {
+	switch a {
+	case kairos.ActionResume:
+		return r.n(n, "Resume %s run", "Resume %s runs")
+	case kairos.ActionRerun:
+		return r.n(n, "Start a new run like %s run", "Start new runs like %s runs")
+	case kairos.ActionCancel:
+		return r.n(n, "Cancel %s run", "Cancel %s runs")
+	case kairos.ActionDelete:
+		return r.n(n, "Delete %s run", "Delete %s runs")
+	case kairos.ActionRelease:
+		return r.n(n, "Release %s run", "Release %s runs")
+	}
+	return string(a) + " " + strconv.Itoa(n)
+}
+
+// groupQuery selects the runs of a failure group.
+func groupQuery(g kairos.FailureGroup) string {
+	return fmt.Sprintf("status:failed plan:%s node:%s error:%s", filter.Quote(g.PlanKey), filter.Quote(g.Node), filter.Quote(g.Code))
+}
+
+func (r *request) groupRow(g kairos.FailureGroup) view.GroupRow {
+	q := groupQuery(g)
+	row := view.GroupRow{Code: visible(g.Code), Node: visible(g.Node), Plan: visible(g.PlanKey), Version: fmt.Sprintf("v%d", g.Version), Href: "/runs?q=" + url.QueryEscape(q),
+		Runs: r.number(g.Runs), First: r.time(g.First), Last: r.time(g.Last), Headline: visible(g.Headline),
+		Newest: view.Link{Text: kairos.ShortID(g.Newest), Href: "/runs/" + g.Newest}}
+	if r.s.Bulk != nil && r.who.Role.Includes(kairos.RoleOperator) {
+		row.Resume = "/bulk/new?" + url.Values{"do": {"resume"}, "q": {q}}.Encode()
+	}
+	return row
+}
+
+func (r *request) bulkThere() error {
+	if r.s.Bulk == nil {
+		return kairos.Errorf(kairos.CodeNotFound, "this installation does not act on many runs")
+	}
+	return nil
+}
+
+// bulkRequest reads what a list or a form asks for.
+func (r *request) bulkRequest() (kairos.BulkRequest, bulkVerb, error) {
+	if err := r.c.Request().ParseForm(); err != nil {
+		return kairos.BulkRequest{}, bulkVerb{}, kairos.Errorf(kairos.CodeInvalid, "the form cannot be read: %w", err)
+	}
+	form := r.c.Request().Form
+	i := slices.IndexFunc(bulkVerbs, func(v bulkVerb) bool { return string(v.action) == form.Get("do") })
+	if i < 0 {
+		return kairos.BulkRequest{}, bulkVerb{}, kairos.Errorf(kairos.CodeNotFound, "there is no act %q on many runs", form.Get("do"))
+	}
+	v := bulkVerbs[i]
+	req := kairos.BulkRequest{Action: v.action, Query: strings.TrimSpace(form.Get("q")), Reason: strings.TrimSpace(form.Get("reason")), Digest: form.Get("digest")}
+	if form.Get("all") == "" { // the chosen runs, not all that match
+		req.Runs = form["run"]
+	}
+	if len(req.Runs) > 0 {
+		req.Query = ""
+	}
+	if s := form.Get("rate"); s != "" {
+		n, err := strconv.Atoi(s)
+		if err != nil {
+			return req, v, kairos.Errorf(kairos.CodeInvalid, "rate %q is not a number", s)
+		}
+		req.Rate = n
+	}
+	req.Canary = form.Get("canary") != ""
+	return req, v, nil
+}
+
+// bulkPreview says what an act on many runs would do; it is safe to open.
+func (r *request) bulkPreview() error {
+	if err := r.bulkThere(); err != nil {
+		return err
+	}
+	req, v, err := r.bulkRequest()
+	if err != nil {
+		return err
+	}
+	req.Digest = ""
+	req.Canary = v.canary
+	req.Rate = 60
+	return r.showBulkPreview(http.StatusOK, req, v, "")
+}
+
+func (r *request) showBulkPreview(code int, req kairos.BulkRequest, v bulkVerb, problem string) error {
+	pre, err := r.s.Bulk.Preview(r.ctx, r.who.actor(), req)
+	if err != nil {
+		return err
+	}
+	heading := r.bulkHeading(v.action, pre.Eligible)
+	p := view.BulkPage{Shell: r.shell("runs", heading), Heading: heading, Button: heading, Error: problem, Action: string(v.action), Query: req.Query, Runs: req.Runs, Danger: v.danger,
+		Canary: req.Canary, CanCanary: v.canary && pre.Eligible > 1, Reason: req.Reason, Idem: newID(), Digest: pre.Digest, NeedsReason: v.needsReason,
+		Back: "/runs?q=" + url.QueryEscape(req.Query), Sample: r.runRows(pre.Sample)}
+	if req.Rate > 0 {
+		p.Rate = strconv.Itoa(req.Rate)
+	}
+	at := r.time(pre.At).Text
+	p.Count = r.n(pre.Matching, "%s run matched as of %s.", "%s runs matched as of %s.", at)
+	if pre.More {
+		p.Count += " " + r.t("More match; one act takes at most %s.", r.number(kairos.BulkMax))
+	}
+	for _, why := range slices.Sorted(maps.Keys(pre.Refused)) {
+		p.Refused = append(p.Refused, r.number(int64(pre.Refused[why]))+" · "+visible(why))
+	}
+	if pre.Eligible == 0 {
+		p.Empty, p.Sentence = true, r.t("None of the runs that match can be acted on this way.")
+		return r.render(code, view.BulkPreview(p))
+	}
+	switch {
+	case p.CanCanary:
+		p.Sentence = r.t("One run goes first. If it does not fail, the others follow at the rate you give; three in a row that fail the same way again stop it.")
+	default:
+		p.Sentence = r.t("They are acted on one after the other, oldest first. You can stop it at any time.")
+	}
+	p.First = view.Link{Text: kairos.ShortID(pre.First), Href: "/runs/" + pre.First}
+	if one := pre.Preview; one != nil {
+		if v.action == kairos.ActionResume {
+			p.Consequence = r.consequence(*one)
+		}
+		for _, e := range one.Effects {
+			p.Effects = append(p.Effects, fmt.Sprintf("%s · %s · %s", e.Node, e.Type, e.Effect))
+		}
+	}
+	return r.render(code, view.BulkPreview(p))
+}
+
+// bulkStart begins what was previewed. If other runs match by now, the page comes
+// back with the new facts (409).
+func (r *request) bulkStart() error {
+	if err := r.bulkThere(); err != nil {
+		return err
+	}
+	req, v, err := r.bulkRequest()
+	if err != nil {
+		return err
+	}
+	if v.needsReason && req.Reason == "" {
+		return r.showBulkPreview(http.StatusUnprocessableEntity, req, v, r.t("Say why: it is kept in the audit log."))
+	}
+	err = r.once(func() (string, error) {
+		b, err := r.s.Bulk.Start(r.ctx, r.who.actor(), req)
+		if err != nil {
+			return "", err
+		}
+		return "/bulk/" + b.ID, nil
+	})
+	switch kairos.CodeOf(err) {
+	case kairos.CodeStale, kairos.CodeConflict:
+		return r.showBulkPreview(http.StatusConflict, req, v, sentence(err))
+	}
+	return err
+}
+
+func (r *request) bulkStatus(b kairos.Bulk) view.Status {
+	switch b.State {
+	case kairos.BulkCanary:
+		return word("now", "i-now", locale.Mark("Trying one run"), false)
+	case kairos.BulkRunning:
+		return word("now", "i-now", locale.Mark("Under way"), false)
+	case kairos.BulkStopped:
+		return word("fail", "i-fail", locale.Mark("Stopped"), true)
+	}
+	return word("ok", "i-ok", locale.Mark("Finished"), true)
+}
+
+// bulkShow is how far an act on many runs is.
+func (r *request) bulkShow() error {
+	if err := r.bulkThere(); err != nil {
+		return err
+	}
+	b, err := r.s.Bulk.Bulk(r.ctx, r.c.Param("bulk"))
+	if err != nil {
+		return err
+	}
+	after, err := strconv.ParseInt(r.c.QueryParam("after"), 10, 64)
+	if err != nil {
+		after = 0 // the beginning
+	}
+	const page = 100
+	items, err := r.s.Bulk.Items(r.ctx, b.ID, after, page+1)
+	if err != nil {
+		return err
+	}
+	st := r.bulkStatus(b)
+	heading := r.bulkHeading(b.Action, int(b.Total))
+	p := view.BulkProgress{Shell: r.shell("runs", r.t(st.Word)+" · "+heading), ID: b.ID, Heading: heading, Status: st, Note: visible(b.Note), Topic: "runs", Idem: newID(),
+		CanStop: !b.State.Final() && r.who.Role.Includes(kairos.RoleOperator), Done: percent(100 * float64(b.Acted+b.Refused) / float64(max(b.Total, 1))),
+		Label: r.t("%s of %s: %s acted on, %s refused", r.number(b.Acted+b.Refused), r.number(b.Total), r.number(b.Acted), r.number(b.Refused))}
+	p.Live = !b.State.Final()
+	if !p.Live {
+		p.Topic = ""
+	}
+	add := func(term, text, href string) {
+		if text != "" {
+			p.Facts = append(p.Facts, view.Fact{Term: term, Text: text, Href: href})
+		}
+	}
+	add(r.t("Begun by"), visible(b.Actor), "")
+	add(r.t("When"), r.time(b.CreatedAt).Text, "")
+	add(r.t("Reason"), visible(b.Reason), "")
+	if b.Rate > 0 {
+		add(r.t("Runs per minute"), r.number(int64(b.Rate)), "")
+	}
+	add(r.t("Filter"), visible(b.Query), "/runs?q="+url.QueryEscape(b.Query))
+	add(r.t("Runs"), r.t("as a list"), "/runs?q="+url.QueryEscape("bulk:"+b.ID))
+	if len(items) > page {
+		items = items[:page]
+		p.Older = fmt.Sprintf("/bulk/%s?after=%d", b.ID, items[page-1].Position)
+	}
+	for _, it := range items {
+		row := view.BulkRow{Run: view.Link{Text: kairos.ShortID(it.Run), Href: "/runs/" + it.Run}, Detail: visible(it.Detail), At: r.time(it.At)}
+		if it.Result != "" {
+			row.Result = view.Link{Text: kairos.ShortID(it.Result), Href: "/runs/" + it.Result}
+		}
+		switch it.State {
+		case "acted":
+			row.Status = word("ok", "i-ok", locale.Mark("Acted on"), true)
+		case "refused":
+			row.Status = word("need", "i-need", locale.Mark("Refused"), true)
+		default:
+			row.Status = word("idle", "i-queued", locale.Mark("Not yet"), false)
+		}
+		p.Items = append(p.Items, row)
+	}
+	return r.render(http.StatusOK, view.BulkShow(p))
+}
+
+func (r *request) bulkStop() error {
+	if err := r.bulkThere(); err != nil {
+		return err
+	}
+	return r.once(func() (string, error) {
+		b, err := r.s.Bulk.Stop(r.ctx, r.who.actor(), r.c.Param("bulk"), strings.TrimSpace(r.c.FormValue("reason")))
+		if err != nil {
+			return "", err
+		}
+		return "/bulk/" + b.ID, nil
+	})
+}
+
+func (r *request) bulkList() error {
+	if err := r.bulkThere(); err != nil {
+		return err
+	}
+	list, err := r.s.Bulk.Bulks(r.ctx, 100)
+	if err != nil {
+		return err
+	}
+	p := view.BulkListPage{Shell: r.shell("runs", "Acts on many runs")}
+	for _, b := range list {
+		p.Rows = append(p.Rows, view.BulkListRow{Href: "/bulk/" + b.ID, Heading: r.bulkHeading(b.Action, int(b.Total)), Who: visible(b.Actor), Count: r.number(b.Total),
+			Status: r.bulkStatus(b), At: r.time(b.CreatedAt)})
+	}
+	return r.render(http.StatusOK, view.BulkList(p))
+}

@@ -1,0 +1,74 @@
+package view
+
+// GroupRow is a group of failed runs.
+type GroupRow struct {
+	Code, Node, Plan, Version string
+	Href                      string // its runs
+	Runs                      string
+	First, Last               Time
+	Headline                  string
+	Newest                    Link
+	Resume                    string // address of the preview; empty: not allowed
+}
+
+// BulkPage says what an act on many runs would do.
+type BulkPage struct {
+	Shell
+	Heading, Sentence string
+	Error             string
+	Action, Query     string
+	Runs              []string // chosen ones
+	Count             string
+	Refused           []string
+	Button            string
+	Danger            bool
+	Canary, CanCanary bool
+	Rate, Reason      string
+	Idem, Digest      string
+	First             Link
+	Consequence       string
+	Effects           []string
+	Sample            []RunRow
+	Empty             bool
+	NeedsReason       bool
+	Back              string
+}
+
+// BulkProgress is an act on many runs under way, or over.
+type BulkProgress struct {
+	Shell
+	ID, Heading string
+	Status      Status
+	Note        string
+	Facts       []Fact
+	Done        string // percent
+	Label       string
+	Items       []BulkRow
+	Older       string
+	CanStop     bool
+	Idem        string
+	Topic       string
+	Filter      string
+}
+
+// BulkRow is one run of it.
+type BulkRow struct {
+	Status Status
+	Run    Link
+	Result Link
+	Detail string
+	At     Time
+}
+
+// BulkListPage lists acts on many runs.
+type BulkListPage struct {
+	Shell
+	Rows []BulkListRow
+}
+
+// BulkListRow is one of them.
+type BulkListRow struct {
+	Href, Heading, Who, Count string
+	Status                    Status
+	At                        Time
+}
