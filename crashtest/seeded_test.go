@@ -118,7 +118,7 @@ func TestSeededBugsAreCaught(t *testing.T) {
 			if only := os.Getenv("KAIROS_BUG"); only != "" && !strings.Contains(b.name, only) {
 				t.Skip("KAIROS_BUG names others")
 			}
-			cmd := exec.Command("go", "test", "-short", "-count=1", "-failfast", "-run", b.run, b.pkg)
+			cmd := exec.Command("go", "test", "-short", "-count=1", "-failfast", "-timeout=3m", "-run", b.run, b.pkg)
 			cmd.Dir = root(t)
 			for _, v := range os.Environ() {
 				if !strings.HasPrefix(v, "KAIROS_") && !strings.HasPrefix(v, "GOFLAGS=") {
