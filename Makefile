@@ -5,12 +5,14 @@ TOOL  := CGO_ENABLED=0 $(GO) tool -modfile=tools/go.mod
 DATA  ?= data
 LISTEN ?= 127.0.0.1:8080
 MILLION ?= /tmp/kairos-million
+PROOF ?= 1
+FIGURES ?= /tmp/kairos-figures
 VERSION ?= $(shell git describe --tags --always 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X github.com/kairosd/kairosd/internal/cli.Version=$(VERSION)
 # Packages whose goroutines meet: they are tested with the race detector.
 RACE := ./planner ./internal/store ./internal/auth ./internal/client ./web/...
 
-.PHONY: help build run test check race crash generate verify fmt fuzz bench microbench million recovery clean
+.PHONY: help build run test check race crash soak generate verify fmt fuzz bench microbench million recovery clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -37,6 +39,16 @@ race: ## run the tests of concurrent packages with the race detector
 
 crash: ## kill the daemon at every durable step of a run, and again while it recovers (KAIROS_SEED reproduces)
 	KAIROS_PROOF=$${KAIROS_PROOF:-1} $(GO) test ./crashtest -count=1 -timeout 60m -v -run 'TestKill'
+
+soak: ## run every proof large (PROOF=N: N times as large; KAIROS_SEED=N: other cases) and print the score card
+	@rm -f $(FIGURES)
+	$(GO) test ./...
+	KAIROS_PROOF=$(PROOF) KAIROS_FIGURES=$(FIGURES) $(GO) test ./internal/store -count=1 -timeout 24h -run 'TestPowerCuts|TestOneFailing|TestADamagedLog|TestAFlippedBit|TestDamageIsNamed'
+	KAIROS_PROOF=$(PROOF) KAIROS_FIGURES=$(FIGURES) $(GO) test ./crashtest -count=1 -timeout 24h
+	$(GO) test ./internal/engine -count=1 -timeout 24h -run 'TestEveryWayAgrees|TestOperatorsAtOnce' -rapid.checks=$$((500 * $(PROOF)))
+	@printf 'random plans\t%d\n' $$((1000 * $(PROOF))) >> $(FIGURES)
+	@echo "kairosd $(VERSION), seed $${KAIROS_SEED:-1}"
+	@$(GO) run ./internal/prooftest/scorecard $(FIGURES)
 
 generate: ## regenerate queries and templates
 	$(TOOL) sqlc generate

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kairosd/kairosd/db"
 	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/prooftest"
 )
 
 // alter runs SQL past the store, as somebody with a shell would.
@@ -117,6 +118,7 @@ func TestDamageIsNamed(t *testing.T) {
 			if got := strings.Join(report.Problems, "; "); (c.audit == "") != (got == "") || !strings.Contains(got, c.audit) {
 				t.Errorf("audit: %q, want %q", got, c.audit)
 			}
+			prooftest.Figure(t, "audit attacks", 1)
 		})
 	}
 }
