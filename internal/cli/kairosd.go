@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store"
 )
 
@@ -59,6 +60,9 @@ func (d *daemon) database() string { return filepath.Join(d.data, "kairos.db") }
 // withStore opens the database for a maintenance command. Reading commands work
 // beside a running daemon.
 func (d *daemon) withStore(ctx context.Context, readOnly bool, f func(*store.Store) error) error {
+	if readOnly && !exists(d.database()) {
+		return kairos.Errorf(kairos.CodeUnavailable, "there is no database in %s", d.data).Suggest("say where it is with --data")
+	}
 	s, err := store.Open(ctx, d.database(), store.Options{ReadOnly: readOnly})
 	if err != nil {
 		return err

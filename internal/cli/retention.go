@@ -19,7 +19,8 @@ func (d *daemon) retentionCommand() *cobra.Command {
 itself every hour. Finished runs that a rule does not keep lose their journal and
 values; they stay in lists, and the audit log keeps a record of each. Runs that are
 not finished, that a living parent needs, or that have the label "pin" are never
-touched. Works while the daemon runs, which then applies its own configuration.`,
+touched. Works while the daemon runs, which then applies its own configuration;
+--dry-run only reads the database, with the configuration that is given here.`,
 		Example: "  kairosd retention --config kairos.yaml --dry-run\n  kairosd retention --config kairos.yaml",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r, err := d.retain(cmd.Context(), dry)
@@ -54,7 +55,10 @@ func (d *daemon) retain(ctx context.Context, dry bool) (r kairos.Retained, err e
 	if err != nil {
 		return r, err
 	}
-	err = d.withStore(ctx, false, func(s *store.Store) error {
+	if !exists(d.database()) {
+		return r, kairos.Errorf(kairos.CodeUnavailable, "there is no database in %s", d.data).Suggest("say where it is with --data")
+	}
+	err = d.withStore(ctx, dry, func(s *store.Store) error {
 		r, err = s.Retain(ctx, policy, localActor(), dry)
 		return err
 	})

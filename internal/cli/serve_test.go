@@ -298,6 +298,46 @@ func TestFailedStorageEndsTheDaemonAndIsToldAtTheNextStart(t *testing.T) {
 	}
 }
 
+// A typo in --data makes no new installation.
+func TestMaintenanceNeedsADatabase(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"doctor"}, {"backup", "x"}, {"audit", "verify"}, {"audit", "export"}, {"retention"}, {"retention", "--dry-run"}, {"migrate"}} {
+		data := filepath.Join(t.TempDir(), "none")
+		if _, stderr, code := kairosd(append(args, "--data", data)...); code != 4 || !strings.Contains(stderr, "no database in") {
+			t.Errorf("%v: exit %d, %s", args, code, stderr)
+		}
+		if _, err := os.Stat(data); err == nil {
+			t.Errorf("%v makes a data directory", args)
+		}
+	}
+}
+
+func TestRetentionByCommand(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	data, config := filepath.Join(dir, "data"), filepath.Join(dir, "kairos.yaml")
+	if err := os.WriteFile(config, []byte("retention: {completed: 1ns, plans: {kept: {completed: 365d}}}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d := serve(t, data, "--config", config)
+	for _, id := range []string{"kept", "gone"} {
+		r := d.start(t, "id: "+id+"\nnodes:\n  a: {type: set, input: 1}\n")
+		if _, err := d.Wait(t.Context(), r.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, stderr, code := kairosd("retention", "--data", data, "--config", config, "--dry-run"); code != 0 || !strings.Contains(out, "1 runs with 1 journal rows would be removed") {
+		t.Errorf("beside the daemon, dry: exit %d, %s%s", code, out, stderr)
+	}
+	if out, stderr, code := kairosd("retention", "--data", data); code != 0 || !strings.Contains(out, "gone") || !strings.Contains(out, "1 runs with 1 journal rows") {
+		t.Errorf("through the daemon: exit %d, %s%s", code, out, stderr)
+	}
+	d.end(t)
+	if out, _, code := kairosd("retention", "--data", data, "--config", config); code != 0 || !strings.Contains(out, "0 runs") {
+		t.Errorf("without the daemon: exit %d, %s", code, out)
+	}
+}
+
 func TestExitCodesOfServe(t *testing.T) {
 	t.Parallel()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
