@@ -173,6 +173,8 @@ func raw(send string) {
 						return
 					}
 				}
+			case "batch":
+				fmt.Printf(`[{"jsonrpc":"2.0","id":%s,"result":{}}]`+"\n", m.ID)
 			case "garbage":
 				fmt.Println("Listening on port 3000")
 			}
@@ -320,6 +322,7 @@ func TestToolsOfAProcess(t *testing.T) {
 	}
 }
 
+// M22: what a server says is text; tools that nobody listed reach no prompt.
 func TestEffectsOfATrustedServer(t *testing.T) {
 	t.Parallel()
 	c := command(t, "plain")
@@ -427,7 +430,7 @@ func TestOrphansAreEnded(t *testing.T) {
 // ended, and its call fails clearly.
 func TestServersThatTalkNonsense(t *testing.T) {
 	t.Parallel()
-	for send, ends := range map[string]bool{"stray": false, "strays": true, "frame": true, "notifications": true, "garbage": true} {
+	for send, ends := range map[string]bool{"stray": false, "strays": true, "frame": true, "notifications": true, "garbage": true, "batch": true} {
 		t.Run(send, func(t *testing.T) {
 			t.Parallel()
 			_, set := start(t, command(t, "raw", "MCP_TEST_SEND", send), nil)

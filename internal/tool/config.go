@@ -67,6 +67,9 @@ type ExecConfig struct {
 	Enabled bool `yaml:"enabled" json:"enabled"`
 	// Allow lists absolute paths of executables that may be run.
 	Allow []string `yaml:"allow" json:"allow"`
+	// Patterns holds, by executable, an RE2 expression that each argument must
+	// match as a whole. Default: any argument.
+	Patterns map[string]string `yaml:"patterns" json:"patterns"`
 	// Env is the whole environment of a command, besides KAIROS_IDEMPOTENCY_KEY
 	// and a PATH of the system's own directories.
 	Env map[string]string `yaml:"env" json:"env"`

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -25,11 +26,12 @@ type execTool struct {
 	config ExecConfig
 	// allowed are the executables by path, as they were when kairosd started: a
 	// file that is put in place of one later is refused.
-	allowed map[string]os.FileInfo
+	allowed  map[string]os.FileInfo
+	patterns map[string]*regexp.Regexp
 }
 
 func newExec(c ExecConfig) (agent.Tool, error) {
-	t := &execTool{config: c, allowed: map[string]os.FileInfo{}}
+	t := &execTool{config: c, allowed: map[string]os.FileInfo{}, patterns: map[string]*regexp.Regexp{}}
 	for _, path := range c.Allow {
 		if !filepath.IsAbs(path) || filepath.Clean(path) != path {
 			return nil, fmt.Errorf("tools.exec.allow: %q is not a clean absolute path", path)
@@ -42,6 +44,16 @@ func newExec(c ExecConfig) (agent.Tool, error) {
 			return nil, fmt.Errorf("tools.exec.allow: %s is not an executable file", path)
 		}
 		t.allowed[path] = info
+	}
+	for path, pattern := range c.Patterns {
+		re, err := regexp.Compile(`^(?s:` + pattern + `)$`)
+		if err != nil {
+			return nil, fmt.Errorf("tools.exec.patterns: %w", err)
+		}
+		if t.allowed[path] == nil {
+			return nil, fmt.Errorf("tools.exec.patterns: %q is not in tools.exec.allow", path)
+		}
+		t.patterns[path] = re
 	}
 	for name := range c.Env {
 		if name == "" || strings.ContainsAny(name, "=\x00") {
@@ -93,6 +105,11 @@ func (t *execTool) run(ctx context.Context, args arguments, call agent.ToolCall)
 	argv := args.texts("args")
 	if i := slices.IndexFunc(argv, func(a string) bool { return strings.ContainsRune(a, 0) }); i >= 0 {
 		return nil, invalid("args.%d holds a NUL", i)
+	}
+	if re := t.patterns[path]; re != nil {
+		if i := slices.IndexFunc(argv, func(a string) bool { return !re.MatchString(a) }); i >= 0 {
+			return nil, suggest(refused(planner.CodePolicy, "args.%d of %s is not allowed", i, clip(path)), "tools.exec.patterns says which arguments are")
+		}
 	}
 	dir, own := t.config.Dir, ""
 	if dir == "" {

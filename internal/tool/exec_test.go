@@ -26,7 +26,8 @@ func execSet(tb testing.TB, path string) *tool.Set {
 	return builtin(tb, tool.Config{Exec: tool.ExecConfig{Enabled: true, Allow: []string{path}, Env: map[string]string{"LANG": "C"}}}, nil)
 }
 
-// Not parallel: it sets the environment that the command must not see (M03).
+// M02: arguments are passed as they are. Not parallel: it sets the environment
+// that the command must not see (M03).
 func TestExec(t *testing.T) {
 	t.Setenv("KAIROS_SECRET", "hidden")
 	path := script(t, `for a in "$@"; do printf '[%s]' "$a"; done; cat; env | sort >&2`)
@@ -64,6 +65,20 @@ func TestExecRefuses(t *testing.T) {
 		c.Enabled = true
 		if _, err := tool.Builtin(tool.Config{Exec: c}, nil); err == nil {
 			t.Errorf("%+v was accepted", c)
+		}
+	}
+	// M02: only arguments that fit are passed.
+	other := script(t, `printf %s "$1"`)
+	bound := builtin(t, tool.Config{Exec: tool.ExecConfig{Enabled: true, Allow: []string{other}, Patterns: map[string]string{other: "[a-z]+|--fast"}}}, nil)
+	for _, arg := range []string{"-x", "--output=/etc/cron.d/x", "a; b", "", "abc\\n-x"} {
+		refuses(t, bound, "exec", `{"command": "`+other+`", "args": ["`+arg+`"]}`, "is not allowed")
+	}
+	if out, f := call(t, bound, "exec", `{"command": "`+other+`", "args": ["--fast"]}`); f != nil || !strings.Contains(out, "--fast") {
+		t.Errorf("%s %v", out, f)
+	}
+	for _, bad := range []map[string]string{{other: "("}, {"/bin/ls": "a"}} {
+		if _, err := tool.Builtin(tool.Config{Exec: tool.ExecConfig{Enabled: true, Allow: []string{other}, Patterns: bad}}, nil); err == nil {
+			t.Errorf("%v was accepted", bad)
 		}
 	}
 	if _, ok := builtin(t, tool.Config{Exec: tool.ExecConfig{Allow: []string{"/bin/sh"}}}, nil).Lookup("exec"); ok {

@@ -113,7 +113,8 @@ func TestHTTPStatuses(t *testing.T) {
 	}
 }
 
-// M08, M10, M12, M15: everything that is not a public web server is refused.
+// M08, M09, M10, M12, M14, M15: the address is judged at the socket, once per
+// connection, so that no answer of DNS can change in between; everything that is not a public web server is refused.
 func TestHTTPRefusesAddresses(t *testing.T) {
 	t.Parallel()
 	set := builtin(t, tool.Config{}, nil)
