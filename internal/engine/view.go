@@ -210,25 +210,40 @@ func (v *view) outlook(p *program, s *state, seen map[string]int, why map[string
 	for len(queue) > 0 {
 		i := queue[0]
 		queue = queue[1:]
-		if reach[i] {
-			continue
+		next := func(j int) {
+			if !reach[j] && v.mayRun(p, s, j) {
+				reach[j] = true
+				queue = append(queue, j)
+			}
 		}
-		reach[i] = true
 		for _, e := range p.Nodes[i].Out {
-			queue = append(queue, e.To)
+			next(e.To)
 		}
-		queue = append(queue, p.Nodes[i].Dependents...)
+		for _, j := range p.Nodes[i].Dependents {
+			next(j)
+		}
 	}
 	for i := range p.Nodes {
-		if !reach[i] || listed[i] {
-			continue
+		switch {
+		case !reach[i]:
+		case listed[i]:
+			add(i, 0, nil, "the loop may come round again")
+		default:
+			add(i, 0, nil, "")
 		}
-		if status, visits := s.walk.Status(i); status == planner.Completed && (!p.Nodes[i].OnCycle || visits >= p.Nodes[i].MaxVisits) {
-			continue
-		}
-		add(i, 0, nil, "")
 	}
 	return l
+}
+
+// mayRun reports whether another visit of a node can begin: of one that has
+// settled, skipped ones included, only inside a loop and within its bound.
+func (v *view) mayRun(p *program, s *state, i int) bool {
+	n := &p.Nodes[i]
+	status, visits := s.walk.Status(i)
+	if n.OnCycle {
+		return visits < n.MaxVisits
+	}
+	return status == "" && visits == 0
 }
 
 func (v *view) doubtStep(p *program, w *work) kairos.PreviewStep {
