@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"errors"
+	"fmt"
 
 	"github.com/kairosd/kairosd/internal/failpoint"
 	"github.com/kairosd/kairosd/internal/kairos"
@@ -18,6 +19,14 @@ const pathLimit = 64
 // that a checkpoint need not read before it writes.
 type runState struct {
 	dbsqlc.RunStateRow
+	// moved is what this batch's checkpoints have changed and settleRun has not
+	// written: a run's row is written once per batch, not once per checkpoint.
+	moved struct {
+		on       bool
+		fence    int64 // journal position in the database
+		steps    int64
+		headline bool
+	}
 }
 
 // prepared is a checkpoint with everything done that can be done outside the
@@ -112,8 +121,9 @@ func refusal(err error) error {
 	return kairos.Errorf(kairos.CodeInternal, "prepare the checkpoint: %w", err)
 }
 
-// apply writes the checkpoint. The fenced update of the run comes first: if it
-// finds another last_seq, nothing was written and the checkpoint is refused.
+// apply writes the checkpoint. A run's position is checked first, against what
+// the writer remembers of it; the database checks again when the run's row is
+// written, at the latest with the commit, and then refuses.
 func (p *prepared) apply(w *writer) ([]auditRow, error) {
 	c := &p.c
 	st, err := w.state(p.rowID, c.Run)
@@ -136,18 +146,21 @@ func (p *prepared) apply(w *writer) ([]auditRow, error) {
 			next.Path = clipPath(*patch.Path)
 		}
 	}
-	n := int64(0)
 	if hotOnly(c.Patch) {
-		n, err = w.touchRun(p.rowID, c.Fence, next.LastSeq, add, next.Path)
+		w.move(p.rowID, st, &next, add, c.Patch)
 	} else {
-		n, err = p.advance(w, st, &next)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if n != 1 {
-		delete(w.hot, p.rowID)
-		return nil, kairos.Errorf(kairos.CodeConflict, "run %s has moved on", kairos.ShortID(c.Run))
+		if err := w.settleRun(p.rowID, st); err != nil {
+			return nil, err
+		}
+		next.moved = st.moved
+		n, err := p.advance(w, st, &next)
+		if err != nil {
+			return nil, err
+		}
+		if n != 1 {
+			delete(w.hot, p.rowID)
+			return nil, movedOn(c.Run)
+		}
 	}
 	failpoint.Hit("checkpoint.fenced")
 	for _, pl := range p.payloads {
@@ -171,11 +184,69 @@ func (p *prepared) apply(w *writer) ([]auditRow, error) {
 	}
 	*st = next
 	if kairos.RunStatus(next.Status).Final() {
-		delete(w.hot, p.rowID)
 		w.s.rowIDs.Delete(c.Run)
+		if !next.moved.on { // else settleRuns forgets it
+			delete(w.hot, p.rowID)
+		}
 	}
 	return p.audit(), nil
 }
+
+func movedOn(run string) *kairos.Error {
+	return kairos.Errorf(kairos.CodeConflict, "run %s has moved on", kairos.ShortID(run))
+}
+
+// move notes what a checkpoint changes in a run's row.
+func (w *writer) move(rowID int64, st, next *runState, steps int64, patch *kairos.RunPatch) {
+	next.moved = st.moved
+	if !next.moved.on {
+		next.moved.on, next.moved.fence = true, st.LastSeq
+		w.moved = append(w.moved, rowID)
+	}
+	next.moved.steps += steps
+	if patch != nil && patch.Headline != nil {
+		next.Headline, next.moved.headline = *patch.Headline, true
+	}
+	if patch != nil && patch.Node != nil {
+		next.Node, next.moved.headline = *patch.Node, true
+	}
+}
+
+// settleRun writes what move noted of a run. A run that another writer has
+// moved fails the batch, so that each operation is tried by itself.
+func (w *writer) settleRun(rowID int64, st *runState) error {
+	if !st.moved.on {
+		return nil
+	}
+	n, err := w.touchRun(rowID, st)
+	if err != nil {
+		return err
+	}
+	st.moved.on, st.moved.steps, st.moved.headline = false, 0, false
+	if n != 1 {
+		return fmt.Errorf("the row of run %d: %w", rowID, errMoved)
+	}
+	return nil
+}
+
+// settleRuns writes the rows of all runs that the batch has moved.
+func (w *writer) settleRuns() error {
+	for _, id := range w.moved {
+		if st := w.hot[id]; st != nil {
+			if err := w.settleRun(id, st); err != nil {
+				return err
+			}
+			if kairos.RunStatus(st.Status).Final() {
+				delete(w.hot, id)
+			}
+		}
+	}
+	w.moved = w.moved[:0]
+	return nil
+}
+
+// errMoved says that a run's row is not as the writer remembers it.
+var errMoved = errors.New("it was changed behind the writer's back")
 
 func clipPath(s string) string {
 	if len(s) > pathLimit {
@@ -184,9 +255,9 @@ func clipPath(s string) string {
 	return s
 }
 
-// hotOnly reports whether only journal position, steps and path move.
+// hotOnly reports whether only journal position, steps, path and headline move.
 func hotOnly(p *kairos.RunPatch) bool {
-	return p == nil || p.Status == "" && p.Headline == nil && p.Node == nil && p.Output == nil && p.Error == nil && !p.ClearError && p.Hash == "" &&
+	return p == nil || p.Status == "" && p.Output == nil && p.Error == nil && !p.ClearError && p.Hash == "" &&
 		p.DueAt == nil && p.AddUsage.Zero() && p.Crashes == nil && p.Paused == nil && p.Limits == nil && p.StartedAt == nil && p.EndedAt == nil &&
 		p.RunningTime == nil && p.DeletedAt == nil
 }
@@ -320,6 +391,9 @@ func (w *writer) state(rowID int64, runID string) (*runState, error) {
 		return nil, err
 	}
 	if len(w.hot) > 20_000 {
+		if err := w.settleRuns(); err != nil {
+			return nil, err
+		}
 		clear(w.hot)
 	}
 	st := &runState{RunStateRow: row}

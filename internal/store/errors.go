@@ -23,6 +23,9 @@ func translate(err error, doing string) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return kairos.Errorf(kairos.CodeNotFound, "%s: nothing found", doing)
 	}
+	if errors.Is(err, errMoved) {
+		return kairos.Errorf(kairos.CodeConflict, "%s: %w", doing, err)
+	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// hotStmt is a statement of the three that every checkpoint runs. It is prepared
+// hotStmt is one of the few statements that every checkpoint runs. It is prepared
 // on the driver's connection itself: database/sql spends a third of such a
 // statement's time on locking, converting and copying arguments.
 type hotStmt struct {
@@ -20,10 +20,19 @@ type hotStmt struct {
 }
 
 const (
-	touchSQL = `UPDATE runs SET last_seq = ?, steps = steps + ?, path = ? WHERE id = ? AND last_seq = ?`
-	stepSQL  = `INSERT INTO step_results (run_id, seq, kind, node, visit, item, attempt, substep, status, final, effect, idem_key, input, output,
+	touchSQL   = `UPDATE runs SET last_seq = ?, steps = steps + ?, path = ? WHERE id = ? AND last_seq = ?`
+	touchAtSQL = `UPDATE runs SET last_seq = ?, steps = steps + ?, path = ?, headline = ?, node = ? WHERE id = ? AND last_seq = ?`
+	stepSQL    = `INSERT INTO step_results (run_id, seq, kind, node, visit, item, attempt, substep, status, final, effect, idem_key, input, output,
 decision, failure, input_tokens, output_tokens, cost, agent, due_at, ref, actor, reason, log, started_at, at, audit_seq, hash)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	// plainStepSQL is stepSQL for rows that say only what happened: binding an
+	// argument costs more than a constant.
+	plainStepSQL = `INSERT INTO step_results (run_id, seq, kind, node, visit, item, attempt, substep, status, final, effect, idem_key, input, output,
+decision, failure, input_tokens, output_tokens, cost, agent, due_at, ref, actor, reason, log, started_at, at, audit_seq, hash)
+VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, NULL, 0, 0, 0.0, NULL, 0, NULL, NULL, NULL, NULL, ?, ?, ?, ?)`
+	// checkpointAuditSQL is auditSQL for the record of a checkpoint.
+	checkpointAuditSQL = `INSERT INTO audit_events (seq, at, run_id, first_seq, run_seq, digest, action, actor, surface, object, result, reason, detail, mac)
+VALUES (?, ?, ?, ?, ?, ?, '` + ActionCheckpoint + `', 'system', 'engine', ?, 'ok', '', NULL, ?)`
 	auditSQL = `INSERT INTO audit_events (seq, at, run_id, first_seq, run_seq, digest, action, actor, surface, object, result, reason, detail, mac)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 )
@@ -83,12 +92,22 @@ func (h *hotStmt) exec(ctx context.Context) (driver.Result, error) {
 	return h.stmt.ExecContext(ctx, h.args)
 }
 
-// touchRun moves a run's journal position; 0 rows: another writer was first.
-func (w *writer) touchRun(rowID, fence, lastSeq, addSteps int64, path string) (int64, error) {
+// touchRun moves a run's journal position past the checkpoints that this batch
+// has of it; 0 rows: another writer was first.
+func (w *writer) touchRun(rowID int64, st *runState) (int64, error) {
 	h := w.touch
-	for _, v := range [...]driver.Value{lastSeq, addSteps, path, rowID, fence} {
-		h.set(v)
+	if st.moved.headline {
+		h = w.touchAt
 	}
+	h.set(st.LastSeq)
+	h.set(st.moved.steps)
+	h.set(st.Path)
+	if st.moved.headline {
+		h.set(st.Headline)
+		h.set(st.Node)
+	}
+	h.set(rowID)
+	h.set(st.moved.fence)
 	r, err := h.exec(w.ctx)
 	if err != nil {
 		return 0, err
@@ -99,7 +118,16 @@ func (w *writer) touchRun(rowID, fence, lastSeq, addSteps int64, path string) (i
 // stepRow is a journal row on its way to the writer.
 type stepRow = dbsqlc.StepResult
 
+// plain reports whether a row has only what plainStepSQL takes.
+func plain(p *stepRow) bool {
+	return p.Substep == 0 && p.Failure == nil && p.InputTokens == 0 && p.OutputTokens == 0 && p.Cost == 0 && p.Agent == nil &&
+		p.DueAt == 0 && p.Ref == nil && p.Actor == nil && p.Reason == nil && p.Log == nil
+}
+
 func (w *writer) insertStep(p *stepRow) error {
+	if plain(p) {
+		return w.insertPlainStep(p)
+	}
 	h := w.step
 	h.set(p.RunID)
 	h.set(p.Seq)
@@ -134,7 +162,44 @@ func (w *writer) insertStep(p *stepRow) error {
 	return err
 }
 
+func (w *writer) insertPlainStep(p *stepRow) error {
+	h := w.plainStep
+	h.set(p.RunID)
+	h.set(p.Seq)
+	h.set(p.Kind)
+	h.set(p.Node)
+	h.set(p.Visit)
+	h.set(p.Item)
+	h.set(p.Attempt)
+	h.set(p.Status)
+	h.set(p.Final)
+	h.set(p.Effect)
+	h.text(p.IdemKey)
+	h.text(p.Input)
+	h.text(p.Output)
+	h.text(p.Decision)
+	h.set(p.StartedAt)
+	h.set(p.At)
+	h.set(p.AuditSeq)
+	h.blob(p.Hash)
+	_, err := h.exec(w.ctx)
+	return err
+}
+
 func (w *writer) insertAudit(p *dbsqlc.AuditEvent) error {
+	if p.Action == ActionCheckpoint && p.RunID != nil && p.Actor == "system" && p.Surface == "engine" && p.Result == "ok" && p.Reason == "" && p.Detail == nil {
+		h := w.checkpointAudit
+		h.set(p.Seq)
+		h.set(p.At)
+		h.set(*p.RunID)
+		h.set(p.FirstSeq)
+		h.set(p.RunSeq)
+		h.blob(p.Digest)
+		h.set(p.Object)
+		h.blob(p.Mac)
+		_, err := h.exec(w.ctx)
+		return err
+	}
 	h := w.audit
 	h.set(p.Seq)
 	h.set(p.At)

@@ -52,8 +52,8 @@ type writer struct {
 	end   *sql.Stmt
 	undo  *sql.Stmt
 	// emptyWAL moves the write-ahead log into the database.
-	emptyWAL           *sql.Stmt
-	touch, step, audit *hotStmt
+	emptyWAL                                                *sql.Stmt
+	touch, touchAt, step, plainStep, audit, checkpointAudit *hotStmt
 
 	mu      sync.Mutex
 	queue   []op
@@ -73,6 +73,7 @@ type writer struct {
 	rows   []auditRow
 	mac    []byte // the chain's head
 	hot    map[int64]*runState
+	moved  []int64 // runs whose rows settleRuns must write
 	counts map[countKey]int64
 	// refused holds, per run, the last ticket that was given out when one of its
 	// operations was refused.
@@ -100,7 +101,8 @@ func newWriter(s *Store, conn *sql.Conn, q *dbsqlc.Queries, seq int64, mac []byt
 		stmt   **hotStmt
 		text   string
 		params int
-	}{{&w.touch, touchSQL, 5}, {&w.step, stepSQL, 29}, {&w.audit, auditSQL, 14}} {
+	}{{&w.touch, touchSQL, 5}, {&w.touchAt, touchAtSQL, 7}, {&w.step, stepSQL, 29}, {&w.plainStep, plainStepSQL, 18},
+		{&w.audit, auditSQL, 14}, {&w.checkpointAudit, checkpointAuditSQL, 8}} {
 		var err error
 		if *p.stmt, err = prepareHot(conn, p.text, p.params); err != nil {
 			return nil, err
@@ -244,6 +246,7 @@ func (w *writer) transaction(batch []op, results []error) (_ []kairos.AuditEvent
 		if err != nil {
 			clear(w.hot)
 			clear(w.counts)
+			w.moved = w.moved[:0]
 			if _, undo := w.undo.ExecContext(w.ctx); undo != nil {
 				// SQLite has undone it by itself after some errors.
 				w.s.log.Debug("rollback", "err", undo)
@@ -259,6 +262,11 @@ func (w *writer) transaction(batch []op, results []error) (_ []kairos.AuditEvent
 		if o.run != 0 && (stopped[o.run] || w.isRefused(o)) {
 			results[i] = kairos.Errorf(kairos.CodeConflict, "an earlier checkpoint of this run was refused")
 			continue
+		}
+		if o.run == 0 { // it may look at any run
+			if err := w.settleRuns(); err != nil {
+				return nil, err
+			}
 		}
 		added, opErr := o.apply(w)
 		if opErr != nil {
@@ -278,6 +286,9 @@ func (w *writer) transaction(batch []op, results []error) (_ []kairos.AuditEvent
 		w.next += int64(len(added))
 	}
 	w.rows = rows
+	if err := w.settleRuns(); err != nil {
+		return nil, err
+	}
 	if err := w.writeCounts(); err != nil {
 		return nil, err
 	}
@@ -375,7 +386,10 @@ func (w *writer) close() error {
 	case <-time.After(30 * time.Second):
 		return errors.New("store: writes did not finish in 30 s")
 	}
-	errs := []error{w.q.Close(), w.touch.close(), w.step.close(), w.audit.close()}
+	errs := []error{w.q.Close()}
+	for _, h := range []*hotStmt{w.touch, w.touchAt, w.step, w.plainStep, w.audit, w.checkpointAudit} {
+		errs = append(errs, h.close())
+	}
 	for _, stmt := range []*sql.Stmt{w.begin, w.end, w.undo, w.emptyWAL} {
 		errs = append(errs, stmt.Close())
 	}
