@@ -178,7 +178,7 @@ func TestADamagedLogIsNoticed(t *testing.T) {
 			t.Errorf("%s at %d, KAIROS_SEED=%d: events %d to %d are gone and nobody says so", what, at, seed, f.last+1, last)
 		}
 	}
-	cuts := prooftest.Size(10, 1500)
+	cuts := prooftest.Size(10, 800)
 	for i := range cuts {
 		at := r.IntN(len(wal))
 		if i < 3 { // at the ends
@@ -186,7 +186,7 @@ func TestADamagedLogIsNoticed(t *testing.T) {
 		}
 		try("cut", at, wal[:at])
 	}
-	flips := prooftest.Size(10, 1500)
+	flips := prooftest.Size(10, 800)
 	for range flips {
 		at := r.IntN(len(wal))
 		b := slices.Clone(wal)
@@ -223,7 +223,7 @@ func TestAFlippedBitIsFound(t *testing.T) {
 	db := left["kairos.db"]
 	seed := prooftest.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 5))
-	n := prooftest.Size(40, 5000)
+	n := prooftest.Size(40, 2500)
 	reported, harmless, bySQLite, unhashed := 0, 0, 0, map[string]int{}
 	for range n {
 		at, bit := r.IntN(len(db)), r.IntN(8)
