@@ -273,7 +273,7 @@ func (s *server) transport() (sdk.Transport, *process, error) {
 		if err != nil {
 			return nil, nil, fmt.Errorf("start %s: %w", s.config.Command[0], err)
 		}
-		return watched{&sdk.IOTransport{Reader: io.NopCloser(p.stdout), Writer: p.stdin, MaxLineLength: maxFrame}}, p, nil
+		return watched{&sdk.IOTransport{Reader: io.NopCloser(&unbatched{Reader: p.stdout}), Writer: p.stdin, MaxLineLength: maxFrame}}, p, nil
 	}
 	headers := http.Header{}
 	for name, variable := range s.config.HeadersFrom {

@@ -1,0 +1,45 @@
+package mcp
+
+import (
+	"fmt"
+	"io"
+)
+
+// unbatched passes on what a server writes, without the lines that hold a batch:
+// no version of the protocol that is spoken here has them, and what is in them
+// would slip past what is counted (M20).
+type unbatched struct {
+	io.Reader
+	started  bool // something of the line has been seen
+	dropping bool
+	batches  int
+}
+
+func (u *unbatched) Read(p []byte) (int, error) {
+	for {
+		n, err := u.Reader.Read(p)
+		kept := 0
+		for _, c := range p[:n] {
+			switch {
+			case c == '\n':
+				u.started, u.dropping = false, false
+			case !u.started && c != ' ' && c != '\t' && c != '\r':
+				u.started = true
+				if c == '[' {
+					u.dropping = true
+					u.batches++
+				}
+			}
+			if !u.dropping {
+				p[kept] = c
+				kept++
+			}
+		}
+		if u.batches >= maxStray {
+			return 0, fmt.Errorf("the server sent %d batches", u.batches)
+		}
+		if kept > 0 || err != nil || n == 0 {
+			return kept, err
+		}
+	}
+}
