@@ -42,7 +42,7 @@ func (b *bus) stop() { b.once.Do(func() { close(b.stopped) }) }
 // HandleCommit is the store's hook: it is called after each commit, in order,
 // with the audit events that became durable and their journal rows.
 func (e *Engine) HandleCommit(events []kairos.AuditEvent) {
-	e.bus.commit(events, e.store, func(ev kairos.AuditEvent, incarnation string) []kairos.Event { return e.derive(nil, ev, incarnation) })
+	e.bus.commit(events, e.store, func(ev kairos.AuditEvent, incarnation string) []kairos.Event { return e.deriveLive(ev, incarnation) })
 }
 
 func (b *bus) commit(events []kairos.AuditEvent, store Store, derive func(kairos.AuditEvent, string) []kairos.Event) {

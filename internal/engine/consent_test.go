@@ -19,7 +19,6 @@ import (
 // must allow, step 4 the answer.
 type talk struct {
 	models, calls atomic.Int32
-	keys          [4]atomic.Value
 	fail          atomic.Int32 // attempts that fail after the first call
 }
 

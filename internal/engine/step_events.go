@@ -68,25 +68,29 @@ func (e *Engine) remember(r kairos.Run, p *planner.Program) {
 	e.stepRuns.put(r.ID, s)
 }
 
-// derive is [Derive] with the events of step plans. Live, a run that was never
-// loaded here has none; a nil context says so.
+// derive is [Derive] with the events of step plans.
 func (e *Engine) derive(ctx context.Context, ev kairos.AuditEvent, incarnation string) []kairos.Event {
-	out := Derive(ev, incarnation)
-	if ev.Run == "" || len(out) == 0 {
-		return out
-	}
-	s, ok := e.stepRuns.get(ev.Run)
-	if !ok && ctx != nil {
+	if _, ok := e.stepRuns.get(ev.Run); !ok && ev.Run != "" {
 		r, err := e.store.Run(ctx, ev.Run)
 		if err != nil {
-			return out // its events are still told; the run itself is gone
+			return Derive(ev, incarnation) // its events are still told; the run itself is gone
 		}
 		p, err := e.program(ctx, r.Hash)
 		if err != nil {
-			return out
+			return Derive(ev, incarnation)
 		}
 		e.remember(r, p.Program)
-		s, _ = e.stepRuns.get(ev.Run)
+	}
+	return e.deriveLive(ev, incarnation)
+}
+
+// deriveLive is derive for what has just been committed: its run is known here,
+// and the store's writer, which asks, must not wait for a read.
+func (e *Engine) deriveLive(ev kairos.AuditEvent, incarnation string) []kairos.Event {
+	out := Derive(ev, incarnation)
+	s, ok := e.stepRuns.get(ev.Run)
+	if !ok || len(out) == 0 {
+		return out
 	}
 	t := stepTeller{e: e, s: s, ev: ev}
 	if s.prog != nil {

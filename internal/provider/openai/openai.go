@@ -98,6 +98,7 @@ func (p *Provider) request(r agent.Request, names provider.Names) (openai.ChatCo
 	if p.own {
 		req.MaxCompletionTokens = r.MaxTokens
 	} else {
+		//lint:ignore SA1019 servers other than OpenAI's know only the older name
 		req.MaxTokens = r.MaxTokens
 	}
 	if t := r.Temperature; t != nil {
