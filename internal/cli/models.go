@@ -83,7 +83,7 @@ func apiKey(p config.Provider) (string, error) {
 func newAsker(e *engine.Engine, m *handler.Models, cfg config.Config) *supervisor.Service {
 	p := cfg.Planner
 	general, _ := m.Agent("")
-	c := supervisor.Config{Mode: supervisor.Mode(p.Mode), NoHeuristics: p.UseHeuristics != nil && !*p.UseHeuristics, DefaultAgent: general.ID}
+	c := supervisor.Config{Mode: supervisor.Mode(p.Mode), NoHeuristics: p.UseHeuristics != nil && !*p.UseHeuristics, DefaultAgent: general.ID, OnError: p.OnError}
 	for _, a := range m.Agents() {
 		c.Agents = append(c.Agents, supervisor.Agent{ID: a.ID, Name: a.Name, Description: a.Description, Icon: a.Icon, Color: a.Color,
 			Capabilities: a.Capabilities, TriggerKeywords: a.TriggerKeywords, System: a.System, Selectable: a.Selectable})
@@ -104,4 +104,15 @@ func newAsker(e *engine.Engine, m *handler.Models, cfg config.Config) *superviso
 		c.Generator = &supervisor.Generator{Provider: model, Model: p.Model, MaxSteps: p.MaxSteps, MaxTokens: p.MaxTokens, Temperature: p.Temperature, Agents: c.Agents}
 	}
 	return supervisor.NewService(supervisor.New(c), e, p.AutoAccept)
+}
+
+// maxReplans is the engine's option: there, absent is the default.
+func maxReplans(p config.Planner) int {
+	switch {
+	case p.MaxReplans == nil:
+		return 0
+	case *p.MaxReplans == 0:
+		return -1
+	}
+	return *p.MaxReplans
 }

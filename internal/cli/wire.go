@@ -61,11 +61,14 @@ func newEngine(ctx context.Context, s *store.Store, cfg config.Config, log *slog
 		return nil, nil, nil, err
 	}
 	registry.SetMemory(s)
+	o.MaxReplans = maxReplans(cfg.Planner)
 	e, err := engine.New(engine.Config{Store: s, Registry: registry, Secrets: secrets, Logger: log, Options: o})
 	if err != nil {
 		tools.Close()
 		return nil, nil, nil, err
 	}
 	s.OnCommit(e.HandleCommit)
-	return e, newAsker(e, registry.Models(), cfg), tools, nil
+	asker := newAsker(e, registry.Models(), cfg)
+	e.SetReplanner(asker)
+	return e, asker, tools, nil
 }

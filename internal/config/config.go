@@ -119,6 +119,11 @@ type Planner struct {
 	// AutoAccept names unsafe tools and agents whose planner-made plans start
 	// unseen (ruling 41).
 	AutoAccept []string `yaml:"auto_accept"`
+	// MaxReplans is how often one run may be planned anew; absent: 2.
+	MaxReplans *int `yaml:"max_replans"`
+	// OnError is what a failed step of a planner-made plan does, unless it says
+	// otherwise: fail (the default) or replan.
+	OnError string `yaml:"on_error"`
 }
 
 // MCP lists servers that contribute tools, by the name that their tools begin
@@ -378,6 +383,12 @@ func (c *Config) check() error {
 	}
 	if _, ok := c.Providers[c.Planner.Provider]; c.Planner.Provider != "" && !ok {
 		add("planner.provider: %q is not configured", c.Planner.Provider)
+	}
+	if n := c.Planner.MaxReplans; n != nil && (*n < 0 || *n > 20) {
+		add("planner.max_replans: %d is not 0 to 20", *n)
+	}
+	if o := c.Planner.OnError; o != "" && o != "fail" && o != "replan" {
+		add("planner.on_error: %q is neither fail nor replan", o)
 	}
 	if c.Planner.MaxSteps < 0 || c.Planner.MaxSteps > 100 || c.Planner.MaxTokens < 0 {
 		add("planner: max_steps is 1 to 100, max_tokens not negative")

@@ -145,9 +145,9 @@ func (s *Service) store(ctx context.Context, actor kairos.Actor, d Decision, src
 		n := &program.Nodes[i]
 		out.Steps = append(out.Steps, describe(program, n))
 		if n.Tool == "exec" || strings.Contains(string(src), "${secret.") {
-			return nil, nil, refusal(&Error{Code: CodeNoValidPlan, Message: "Cannot create valid execution plan for request: a plan that nobody wrote may use neither exec nor secrets", Suggestion: "write the plan yourself"})
+			return nil, nil, refusal(forbidden)
 		}
-		if catalog.EffectOf(n) == planner.EffectUnsafe && !slices.Contains(s.accepted, n.Tool) && !slices.Contains(s.accepted, n.Agent) {
+		if s.unsafe(catalog, n) {
 			out.Unsafe = append(out.Unsafe, n.ID)
 		}
 	}
@@ -160,6 +160,15 @@ func (s *Service) store(ctx context.Context, actor kairos.Actor, d Decision, src
 	}
 	out.ID, out.Key, out.Version, out.Hash, out.Name = p.ID, p.Key, v.Number, v.Hash, p.Name
 	return out, doc, nil
+}
+
+// forbidden refuses what only a person may write into a plan (ruling 41).
+var forbidden = &Error{Code: CodeNoValidPlan, Suggestion: "write the plan yourself",
+	Message: "Cannot create valid execution plan for request: a plan that nobody wrote may use neither exec nor secrets"}
+
+// unsafe reports whether a person has to accept a node before it may run.
+func (s *Service) unsafe(c *planner.Catalog, n *planner.ProgramNode) bool {
+	return c.EffectOf(n) == planner.EffectUnsafe && !slices.Contains(s.accepted, n.Tool) && !slices.Contains(s.accepted, n.Agent)
 }
 
 // describe is a step on one line.

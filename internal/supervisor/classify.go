@@ -79,12 +79,12 @@ func (c *Classifier) Classify(query string) Classification {
 	w := words(folded)
 	relevant := c.relevant(w)
 	if slices.ContainsFunc(complexIndicators, func(p []string) bool { return holdsWords(w, p) }) {
-		return Classification{Complex, true, relevant, "Multi-step query requiring coordination"}
+		return Classification{Complexity: Complex, RequiresPlanning: true, SuggestedAgents: relevant, Reasoning: "Multi-step query requiring coordination"}
 	}
 	if simpleOpeners.MatchString(folded) {
-		return Classification{Simple, false, relevant[:1], "Single-step query, direct routing"}
+		return Classification{Complexity: Simple, RequiresPlanning: false, SuggestedAgents: relevant[:1], Reasoning: "Single-step query, direct routing"}
 	}
-	return Classification{Moderate, true, relevant, "Moderate complexity, planning recommended"}
+	return Classification{Complexity: Moderate, RequiresPlanning: true, SuggestedAgents: relevant, Reasoning: "Moderate complexity, planning recommended"}
 }
 
 // NeedsPlanning reports whether a query needs a plan, without making one.

@@ -34,6 +34,9 @@ type Config struct {
 	Recorded     func(skill string) Recorded
 	// Generator plans by model; nil: rules only, as with the offline provider.
 	Generator *Generator
+	// OnError is what a failed step of a plan made here does: fail (empty) or
+	// replan.
+	OnError string
 }
 
 // Supervisor decides what becomes of a query. It is safe for concurrent use.
@@ -106,6 +109,7 @@ func (s *Supervisor) Decide(ctx context.Context, query, agentID string) (Decisio
 	if s.c.Mode != ByModel && len(s.c.Skills) > 0 {
 		p, err := s.rules.Plan(Request{UserIntent: query, SystemContext: SystemContext{AvailableSkills: s.rules.Skills()}})
 		if err == nil {
+			p.Defaults.OnError = s.c.OnError
 			d.Plan, d.By, d.Reason = p, "rules", "skills match what is asked"
 			return d, nil
 		}
@@ -132,6 +136,7 @@ func (s *Supervisor) Decide(ctx context.Context, query, agentID string) (Decisio
 	if broken := CheckPlan(g.Plan, nil); len(broken) > 0 {
 		return d, refuse(asViolations(broken))
 	}
+	g.Plan.Defaults.OnError = s.c.OnError
 	d.Plan, d.By = g.Plan, "model"
 	return d, nil
 }

@@ -28,6 +28,21 @@ func System(agents []Agent, maxSteps int) string {
 	return strings.NewReplacer("{agents}", strings.TrimRight(list.String(), "\n"), "{max}", fmt.Sprint(maxSteps)).Replace(system)
 }
 
+//go:embed replan.txt
+var replan string
+
+// Replan asks for the rest of a plan that cannot go on: what was asked, what is
+// done, what failed and what was still to come, a line each.
+func Replan(query string, done []string, failed string, left []string) string {
+	list := func(lines []string) string {
+		if len(lines) == 0 {
+			return "- nothing"
+		}
+		return "- " + strings.Join(lines, "\n- ")
+	}
+	return strings.NewReplacer("{query}", query, "{done}", list(done), "{failed}", failed, "{left}", list(left)).Replace(strings.TrimSpace(replan))
+}
+
 // Example is a question and the answer that is wanted.
 type Example struct{ Question, Answer string }
 

@@ -1,0 +1,70 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A configuration with a planning model, and a plan whose second step fails.
+const (
+	replanConfig = `
+providers: {script: {type: scripted, file: answers.yaml}}
+agents:
+  - {id: clerk, name: Clerk, description: Finds figures., system_prompt: You find figures.}
+  - {id: writer, name: Writer, description: Writes., system_prompt: You write.}
+default_agent: clerk
+planner: {mode: model}
+`
+	replanAnswers = `answers:
+  - system: You turn a request
+    contains: "Done already:\n- Collect the figures: 41 and 42\n\nFailed: Draw a chart"
+    json: {requiresMultiStep: true, summary: Describe the figures in words, reasoning: Nobody here can draw., steps: [{agentId: writer, task: Describe the figures in words}, {agentId: writer, task: Translate it into Spanish}]}
+  - contains: Collect the figures
+    text: 41 and 42
+  - contains: Draw a chart
+    error: {code: no_pencil, message: there is no pencil, permanent: true}
+  - contains: "Current task: Describe the figures"
+    text: It went up by one.
+  - contains: "Current task: Translate it"
+    text: "Subió en uno."
+`
+	replanPlan = `
+id: figures
+description: Show how the figures went
+steps:
+  - {id: one, agentId: clerk, task: Collect the figures}
+  - {id: two, agentId: clerk, task: Draw a chart, on_error: replan}
+  - {id: three, agentId: writer, task: Send it round}
+`
+)
+
+// A step fails, the model plans the rest anew, what is done stays done (SPEC 7.5).
+func TestReplanByModel(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	dir := t.TempDir()
+	for name, text := range map[string]string{"kairos.yaml": replanConfig, "answers.yaml": replanAnswers, "plan.yaml": replanPlan} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stdout, stderr, code := s.run("run", "--config", filepath.Join(dir, "kairos.yaml"), "--plan", filepath.Join(dir, "plan.yaml"), "--prompt", "How did it go?", "--json")
+	var got struct {
+		RunID, Status string
+		Output        string
+		Path          []string
+	}
+	if err := json.Unmarshal([]byte(stdout), &got); err != nil || code != 0 {
+		t.Fatalf("exit %d %v\n%s%s", code, err, stdout, stderr)
+	}
+	if got.Output != "Subió en uno." || strings.Join(got.Path, " ") != "one step-4 step-5" {
+		t.Errorf("%+v", got)
+	}
+	stdout, stderr, code = s.run("show", got.RunID, "--json")
+	if code != 0 || !strings.Contains(stdout, "two failed (there is no pencil); Nobody here can draw.") {
+		t.Errorf("exit %d\n%s%s", code, stdout, stderr)
+	}
+}
