@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/kairos"
@@ -47,6 +48,27 @@ func (r *request) approvals() error {
 	p.Live = true
 	for _, a := range list.Items {
 		p.Items = append(p.Items, r.approvalView(a))
+	}
+	status := r.c.QueryParam("status")
+	for _, s := range []struct{ status, word string }{{"", r.t("Open")}, {"approved", r.t("Approved")}, {"rejected", r.t("Rejected")}, {"expired", r.t("Expired")}} {
+		href := "/approvals"
+		if s.status != "" {
+			href += "?status=" + s.status
+		}
+		p.States = append(p.States, view.Link{Text: s.word, Href: href, Current: status == s.status})
+	}
+	if list.Prev != "" {
+		p.Newer = "/approvals?" + url.Values{"status": {status}, "before": {list.Prev}}.Encode()
+	}
+	if list.Next != "" {
+		p.Older = "/approvals?" + url.Values{"status": {status}, "after": {list.Next}}.Encode()
+	}
+	if status == "" {
+		doubts, err := r.s.Reader.Runs(r.ctx, kairos.RunFilter{WaitReasons: []kairos.WaitReason{kairos.WaitInDoubt}, Page: kairos.Page{Limit: 50}})
+		if err != nil {
+			return err
+		}
+		p.Doubts = r.runRows(doubts.Items)
 	}
 	return r.render(http.StatusOK, view.Approvals(p))
 }

@@ -61,6 +61,11 @@ func (r *request) plan() error {
 	}
 	if r.who.Role.Includes(kairos.RoleAuthor) {
 		p.Actions = append(p.Actions, view.Link{Text: r.t("Edit…"), Href: path + "/edit?base=" + strconv.Itoa(number)})
+		if pl.Archived {
+			p.Actions = append(p.Actions, view.Link{Text: r.t("Take back…"), Href: path + "/archive"})
+		} else {
+			p.Actions = append(p.Actions, view.Link{Text: r.t("Archive…"), Href: path + "/archive", Danger: true})
+		}
 	}
 	p.Facts = []view.Fact{{Term: r.t("Hash"), Text: v.Hash[:12], Mono: true}, {Term: r.t("Stored by"), Text: visible(v.Author)}, {Term: r.t("When"), Text: r.time(v.CreatedAt).Text},
 		{Term: r.t("Steps"), Text: strconv.Itoa(len(program.Nodes))}, {Term: r.t("Kind"), Text: string(program.Kind)}}
@@ -75,8 +80,12 @@ func (r *request) plan() error {
 		return err
 	}
 	for _, o := range versions {
+		diff := ""
+		if o.Number > 1 {
+			diff = fmt.Sprintf("%s/diff/%d/%d", path, o.Number-1, o.Number)
+		}
 		p.Versions = append(p.Versions, view.VersionRow{Number: fmt.Sprintf("v%d", o.Number), Href: fmt.Sprintf("%s/v/%d", path, o.Number), Hash: o.Hash[:12],
-			Author: visible(o.Author), Origin: o.Origin, Reason: visible(o.Reason), At: r.time(o.CreatedAt), Current: o.Number == number})
+			Author: visible(o.Author), Origin: o.Origin, Reason: visible(o.Reason), At: r.time(o.CreatedAt), Current: o.Number == number, Diff: diff})
 	}
 	runs, err := r.s.Reader.Runs(r.ctx, kairos.RunFilter{PlanKey: pl.Key, Page: kairos.Page{Limit: 10}})
 	if err != nil {

@@ -37,6 +37,7 @@ func (s *Server) table() []route {
 		{get, "/live", kairos.RoleViewer, (*request).live},
 
 		{get, "/runs", kairos.RoleViewer, (*request).runs},
+		{get, "/runs/compare", kairos.RoleViewer, (*request).compare},
 		{get, "/runs/changes", kairos.RoleViewer, (*request).changes},
 		{get, "/runs/:run", kairos.RoleViewer, (*request).run},
 		{get, "/runs/:run/raw/:seq/:part", kairos.RoleViewer, (*request).raw},
@@ -56,6 +57,9 @@ func (s *Server) table() []route {
 		{post, "/plans/new", kairos.RoleAuthor, (*request).savePlan},
 		{get, "/plans/:plan", kairos.RoleViewer, (*request).plan},
 		{get, "/plans/:plan/v/:number", kairos.RoleViewer, (*request).plan},
+		{get, "/plans/:plan/diff/:a/:b", kairos.RoleViewer, (*request).planDiff},
+		{get, "/plans/:plan/archive", kairos.RoleAuthor, (*request).archivePage},
+		{post, "/plans/:plan/archive", kairos.RoleAuthor, (*request).archive},
 		{get, "/plans/:plan/edit", kairos.RoleAuthor, (*request).editPlan},
 		{post, "/plans/:plan/edit", kairos.RoleAuthor, (*request).savePlan},
 		{get, "/plans/:plan/start", kairos.RoleOperator, (*request).startPage},

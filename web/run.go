@@ -13,6 +13,7 @@ import (
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/static"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -166,7 +167,7 @@ func (b *runPage) build() (view.RunPage, error) {
 		p.Notices = append(p.Notices, view.Notice{Text: b.t("Retention removed the journal, input and output of this run on %s.", b.time(run.PurgedAt).Text)})
 	}
 	b.view = b.c.QueryParam("view")
-	if !slices.Contains([]string{"timeline", "graph", "events", "log", "io"}, b.view) {
+	if !slices.Contains([]string{"timeline", "graph", "state", "log", "handoffs", "events", "io"}, b.view) {
 		b.view = "timeline"
 	}
 	p.View = b.view
@@ -179,8 +180,15 @@ func (b *runPage) build() (view.RunPage, error) {
 		return p, err
 	}
 	p.Why = why
+	if why != nil {
+		if why.Links, err = b.whyLinks(); err != nil {
+			return p, err
+		}
+	}
+	p.Summary = b.summary()
+	p.FaviconPath = static.Path("fav-" + p.Favicon + ".svg")
 	b.facts(&p)
-	for _, v := range []struct{ id, text string }{{"timeline", locale.Mark("Timeline")}, {"graph", locale.Mark("Graph")}, {"events", locale.Mark("Events")}, {"log", locale.Mark("Log")}, {"io", locale.Mark("Input and output")}} {
+	for _, v := range []struct{ id, text string }{{"timeline", locale.Mark("Timeline")}, {"graph", locale.Mark("Graph")}, {"state", locale.Mark("State")}, {"log", locale.Mark("Log")}, {"handoffs", locale.Mark("Handoffs")}, {"events", locale.Mark("Events")}, {"io", locale.Mark("Input and output")}} {
 		l := view.Link{Text: b.t(v.text), Href: b.href(url.Values{"view": {v.id}}), Current: v.id == b.view}
 		if v.id == "events" {
 			l.Count = strconv.Itoa(len(b.d.Journal))
@@ -193,6 +201,13 @@ func (b *runPage) build() (view.RunPage, error) {
 		p.Graph = b.graph()
 	case "graph":
 		p.Graph = b.graph()
+	case "state":
+		st := b.state()
+		p.State = &st
+	case "handoffs":
+		if p.Handoffs, err = b.handoffs(); err != nil {
+			return p, err
+		}
 	case "events":
 		p.Events = b.events()
 	case "log":
@@ -218,7 +233,7 @@ func (b *runPage) build() (view.RunPage, error) {
 // href is this page with some parameters changed.
 func (b *runPage) href(set url.Values) string {
 	q := url.Values{}
-	for _, key := range []string{"view", "step", "try", "tab"} {
+	for _, key := range []string{"view", "step", "try", "tab", "cp"} {
 		if v := b.c.QueryParam(key); v != "" {
 			q.Set(key, v)
 		}

@@ -213,6 +213,7 @@ type Why struct {
 	Message  string
 	Then     string
 	Items    []string
+	Links    []Link
 }
 
 // RunPage is one run.
@@ -239,14 +240,20 @@ type RunPage struct {
 	Blocks    []Block
 	Log       []LogLine
 	Related   []RunRow
-	Refresh   string // address of this page's live part
-	Topic     string
-	Terminal  bool
+	State     *StateView
+	Handoffs  []HandoffRow
+	Summary   string
+	// FaviconPath is the icon of the tab that goes with the state.
+	FaviconPath string
+	Refresh     string // address of this page's live part
+	Topic       string
+	Terminal    bool
 }
 
 // EventRow is one journal row or audit event.
 type EventRow struct {
 	Seq, What, Where, Who, Text string
+	Href                        string // of what it is about
 	At                          Time
 	Status                      Status
 }
@@ -343,6 +350,7 @@ type VersionRow struct {
 	Number, Href, Hash, Author, Origin, Reason string
 	At                                         Time
 	Current                                    bool
+	Diff                                       string // address of the difference to the version before
 }
 
 // PlanPage is one version of a plan.
@@ -408,6 +416,8 @@ type HomePage struct {
 // ApprovalsPage is the inbox.
 type ApprovalsPage struct {
 	Shell
+	Doubts       []RunRow
+	States       []Link
 	Items        []ApprovalView
 	Newer, Older string
 	Topic        string
@@ -422,6 +432,7 @@ type ApprovalPage struct {
 // AuditPage is the audit log.
 type AuditPage struct {
 	Shell
+	Form         AuditForm
 	Rows         []EventRow
 	Newer, Older string
 }

@@ -194,14 +194,15 @@ type Browser struct {
 func (d Seeded) Paths() []string {
 	out := []string{"/", "/runs", "/runs?q=status:failed", "/plans", "/plans/new", "/plans/ledger", "/plans/ledger/start", "/plans/ledger/edit", "/approvals", "/audit", "/system", "/help"}
 	for _, r := range []kairos.Run{d.Completed, d.Failed, d.Waiting, d.InDoubt, d.Hostile} {
-		for _, v := range []string{"", "?view=graph", "?view=events", "?view=log", "?view=io"} {
+		for _, v := range []string{"", "?view=graph", "?view=state", "?view=handoffs", "?view=events", "?view=log", "?view=io"} {
 			out = append(out, "/runs/"+r.ID+v)
 		}
 	}
 	for _, a := range []string{"resume", "fork", "fork?at=1", "rerun", "delete"} {
 		out = append(out, fmt.Sprintf("/runs/%s/%s", d.Failed.ID, a))
 	}
-	return append(out, "/runs/"+d.Waiting.ID+"/cancel")
+	return append(out, "/runs/"+d.Waiting.ID+"/cancel", "/bulk", "/bulk/new?do=resume&q=status:failed", "/bulk/new?do=cancel&q=status:failed", "/plans/ledger/archive",
+		"/plans/ledger/diff/1/1", "/runs/compare?a="+d.Failed.ID+"&b="+d.Completed.ID, "/runs/compare?a="+d.Hostile.ID+"&b="+d.Hostile.ID, "/audit?actor=marta&since=24h", "/approvals?status=approved")
 }
 
 // Routes lists the dashboard's addresses with the role that each needs.

@@ -1,0 +1,116 @@
+package web_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/kairosd/kairosd/web/webtest"
+)
+
+// says checks that a page is there and says what it must.
+func says(t *testing.T, p webtest.Page, code int, wanted ...string) {
+	t.Helper()
+	if p.Code != code {
+		t.Errorf("%d, want %d\n%s", p.Code, code, p.Body)
+	}
+	for _, w := range wanted {
+		if !strings.Contains(p.Body, w) {
+			t.Errorf("the page does not say %q", w)
+		}
+	}
+}
+
+func TestStateIsShownAtEveryCheckpoint(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	run := site.Seed(t).Completed
+	b := site.Browser(t).Login()
+	says(t, b.Get("/runs/"+run.ID+"?view=state"), http.StatusOK, "cp 0 input", "after list", "output.square", "output.end", "Fork from this checkpoint")
+	first := b.Get("/runs/" + run.ID + "?view=state&cp=0")
+	if strings.Contains(first.Body, "output.list") {
+		t.Error("the state before anything ran has an output")
+	}
+}
+
+// Two runs of one plan part where a condition saw another input.
+func TestCompareNamesTheFirstDifference(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	seed := site.Seed(t)
+	small := site.Run(t, "ledger", `{"amount": 5, "currency": "EUR"}`)
+	b := site.Browser(t).Login()
+	says(t, b.Get("/runs/compare?a="+seed.Failed.ID+"&b="+small.ID), http.StatusOK, "They part at check: it went to post in one and to done in the other", "not there", "differs")
+	same := b.Get("/runs/compare?a=" + small.ID + "&b=" + small.ID)
+	says(t, same, http.StatusOK, "No step differs.")
+	says(t, b.Get("/runs/compare?a="+small.ID+"&b=zzzz"), http.StatusNotFound)
+	// The failed run leads there, and says that it is not alone.
+	site.Run(t, "ledger", `{"amount": 60, "currency": "EUR"}`)
+	says(t, b.Get("/runs/"+seed.Failed.ID), http.StatusOK, "Same failure: 2 runs", "/runs/compare?a="+seed.Failed.ID+"&amp;b="+small.ID, `id="summary"`)
+}
+
+func TestVersionsAreCompared(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	site.Plan(t, "id: x\nnodes:\n  a: {type: set, input: 1}\n  b: {type: set, input: 2}\nedges: [{from: a, to: b}]\n")
+	site.Plan(t, "id: x\nnodes:\n  a: {type: set, input: 1}\n  b: {type: set, input: 3}\nedges: [{from: a, to: b}]\n")
+	b := site.Browser(t).Login()
+	says(t, b.Get("/plans/x"), http.StatusOK, "/plans/x/diff/1/2")
+	says(t, b.Get("/plans/x/diff/1/2"), http.StatusOK, "1 lines added, 1 removed", `class="del"`, `class="ins"`)
+	says(t, b.Get("/plans/x/diff/1/9"), http.StatusNotFound)
+}
+
+func TestAPlanIsArchivedWithAReason(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	site.Plan(t, "id: old\nnodes: {a: {type: set, input: 1}}\n")
+	b := site.Browser(t).Login()
+	form := b.Get("/plans/old/archive").Hidden()
+	says(t, b.Post("/plans/old/archive", form), http.StatusUnprocessableEntity, "Say why")
+	form.Set("reason", "replaced")
+	if p := b.Post("/plans/old/archive", form); p.Code != http.StatusSeeOther {
+		t.Fatalf("%d %s", p.Code, p.Body)
+	}
+	if p := b.Get("/plans"); strings.Contains(p.Body, `href="/plans/old"`) {
+		t.Error("an archived plan is listed")
+	}
+	says(t, b.Get("/plans/old"), http.StatusOK, "Take back…")
+	form = b.Get("/plans/old/archive").Hidden()
+	if p := b.Post("/plans/old/archive", form); p.Code != http.StatusSeeOther {
+		t.Errorf("take back: %d %s", p.Code, p.Body)
+	}
+	says(t, b.Get("/plans"), http.StatusOK, `href="/plans/old"`)
+	says(t, b.Get("/audit?"+url.Values{"action": {"plan.archive"}}.Encode()), http.StatusOK, "replaced")
+	says(t, b.Get("/audit?actor=nobody&since=24h"), http.StatusOK)
+	says(t, b.Get("/audit?since=yesterday"), http.StatusUnprocessableEntity)
+}
+
+// How pages look and read is chosen without scripts and kept.
+func TestDisplayIsChosen(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	run := site.Seed(t).Failed
+	b := site.Browser(t).Login()
+	form := b.Get("/runs").Hidden()
+	for k, v := range map[string]string{"lang": "es", "theme": "dark", "times": "utc", "density": "compact"} {
+		f := url.Values{"csrf": form["csrf"], "back": {"/runs"}, k: {v}}
+		if p := b.Post("/display", f); p.Code != http.StatusSeeOther || p.Location != "/runs" {
+			t.Fatalf("%s: %d %s", k, p.Code, p.Location)
+		}
+	}
+	says(t, b.Get("/runs/"+run.ID), http.StatusOK, `lang="es"`, `data-theme="dark"`, `data-density="compact"`, "Fallida", "Reanudar desde post", "Al reanudar se ejecutan 1 paso de nuevo")
+	if p := b.Post("/display", url.Values{"csrf": form["csrf"], "back": {"https://evil.example/"}, "lang": {"../x"}}); p.Location != "/" {
+		t.Errorf("back to %s", p.Location)
+	}
+}
+
+// What is in doubt is found beside the approvals.
+func TestDoubtsWaitBesideApprovals(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	seed := site.Seed(t)
+	b := site.Browser(t).Login()
+	says(t, b.Get("/approvals"), http.StatusOK, "Refund 240?", "/runs/"+seed.InDoubt.ID, "may or may not have happened")
+	says(t, b.Get("/approvals?status=approved"), http.StatusOK, "Nothing waits for a decision.")
+}
