@@ -147,7 +147,7 @@ func (a *actor) gate(w *work, node *planner.ProgramNode, input any) (bool, *plan
 // attempt has ended otherwise.
 func (a *actor) parks(t *attempt, w *work, r Result, err error) bool {
 	c, asked := t.question()
-	if !asked || !errors.Is(err, ErrAsked) || w.substep > 0 || a.s.cancelled {
+	if !asked || !errors.Is(err, ErrAsked) || len(w.flying) > 0 || a.s.cancelled {
 		return false
 	}
 	fill := func(e *kairos.Entry) {

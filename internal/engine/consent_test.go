@@ -172,3 +172,39 @@ func TestCancelledRunsAskNothing(t *testing.T) {
 		t.Error("the question that was taken back is open again")
 	}
 }
+
+type parallel struct{}
+
+func (parallel) Stepped() bool { return true }
+
+// Handle makes two unsafe calls at once; the second has its answer before the
+// first is lost.
+func (parallel) Handle(_ context.Context, c *engine.Call) (engine.Result, error) {
+	begun, second := make(chan struct{}), make(chan error, 1)
+	go func() {
+		<-begun
+		_, err := c.Substep(2, "tool:b", "b", planner.EffectUnsafe, func() (any, kairos.Usage, error) { return "done", kairos.Usage{}, nil })
+		second <- err
+	}()
+	_, err := c.Substep(1, "tool:a", "a", planner.EffectUnsafe, func() (any, kairos.Usage, error) {
+		close(begun)
+		if err := <-second; err != nil {
+			return nil, kairos.Usage{}, err
+		}
+		return nil, kairos.Usage{}, &planner.Failure{Code: "reset", Message: "connection reset"}
+	})
+	return engine.Result{}, err
+}
+
+// Of two unsafe calls in flight the one without an answer is in doubt, whatever
+// became of the other (rulings 8, 21).
+func TestParallelCallsAreInDoubtEachByItself(t *testing.T) {
+	t.Parallel()
+	reg := enginetest.NewRegistry()
+	reg.Add("parallel", planner.EffectUnsafe, parallel{})
+	e := enginetest.Open(t, reg)
+	run := e.Run(`{nodes: {a: {type: parallel, retry: {max_attempts: 3, backoff: [1ms]}}}}`, "").ID
+	if r := e.Settle(run); r.WaitReason != kairos.WaitInDoubt {
+		t.Errorf("%s %s\n%s", r.Status, r.WaitReason, e.Journal(run))
+	}
+}

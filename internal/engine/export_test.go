@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -50,8 +51,9 @@ func (s *state) digest() string {
 		if w.failure != nil {
 			failed = w.failure.Code
 		}
-		lines = append(lines, fmt.Sprintf("work %v phase %d attempt %d tries %d retries %d crashes %d reason %s due %s ref %s effect %s failure %s substep %d/%d input %v %v",
-			k, w.phase, w.attempt, w.tries, w.retries, w.crashes, w.reason, w.due, w.ref, w.effect, failed, w.substep, len(w.substeps), input, failure))
+		lines = append(lines, fmt.Sprintf("work %v phase %d attempt %d tries %d retries %d crashes %d reason %s due %s ref %s effect %s failure %s substep %v/%d input %v %v",
+			k, w.phase, w.attempt, w.tries, w.retries, w.crashes, w.reason, w.due, w.ref, w.effect, failed, slices.Sorted(maps.Keys(w.flying)), len(w.substeps), input, failure),
+			fmt.Sprintf("consent %+v grants %+v", w.consent, w.grants))
 	}
 	for k, f := range s.fans {
 		lines = append(lines, fmt.Sprintf("fan %v parked %d", k, f.parked))

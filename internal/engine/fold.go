@@ -117,14 +117,17 @@ func (s *state) apply(e *kairos.Entry) error {
 	switch e.Kind {
 	case kairos.EntryIntent:
 		if e.Substep > 0 {
-			w.substep = e.Substep
+			if w.flying == nil {
+				w.flying = map[int]bool{}
+			}
+			w.flying[e.Substep] = true
 			return nil
 		}
 		if w.attempt > 0 && w.failure != nil && w.failure.Code != codeInterrupted {
 			w.forgetSubsteps()
 		}
 		s.move(w, phaseRunning)
-		w.attempt, w.substep = e.Attempt, 0
+		w.attempt, w.flying = e.Attempt, nil
 		w.effect, w.begun, w.input = planner.Effect(e.Effect), e.StartedAt, e.Input
 		w.reason, w.due, w.ref, w.answer = "", time.Time{}, "", nil
 	case kairos.EntryResult:
@@ -168,9 +171,7 @@ func (s *state) apply(e *kairos.Entry) error {
 			w.substeps = map[int]kairos.Entry{}
 		}
 		w.substeps[e.Substep] = *e
-		if w.substep == e.Substep {
-			w.substep = 0
-		}
+		delete(w.flying, e.Substep)
 	default:
 		return corrupt(e, "unknown kind")
 	}

@@ -192,7 +192,7 @@ func (a *actor) abandon(t *attempt) {
 
 // failed records a failed attempt and what becomes of it.
 func (a *actor) failed(t *attempt, w *work, f *kairos.Failure, usage kairos.Usage, cause error) {
-	j := judgement{effect: t.effect, stepped: t.stepped, substep: w.substep > 0, noEffect: f.NoEffect, permanent: f.Permanent,
+	j := judgement{effect: t.effect, stepped: t.stepped, substep: len(w.flying) > 0, noEffect: f.NoEffect, permanent: f.Permanent,
 		interrupted: errors.Is(cause, ErrStopping), cancelled: a.s.cancelled, stopping: a.s.stops(w),
 		tries: w.tries + 1, most: t.node.MaxAttempts}
 	if j.interrupted && (f.Code == planner.CodeCancelled || f.Code == planner.CodeFailed) {
@@ -301,7 +301,7 @@ func (a *actor) settleFlying(why, reason string) {
 			continue
 		}
 		node := &a.prog.Nodes[w.Node]
-		j := judgement{effect: w.effect, substep: w.substep > 0, interrupted: true, cancelled: a.s.cancelled, most: 1}
+		j := judgement{effect: w.effect, substep: len(w.flying) > 0, interrupted: true, cancelled: a.s.cancelled, most: 1}
 		if h, ok := a.e.registry.Handler(node); ok {
 			if s, ok := h.(Stepped); ok {
 				j.stepped = s.Stepped()

@@ -51,8 +51,8 @@ type work struct {
 	// substeps are the recorded responses by number; inherited by an attempt
 	// after a crash, not by an error retry (ruling 21).
 	substeps map[int]kairos.Entry
-	// substep is the unsafe sub-step in flight, 0: none.
-	substep int
+	// flying are the unsafe sub-steps in flight: several may be at once.
+	flying map[int]bool
 	// consent is the call that a person is asked about, grants are the answers
 	// so far, by sub-step; 0 is the node's own call.
 	consent *consent
