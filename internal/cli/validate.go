@@ -39,6 +39,13 @@ idempotent or unsafe. Tools and agents are those of the configuration (--config)
 			}
 			var files []validated
 			bad := false
+			if problems := catalog.Check(); len(problems) > 0 {
+				bad = problems.Err() != nil
+				files = append(files, validated{File: c.config, Problems: problems})
+				if !c.json {
+					c.problems(c.config, problems)
+				}
+			}
 			for _, file := range args {
 				v, err := c.validate(file, catalog)
 				if err != nil {
