@@ -15,7 +15,7 @@ RACE := ./planner ./internal/store ./internal/auth ./internal/client ./web/...
 .PHONY: help build run test check race crash soak generate verify fmt fuzz bench microbench million recovery clean
 
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 build: ## build bin/kairosd and bin/kairos
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/kairosd ./cmd/kairos
@@ -73,6 +73,9 @@ bench: ## measure kairosd beside the engines that do its job; prints one table (
 
 microbench: ## run the benchmarks of packages
 	$(GO) test -run xxx -bench . -benchmem ./planner ./internal/store ./internal/engine ./internal/diagram
+
+ui-budget: ## print what pages weigh and how long they take, beside their budgets
+	$(GO) test ./web -run TestPagesAreWithinTheirBudgets -count=1 -v | grep -E "KB of|ms at|FAIL|ok"
 
 million: ## make a million runs in $(MILLION) and measure what operators ask of them (about 10 GB, 15 minutes)
 	mkdir -p $(MILLION)

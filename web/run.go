@@ -198,7 +198,9 @@ func (b *runPage) build() (view.RunPage, error) {
 	switch b.view {
 	case "timeline":
 		b.timeline(&p)
-		p.Graph = b.graph()
+		if len(b.program.Nodes) <= smallGraph { // a larger one is a view of its own
+			p.Graph = b.graph()
+		}
 	case "graph":
 		p.Graph = b.graph()
 	case "state":
@@ -435,6 +437,9 @@ func sortedLabels(m map[string]string) []string {
 	slices.Sort(keys)
 	return keys
 }
+
+// smallGraph is how many nodes a picture below the timeline may have.
+const smallGraph = 60
 
 // timelineRows bounds how many steps are listed; the rest is counted.
 const timelineRows = 500

@@ -10,11 +10,15 @@ import (
 
 	"github.com/kairosd/kairosd/internal/filter"
 	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/view"
 )
 
 // shownOutput bounds an output within a state; the step's own page has it whole.
 const shownOutput = 16 << 10
+
+// shownCheckpoints bounds how many are listed beside the state.
+const shownCheckpoints = 300
 
 // state is what a run knew at a checkpoint: its input and every output until then.
 func (b *runPage) state() view.StateView {
@@ -24,20 +28,9 @@ func (b *runPage) state() view.StateView {
 		at = n
 	}
 	var points []kairos.Entry
-	items := map[string][]kairos.RawJSON{}
 	for _, e := range b.d.Journal {
 		if !e.Final || e.Status != kairos.NodeCompleted || e.Node == "" {
 			continue
-		}
-		if e.Item >= 0 { // a foreach: the list as far as it is known
-			k := stepName(e.Node, e.Visit)
-			for len(items[k]) <= e.Item && e.Item < 10_000 {
-				items[k] = append(items[k], kairos.RawJSON("null"))
-			}
-			if e.Item < len(items[k]) {
-				items[k][e.Item] = e.Output
-			}
-			e.Output = listOfJSON(items[k])
 		}
 		points = append(points, e)
 	}
@@ -53,21 +46,31 @@ func (b *runPage) state() view.StateView {
 		}
 	}
 	cp(0, b.t("cp 0 input"), size(len(run.Input)))
+	hidden := max(0, len(points)-shownCheckpoints)
+	if hidden > 0 {
+		v.Hidden = b.n(hidden, "%s older one is not listed; its address is cp= and its number.", "%s older ones are not listed; their address is cp= and the number.")
+	}
 	var latest []kairos.Entry // one per node, in order of their last change
-	for _, e := range points {
+	for i, e := range points {
+		if e.Seq <= at {
+			latest = slices.DeleteFunc(latest, func(o kairos.Entry) bool { return o.Node == e.Node })
+			latest = append(latest, e)
+		}
+		if i < hidden && e.Seq != at {
+			continue
+		}
 		name := stepName(e.Node, e.Visit)
 		if e.Item >= 0 {
 			name += fmt.Sprintf("[%d]", e.Item)
 		}
 		cp(e.Seq, b.t("cp %d after %s", e.Seq, name), size(len(e.Output)))
-		if e.Seq <= at {
-			latest = slices.DeleteFunc(latest, func(o kairos.Entry) bool { return o.Node == e.Node })
-			latest = append(latest, e)
-		}
 	}
 	for i := len(latest) - 1; i >= 0; i-- { // the newest first
 		e := latest[i]
 		out, note := e.Output, ""
+		if e.Item >= 0 { // a foreach: the list as far as it is known
+			out = b.itemsUntil(e)
+		}
 		if len(out) > shownOutput {
 			note = b.t("Too long to show here; open the step.")
 			out = nil
@@ -91,24 +94,35 @@ func (b *runPage) state() view.StateView {
 	return v
 }
 
-// listOfJSON is a list of values, unless it is too long to show.
-func listOfJSON(values []kairos.RawJSON) kairos.RawJSON {
-	n := 2
-	for _, v := range values {
-		n += len(v) + 1
+// itemsUntil is the outputs of a foreach visit up to a row, as a list; nil when
+// it is too long to show.
+func (b *runPage) itemsUntil(last kairos.Entry) kairos.RawJSON {
+	var values []any
+	length := 0
+	for _, e := range b.d.Journal {
+		if e.Seq > last.Seq {
+			break
+		}
+		if e.Node != last.Node || e.Visit != last.Visit || e.Item < 0 || e.Item > 1000 || !e.Final || e.Status != kairos.NodeCompleted {
+			continue
+		}
+		if length += len(e.Output); length > shownOutput {
+			return nil
+		}
+		v, err := planner.DecodeValue(e.Output)
+		if err != nil {
+			return nil
+		}
+		for len(values) <= e.Item {
+			values = append(values, nil)
+		}
+		values[e.Item] = v
 	}
-	if n > 1<<20 || len(values) > 1000 {
+	j, err := planner.EncodeValue(values)
+	if err != nil {
 		return nil
 	}
-	b := make([]byte, 0, n)
-	for i, v := range values {
-		b = append(b, "[,"[min(i, 1)])
-		b = append(b, v...)
-	}
-	if len(values) == 0 {
-		b = append(b, '[')
-	}
-	return append(b, ']')
+	return j
 }
 
 func stepName(node string, visit int) string {

@@ -112,13 +112,14 @@ var spanishDashboard = map[string]string{
 }
 
 var spanishDashboardPlurals = map[string][2]string{
-	"%s new run":                  {"%s ejecución nueva", "%s ejecuciones nuevas"},
-	"%s run matched as of %s.":    {"Coincidía %s ejecución a las %s.", "Coincidían %s ejecuciones a las %s."},
-	"%s run":                      {"%s ejecución", "%s ejecuciones"},
-	"Cancel %s run":               {"Cancelar %s ejecución", "Cancelar %s ejecuciones"},
-	"Delete %s run":               {"Borrar %s ejecución", "Borrar %s ejecuciones"},
-	"Release %s run":              {"Liberar %s ejecución", "Liberar %s ejecuciones"},
-	"Resume %s run":               {"Reanudar %s ejecución", "Reanudar %s ejecuciones"},
-	"Same failure: %s run":        {"Mismo fallo: %s ejecución", "Mismo fallo: %s ejecuciones"},
-	"Start a new run like %s run": {"Repetir %s ejecución", "Repetir %s ejecuciones"},
+	"%s new run": {"%s ejecución nueva", "%s ejecuciones nuevas"},
+	"%s older one is not listed; its address is cp= and its number.": {"%s anterior no se muestra; su dirección es cp= y su número.", "%s anteriores no se muestran; su dirección es cp= y el número."},
+	"%s run matched as of %s.":                                       {"Coincidía %s ejecución a las %s.", "Coincidían %s ejecuciones a las %s."},
+	"%s run":                                                         {"%s ejecución", "%s ejecuciones"},
+	"Cancel %s run":                                                  {"Cancelar %s ejecución", "Cancelar %s ejecuciones"},
+	"Delete %s run":                                                  {"Borrar %s ejecución", "Borrar %s ejecuciones"},
+	"Release %s run":                                                 {"Liberar %s ejecución", "Liberar %s ejecuciones"},
+	"Resume %s run":                                                  {"Reanudar %s ejecución", "Reanudar %s ejecuciones"},
+	"Same failure: %s run":                                           {"Mismo fallo: %s ejecución", "Mismo fallo: %s ejecuciones"},
+	"Start a new run like %s run":                                    {"Repetir %s ejecución", "Repetir %s ejecuciones"},
 }

@@ -9,6 +9,7 @@ type Checkpoint struct {
 // StateView is the values that a run knew at a checkpoint.
 type StateView struct {
 	Checkpoints []Checkpoint
+	Hidden      string // how many are not listed
 	Heading     string
 	Blocks      []Block
 	Fork        string // address of a fork from here; empty: not allowed

@@ -1,0 +1,127 @@
+package web_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/web/static"
+	"github.com/kairosd/kairosd/web/webtest"
+)
+
+// packed is how many bytes a text takes on the wire.
+func packed(t *testing.T, s string) int {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := z.Write([]byte(s)); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Len()
+}
+
+// wide is a plan of n steps in a row.
+func wide(id string, n int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "id: %s\nlimits: {max_steps: 2000}\nnodes:\n", id)
+	for i := range n {
+		fmt.Fprintf(&b, "  step_%d: {type: set, input: {value: %d}}\n", i, i)
+	}
+	b.WriteString("edges:\n")
+	for i := range n - 1 {
+		fmt.Fprintf(&b, "  - {from: step_%d, to: step_%d}\n", i, i+1)
+	}
+	return b.String()
+}
+
+// The budgets of pages (UI 3.2.13), printed with -v: make ui-budget.
+func TestPagesAreWithinTheirBudgets(t *testing.T) {
+	t.Parallel()
+	const kb = 1024
+	check := func(what string, got, limit int) {
+		t.Helper()
+		t.Logf("%-42s %7.1f KB of %5.1f", what, float64(got)/kb, float64(limit)/kb)
+		if got > limit {
+			t.Errorf("%s: %d bytes, the budget is %d", what, got, limit)
+		}
+	}
+	js, fonts := 0, 0
+	for _, name := range []string{"htmx.min.js", "idiomorph-ext.min.js", "kairos.js"} {
+		js += len(file(t, name))
+	}
+	check("scripts, raw", js, 100*kb)
+	check("styles, packed", packed(t, file(t, "k.css")), 10*kb)
+	for _, name := range []string{"next.woff2", "mono.woff2"} {
+		fonts += len(file(t, name))
+	}
+	check("fonts", fonts, 52*kb)
+	site := webtest.New(t)
+	site.Seed(t)
+	for range 60 {
+		site.Run(t, "ledger", `{"amount": 50, "currency": "EUR"}`)
+	}
+	site.Plan(t, wide("fifty", 50))
+	site.Plan(t, wide("fivehundred", 500))
+	fifty, large := site.Run(t, "fifty", `null`), site.Run(t, "fivehundred", `null`)
+	b := site.Browser(t).Login()
+	size := func(path string) int {
+		p := b.Get(path)
+		if p.Code != http.StatusOK {
+			t.Fatalf("%s: %d", path, p.Code)
+		}
+		return packed(t, p.Body)
+	}
+	check("run list of 50, packed", size("/runs"), 14*kb)
+	check("run page of 50 steps, packed", size("/runs/"+fifty.ID), 25*kb)
+	check("timeline of 500 steps, packed", size("/runs/"+large.ID), 14*kb)
+	check("graph of 500 nodes, packed", size("/runs/"+large.ID+"?view=graph"), 22*kb)
+	check("home, packed", size("/"), 14*kb)
+	// What the server needs; the limits are far above the budget of 50 ms, since
+	// other tests run beside this one. make ui-budget prints what it is alone.
+	for _, path := range []string{"/", "/runs", "/runs?q=status:failed", "/runs/" + fifty.ID, "/plans/fifty", "/audit", "/approvals"} {
+		times := make([]time.Duration, 40)
+		for i := range times {
+			began := time.Now()
+			b.Get(path)
+			times[i] = time.Since(began)
+		}
+		slices.Sort(times)
+		p95 := times[len(times)*95/100]
+		t.Logf("%-42s %7.1f ms at the 95th percentile, budget 50", strings.Split(path, fifty.ID)[0], float64(p95.Microseconds())/1000)
+		if p95 > 3*time.Second {
+			t.Errorf("%s takes %s", path, p95)
+		}
+	}
+}
+
+// file reads one of the embedded files as a browser gets it.
+func file(t *testing.T, name string) string {
+	t.Helper()
+	w := &recorder{header: http.Header{}}
+	r, err := http.NewRequest(http.MethodGet, static.Path(name), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	static.Serve(w, r, name)
+	if w.body.Len() == 0 {
+		t.Fatalf("no file %s", name)
+	}
+	return w.body.String()
+}
+
+type recorder struct {
+	header http.Header
+	body   bytes.Buffer
+}
+
+func (r *recorder) Header() http.Header         { return r.header }
+func (r *recorder) Write(b []byte) (int, error) { return r.body.Write(b) }
+func (r *recorder) WriteHeader(int)             {}
