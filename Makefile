@@ -12,7 +12,7 @@ LDFLAGS := -s -w -X github.com/kairosd/kairosd/internal/cli.Version=$(VERSION)
 # Packages whose goroutines meet: they are tested with the race detector.
 RACE := ./planner ./internal/store ./internal/auth ./internal/client ./web/...
 
-.PHONY: help build run test check race crash soak generate verify fmt fuzz bench microbench million recovery clean
+.PHONY: help build run test check race crash soak generate verify fmt fuzz bench load microbench million recovery clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -70,6 +70,9 @@ fuzz: ## fuzz each parser for 30 seconds
 
 bench: ## measure kairosd beside the engines that do its job; prints one table (BENCH="-n 1 -workloads W1,W2")
 	CGO_ENABLED=0 $(GO) -C bench run . $(BENCH)
+
+load: ## load at full size: 256 listeners, 10,000 queued runs, outputs of 31 MiB, 40,000 visits in one run (minutes)
+	KAIROS_LOAD=1 $(GO) test -v -count=1 -timeout 30m -run 'TestManyListeners|TestBurst|TestLargeOutputs|TestLongRun' ./internal/engine
 
 microbench: ## run the benchmarks of packages
 	$(GO) test -run xxx -bench . -benchmem ./planner ./internal/store ./internal/engine ./internal/diagram

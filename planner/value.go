@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -164,7 +163,7 @@ func appendValue(b []byte, v any, depth int) ([]byte, error) {
 		return append(b, ']'), nil
 	case map[string]any:
 		b = append(b, '{')
-		for i, k := range slices.Sorted(maps.Keys(v)) {
+		for i, k := range sortedKeys(v) {
 			if i > 0 {
 				b = append(b, ',')
 			}
@@ -311,4 +310,15 @@ func equalText(a, b string) bool {
 	}
 	y, ok := parseDecimal(b)
 	return ok && x == y
+}
+
+// sortedKeys is slices.Sorted(maps.Keys(m)) in one allocation: every output is
+// encoded.
+func sortedKeys(m map[string]any) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
 }

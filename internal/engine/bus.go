@@ -18,23 +18,43 @@ type bus struct {
 	store Store
 
 	mu        sync.Mutex
-	listeners map[*listener]bool
+	listeners map[string]map[*listener]bool // by run; "": of all runs
 	stopped   chan struct{}
 	once      sync.Once
 }
 
-// listener buffers what it has not delivered yet.
+// listener buffers what it has not delivered yet. What it buffers is shared by
+// all listeners: it must not be changed.
 type listener struct {
 	run string
 
 	mu       sync.Mutex
-	buffer   []kairos.Event
+	buffer   [][]kairos.Event
+	events   int // in buffer
 	overflow bool
 	wake     chan struct{}
 }
 
 func newBus(store Store) *bus {
-	return &bus{store: store, listeners: map[*listener]bool{}, stopped: make(chan struct{})}
+	return &bus{store: store, listeners: map[string]map[*listener]bool{}, stopped: make(chan struct{})}
+}
+
+func (b *bus) add(l *listener) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.listeners[l.run] == nil {
+		b.listeners[l.run] = map[*listener]bool{}
+	}
+	b.listeners[l.run][l] = true
+}
+
+func (b *bus) remove(l *listener) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.listeners[l.run], l)
+	if len(b.listeners[l.run]) == 0 {
+		delete(b.listeners, l.run)
+	}
 }
 
 func (b *bus) stop() { b.once.Do(func() { close(b.stopped) }) }
@@ -45,6 +65,8 @@ func (e *Engine) HandleCommit(events []kairos.AuditEvent) {
 	e.bus.commit(events, e.store, func(ev kairos.AuditEvent, incarnation string) []kairos.Event { return e.deriveLive(ev, incarnation) })
 }
 
+// commit runs on the store's writer: it derives each event once and gives every
+// listener all of a commit at once, so that many listeners cost a run little.
 func (b *bus) commit(events []kairos.AuditEvent, store Store, derive func(kairos.AuditEvent, string) []kairos.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -52,16 +74,32 @@ func (b *bus) commit(events []kairos.AuditEvent, store Store, derive func(kairos
 		return
 	}
 	incarnation := store.Incarnation()
+	everybody := len(b.listeners[""]) > 0
+	var all []kairos.Event
+	var own map[string][]kairos.Event // of runs that have listeners of their own
 	for i := range events {
-		var derived []kairos.Event
-		for l := range b.listeners {
-			if l.run != "" && l.run != events[i].Run {
-				continue
+		run := events[i].Run
+		followed := run != "" && len(b.listeners[run]) > 0
+		if !everybody && !followed {
+			continue
+		}
+		derived := derive(events[i], incarnation)
+		if everybody {
+			all = append(all, derived...)
+		}
+		if followed {
+			if own == nil {
+				own = map[string][]kairos.Event{}
 			}
-			if derived == nil {
-				derived = derive(events[i], incarnation)
-			}
-			l.push(derived...)
+			own[run] = append(own[run], derived...)
+		}
+	}
+	for l := range b.listeners[""] {
+		l.push(all)
+	}
+	for run, list := range own {
+		for l := range b.listeners[run] {
+			l.push(list)
 		}
 	}
 }
@@ -70,20 +108,32 @@ func (b *bus) commit(events []kairos.AuditEvent, store Store, derive func(kairos
 func (b *bus) live(ev kairos.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for l := range b.listeners {
-		if l.run == "" || l.run == ev.Run {
-			l.push(ev)
+	if len(b.listeners) == 0 {
+		return
+	}
+	one := []kairos.Event{ev}
+	for l := range b.listeners[""] {
+		l.push(one)
+	}
+	if ev.Run != "" {
+		for l := range b.listeners[ev.Run] {
+			l.push(one)
 		}
 	}
 }
 
-func (l *listener) push(events ...kairos.Event) {
+func (l *listener) push(events []kairos.Event) {
+	if len(events) == 0 {
+		return
+	}
 	l.mu.Lock()
 	if !l.overflow {
-		if len(l.buffer)+len(events) > listenerBuffer {
-			l.overflow, l.buffer = true, nil
+		// One commit may hold more than the buffer; who keeps up takes it whole.
+		if l.events > 0 && l.events+len(events) > listenerBuffer {
+			l.overflow, l.buffer, l.events = true, nil, 0
 		} else {
-			l.buffer = append(l.buffer, events...)
+			l.buffer = append(l.buffer, events)
+			l.events += len(events)
 		}
 	}
 	l.mu.Unlock()
@@ -94,11 +144,11 @@ func (l *listener) push(events ...kairos.Event) {
 }
 
 // take empties the buffer; overflow says that events were lost since.
-func (l *listener) take() (events []kairos.Event, overflow bool) {
+func (l *listener) take() (events [][]kairos.Event, overflow bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	events, overflow = l.buffer, l.overflow
-	l.buffer, l.overflow = nil, false
+	l.buffer, l.events, l.overflow = nil, 0, false
 	return events, overflow
 }
 
@@ -112,9 +162,7 @@ func (e *Engine) Subscribe(ctx context.Context, after int64, run string) (<-chan
 		return nil, err
 	}
 	l := &listener{run: run, wake: make(chan struct{}, 1)}
-	e.bus.mu.Lock()
-	e.bus.listeners[l] = true
-	e.bus.mu.Unlock()
+	e.bus.add(l)
 	out := make(chan kairos.Event, 64)
 	reset := after > last // numbers of another life of the database
 	if after < 0 || reset {
@@ -122,11 +170,7 @@ func (e *Engine) Subscribe(ctx context.Context, after int64, run string) (<-chan
 	}
 	go func() {
 		defer close(out)
-		defer func() {
-			e.bus.mu.Lock()
-			delete(e.bus.listeners, l)
-			e.bus.mu.Unlock()
-		}()
+		defer e.bus.remove(l)
 		d := &delivery{e: e, l: l, out: out, after: after}
 		if reset && !d.send(ctx, kairos.Event{Type: "reset", At: e.now()}) {
 			return
@@ -159,16 +203,16 @@ func (d *delivery) run(ctx context.Context) {
 		return
 	}
 	for {
-		events, overflow := d.l.take()
-		for _, ev := range events {
-			if ev.Seq != 0 && ev.Seq <= d.after {
-				continue
+		chunks, overflow := d.l.take()
+		for _, events := range chunks {
+			for _, ev := range events {
+				if ev.Seq != 0 && ev.Seq <= d.after {
+					continue
+				}
+				if !d.send(ctx, ev) {
+					return
+				}
 			}
-			if !d.send(ctx, ev) {
-				return
-			}
-		}
-		if n := len(events); n > 0 {
 			d.after = max(d.after, lastSeq(events))
 		}
 		if overflow {

@@ -1,0 +1,253 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/engine/enginetest"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store/storetest"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// sized is how large a test of load is: `make load` runs the full size.
+func sized(full, small int) int {
+	if os.Getenv("KAIROS_LOAD") != "" {
+		return full
+	}
+	return small
+}
+
+// liveHeap is what is reachable now.
+func liveHeap() int64 {
+	var m runtime.MemStats
+	runtime.GC() // twice: what pools hold goes with the second
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// Everybody who listens hears every stored event once and in order; who does
+// not read is cut off, and holds up nobody (SPEC 8).
+func TestManyListeners(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	e := enginetest.Open(t, enginetest.NewRegistry())
+	v := e.Save(chainOf(12, "set"))
+	stalled, err := e.Subscribe(ctx, -1, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, err := e.Store.LastEvent(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listeners := sized(256, 24)
+	heard := make([][]int64, listeners)
+	last := make(chan int64) // closed over by all: the last event to hear
+	var wg sync.WaitGroup
+	for i := range listeners {
+		events, err := e.Subscribe(ctx, from, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		wg.Go(func() {
+			end, at := int64(1<<62), from
+			for at < end {
+				select {
+				case end = <-last:
+					continue
+				case ev, ok := <-events:
+					if !ok || ev.Type == "reset" { // it was too slow; it catches up
+						if events, err = e.Subscribe(ctx, at, ""); err != nil {
+							t.Error(err)
+							return
+						}
+						continue
+					}
+					if ev.ID == "" { // another event of the record follows
+						continue
+					}
+					at = ev.Seq
+					heard[i] = append(heard[i], at)
+				}
+			}
+		})
+	}
+	runs := sized(400, 120)
+	ids := make([]string, runs)
+	for i := range runs {
+		ids[i] = e.Begin(v, `{"x": 1}`).ID
+	}
+	for _, id := range ids {
+		if r := e.Settle(id); r.Status != kairos.RunCompleted {
+			t.Fatalf("run %s is %s", id, r.Status)
+		}
+	}
+	want := stored(t, e, from)
+	for range listeners {
+		select {
+		case last <- want[len(want)-1]:
+		case <-ctx.Done():
+			t.Fatal("a listener does not listen")
+		}
+	}
+	wg.Wait()
+	for i, got := range heard {
+		if len(got) != len(want) {
+			t.Errorf("listener %d heard %d of %d events", i, len(got), len(want))
+			continue
+		}
+		for j := range got {
+			if got[j] != want[j] {
+				t.Fatalf("listener %d heard event %d in place of %d", i, got[j], want[j])
+			}
+		}
+	}
+	for { // what was sent before it was cut, and then the end
+		select {
+		case _, ok := <-stalled:
+			if !ok {
+				return
+			}
+		case <-ctx.Done():
+			t.Fatal("a listener that did not read was not cut off")
+		}
+	}
+}
+
+// stored lists the sequence numbers of all events after one.
+func stored(t *testing.T, e *enginetest.Engine, after int64) []int64 {
+	t.Helper()
+	var list []int64
+	for {
+		page, err := e.Store.EventsAfter(t.Context(), after, "", 500)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, ev := range page {
+			after = ev.Seq
+			if len(engine.Derive(ev, "")) > 0 {
+				list = append(list, ev.Seq)
+			}
+		}
+		if len(page) < 500 {
+			return list
+		}
+	}
+}
+
+// A burst is queued within little memory, and every run of it comes to its end.
+func TestBurst(t *testing.T) {
+	gate := make(chan struct{})
+	reg := enginetest.NewRegistry().Handle("gate", planner.EffectPure, func(ctx context.Context, _ *engine.Call) (engine.Result, error) {
+		select {
+		case <-gate:
+		case <-ctx.Done():
+		}
+		return engine.Result{Output: 1}, ctx.Err()
+	})
+	e := enginetest.OpenOn(t, storetest.Open(t), reg, engine.Options{MaxRunning: 8})
+	v := e.Save("{id: burst, nodes: {a: {type: gate}, b: {type: set, input: done}}, edges: [{from: a, to: b}]}")
+	runs := sized(10_000, 400)
+	before := liveHeap()
+	ids := make([]string, runs)
+	var wg sync.WaitGroup
+	for part := range 8 {
+		wg.Go(func() {
+			for i := part; i < runs; i += 8 {
+				r, err := e.Start(t.Context(), enginetest.Operator, kairos.StartRequest{Hash: v.Hash, Input: kairos.RawJSON(fmt.Sprint(i))})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				ids[i] = r.ID
+			}
+		})
+	}
+	wg.Wait()
+	if t.Failed() {
+		return
+	}
+	each := (liveHeap() - before) / int64(runs)
+	t.Logf("%d queued runs hold %d bytes each", runs, each)
+	if most := int64(sized(4<<10, 32<<10)); each > most { // few runs do not outweigh what an engine holds anyway
+		t.Errorf("a queued run holds %d bytes, more than %d", each, most)
+	}
+	close(gate)
+	for _, id := range ids {
+		if r := e.Settle(id); r.Status != kairos.RunCompleted {
+			t.Fatalf("run %s is %s", id, r.Status)
+		}
+	}
+	if l := e.Load(); l.Queued != 0 {
+		t.Errorf("%d runs are left in the queue", l.Queued)
+	}
+}
+
+// Outputs that nothing refers to any more are not kept in memory, however large.
+func TestLargeOutputs(t *testing.T) {
+	size, nodes := sized(31<<20, 2<<20), sized(12, 8)
+	var most int64
+	before := liveHeap()
+	reg := enginetest.NewRegistry().Handle("large", planner.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
+		most = max(most, liveHeap()-before)
+		return engine.Result{Output: strings.Repeat(c.Node.ID+" ", size/(len(c.Node.ID)+1))}, nil
+	})
+	e := enginetest.Open(t, reg)
+	var plan strings.Builder
+	plan.WriteString("id: large\nnodes:\n")
+	for i := range nodes {
+		fmt.Fprintf(&plan, "  n%d: {type: large, input: small}\n", i)
+	}
+	plan.WriteString("  end: {type: set, input: done}\nedges:\n")
+	for i := range nodes - 1 {
+		fmt.Fprintf(&plan, "  - {from: n%d, to: n%d}\n", i, i+1)
+	}
+	fmt.Fprintf(&plan, "  - {from: n%d, to: end}\n", nodes-1)
+	r := e.Run(plan.String(), "")
+	if r = e.Settle(r.ID); r.Status != kairos.RunCompleted {
+		t.Fatalf("%s: %s", r.Status, r.Headline)
+	}
+	t.Logf("%d outputs of %d MiB; at most %d MiB were live", nodes, size>>20, most>>20)
+	// The last output, its text on the way to the store, and room to compress it.
+	if limit := int64(5*size + 24<<20); most > limit {
+		t.Errorf("%d MiB were live, more than %d", most>>20, limit>>20)
+	}
+}
+
+// The memory of a run does not grow with its history: what grows is a few words
+// per visit, never an output.
+func TestLongRun(t *testing.T) {
+	laps := sized(20_000, 1500)
+	var early, late int64
+	reg := enginetest.NewRegistry().Handle("tick", planner.EffectPure, func(_ context.Context, c *engine.Call) (engine.Result, error) {
+		switch c.Visit {
+		case laps / 10:
+			early = liveHeap()
+		case laps:
+			late = liveHeap()
+		}
+		return engine.Result{Output: map[string]any{"visit": c.Visit, "text": strings.Repeat("x", 2000)}}, nil
+	})
+	e := enginetest.Open(t, reg)
+	plan := fmt.Sprintf(`{id: long, limits: {max_steps: 1000000}, start: a, nodes: {a: {type: tick, input: small, max_visits: %d}, b: {type: set, max_visits: %d, input: "${output.a.text}"}},
+  edges: [{from: a, to: b}, {from: b, to: a, condition: "output.a.visit != %d"}]}`, laps, laps, laps)
+	r := e.Run(plan, "")
+	if r = e.Settle(r.ID); r.Status != kairos.RunCompleted {
+		t.Fatalf("%s: %s", r.Status, r.Headline)
+	}
+	visits := int64(2 * (laps - laps/10))
+	each := (late - early) / visits
+	t.Logf("%d visits hold %d bytes each", 2*laps, each)
+	if each > 400 { // their outputs have 2,000
+		t.Errorf("a visit that is over holds %d bytes", each)
+	}
+}
