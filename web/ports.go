@@ -20,6 +20,8 @@ type Reader interface {
 	// Journal gives rows with Seq > after in order, at most limit (0: all).
 	JournalPage(ctx context.Context, run string, after int64, limit int) ([]kairos.Entry, error)
 	Handoffs(ctx context.Context, run string) ([]kairos.Handoff, error)
+	// Conversation is what a run's agents said to each other, in order.
+	Conversation(ctx context.Context, run string) (kairos.Conversation, error)
 	// Children, forks and reruns of a run, and what it came from.
 	Lineage(ctx context.Context, run string) ([]kairos.Run, error)
 
@@ -112,4 +114,11 @@ type System interface {
 	ReleaseHeld(ctx context.Context, actor kairos.Actor, plan, reason string) (int, error)
 	// BackUp makes a verified backup in the configured directory.
 	BackUp(ctx context.Context, actor kairos.Actor) (kairos.Backup, error)
+}
+
+// Crew is who acts with models, and with which tools.
+type Crew interface {
+	Agents(ctx context.Context) ([]kairos.AgentInfo, error)
+	Providers(ctx context.Context) ([]kairos.ProviderInfo, error)
+	Tools(ctx context.Context) ([]kairos.ToolInfo, error)
 }

@@ -68,6 +68,8 @@ func (s *Server) table() []route {
 		{get, "/approvals", kairos.RoleViewer, (*request).approvals},
 		{get, "/approvals/:approval", kairos.RoleViewer, (*request).approval},
 		{post, "/approvals/:approval", kairos.RoleOperator, (*request).decide},
+		{get, "/agents", kairos.RoleViewer, (*request).crew},
+		{get, "/agents/:part", kairos.RoleViewer, (*request).crew},
 		{get, "/audit", kairos.RoleViewer, (*request).audit},
 
 		{get, "/system", kairos.RoleViewer, (*request).system},

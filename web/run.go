@@ -167,7 +167,7 @@ func (b *runPage) build() (view.RunPage, error) {
 		p.Notices = append(p.Notices, view.Notice{Text: b.t("Retention removed the journal, input and output of this run on %s.", b.time(run.PurgedAt).Text)})
 	}
 	b.view = b.c.QueryParam("view")
-	if !slices.Contains([]string{"timeline", "graph", "state", "log", "handoffs", "events", "io"}, b.view) {
+	if !slices.Contains([]string{"timeline", "graph", "state", "log", "agents", "handoffs", "events", "io"}, b.view) {
 		b.view = "timeline"
 	}
 	p.View = b.view
@@ -188,7 +188,7 @@ func (b *runPage) build() (view.RunPage, error) {
 	p.Summary = b.summary()
 	p.FaviconPath = static.Path("fav-" + p.Favicon + ".svg")
 	b.facts(&p)
-	for _, v := range []struct{ id, text string }{{"timeline", locale.Mark("Timeline")}, {"graph", locale.Mark("Graph")}, {"state", locale.Mark("State")}, {"log", locale.Mark("Log")}, {"handoffs", locale.Mark("Handoffs")}, {"events", locale.Mark("Events")}, {"io", locale.Mark("Input and output")}} {
+	for _, v := range []struct{ id, text string }{{"timeline", locale.Mark("Timeline")}, {"graph", locale.Mark("Graph")}, {"state", locale.Mark("State")}, {"log", locale.Mark("Log")}, {"agents", locale.Mark("Agents")}, {"handoffs", locale.Mark("Handoffs")}, {"events", locale.Mark("Events")}, {"io", locale.Mark("Input and output")}} {
 		l := view.Link{Text: b.t(v.text), Href: b.href(url.Values{"view": {v.id}}), Current: v.id == b.view}
 		if v.id == "events" {
 			l.Count = strconv.Itoa(len(b.d.Journal))
@@ -214,6 +214,10 @@ func (b *runPage) build() (view.RunPage, error) {
 		p.Events = b.events()
 	case "log":
 		p.Log = b.log()
+	case "agents":
+		if p.Talk, err = b.talk(); err != nil {
+			return p, err
+		}
 	case "io":
 		p.Blocks = []view.Block{block("in", b.t("Input"), run.Input, ""), block("out", b.t("Output"), run.Output, "")}
 	}

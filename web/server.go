@@ -27,6 +27,8 @@ type Config struct {
 	Accounts Accounts
 	// Bulk acts on many runs; nil: there are no pages for that.
 	Bulk Bulk
+	// Crew lists agents, providers and tools; nil: there is no page about them.
+	Crew Crew
 	// API answers below /api/v1; nil: nothing does.
 	API    http.Handler
 	Logger *slog.Logger // nil: nothing is logged

@@ -37,6 +37,11 @@ type backend interface {
 	Approvals(ctx context.Context, f kairos.ApprovalFilter) (kairos.List[kairos.Approval], error)
 	Approval(ctx context.Context, id string) (kairos.Approval, error)
 	Decide(ctx context.Context, actor kairos.Actor, r kairos.DecideRequest) (kairos.Approval, error)
+	// Conversation is what a run's agents said to each other.
+	Conversation(ctx context.Context, run string) (kairos.Conversation, error)
+	// Agents and Providers list who acts with models.
+	Agents(ctx context.Context) ([]kairos.AgentInfo, error)
+	Providers(ctx context.Context) ([]kairos.ProviderInfo, error)
 	// Tools lists the tools; AcceptTool accepts the definition that one has now.
 	Tools(ctx context.Context) ([]kairos.ToolInfo, error)
 	AcceptTool(ctx context.Context, actor kairos.Actor, name, reason string) error

@@ -33,6 +33,13 @@ func (l *local) Ask(ctx context.Context, actor kairos.Actor, r kairos.AskRequest
 	return l.asker.Ask(ctx, actor, r)
 }
 
+func (l *local) Conversation(ctx context.Context, run string) (kairos.Conversation, error) {
+	return l.store.Conversation(ctx, run)
+}
+func (l *local) Agents(ctx context.Context) ([]kairos.AgentInfo, error) { return l.tools.Agents(ctx) }
+func (l *local) Providers(ctx context.Context) ([]kairos.ProviderInfo, error) {
+	return l.tools.Providers(ctx)
+}
 func (l *local) Tools(ctx context.Context) ([]kairos.ToolInfo, error) { return l.tools.Tools(ctx) }
 
 func (l *local) AcceptTool(ctx context.Context, actor kairos.Actor, name, reason string) error {

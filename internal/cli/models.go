@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"net/url"
 	"os"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/kairosd/kairosd/internal/config"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/handler"
+	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/provider"
 	"github.com/kairosd/kairosd/internal/provider/anthropic"
 	"github.com/kairosd/kairosd/internal/provider/offline"
@@ -25,6 +27,7 @@ const offlineProvider = "offline"
 // newModels makes the providers and agents of a configuration. Nothing is called.
 func newModels(cfg config.Config) (*handler.Models, error) {
 	c := handler.Config{Providers: map[string]agent.Provider{offlineProvider: offline.Provider{}}, Prices: map[string]map[string]provider.Price{},
+		About:           map[string]kairos.ProviderInfo{offlineProvider: {Type: "offline"}},
 		DefaultProvider: cfg.DefaultProvider, DefaultAgent: cfg.DefaultAgent}
 	for name, p := range cfg.Providers {
 		made, err := newProvider(name, p)
@@ -32,6 +35,7 @@ func newModels(cfg config.Config) (*handler.Models, error) {
 			return nil, fmt.Errorf("provider %s: %w", name, err)
 		}
 		c.Providers[name], c.Prices[name] = made, p.Prices
+		c.About[name] = kairos.ProviderInfo{Type: p.Type, Model: p.Model, BaseURL: withoutUser(p.BaseURL)}
 		if cfg.DefaultProvider == "" && len(cfg.Providers) == 1 {
 			c.DefaultProvider = name // the only one there is
 		}
@@ -59,6 +63,16 @@ func newProvider(name string, p config.Provider) (agent.Provider, error) {
 		return scripted.Load(p.File)
 	}
 	return offline.Provider{}, nil
+}
+
+// withoutUser is an address without what may be a secret in it.
+func withoutUser(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	return u.String()
 }
 
 // apiKey reads a key where the configuration says. An environment variable that

@@ -100,6 +100,7 @@ type shown struct {
 	kairos.RunDetailView
 	Journal   []kairos.Entry        `json:"journal"`
 	Decisions []kairos.DecisionView `json:"decisions"`
+	kairos.Conversation
 }
 
 func (c *app) showCommand() *cobra.Command {
@@ -107,7 +108,7 @@ func (c *app) showCommand() *cobra.Command {
 		Use: "show RUN", Short: "Show a run", Args: cobra.ExactArgs(1),
 		Long: `Shows where a run stands: its steps in order, what it waits for, why it failed.
 RUN is an id, or any unambiguous beginning or end of one of at least four characters.
-With --json: the run, its journal and its decisions.`,
+With --json: the run, its journal, its decisions, and what its agents said to each other.`,
 		Example: "  kairos show 7qx2\n  kairos show 7qx2 --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b backend) error {
@@ -119,13 +120,21 @@ With --json: the run, its journal and its decisions.`,
 				if err != nil {
 					return err
 				}
+				said, err := b.Conversation(cmd.Context(), r.ID)
+				if err != nil {
+					return err
+				}
 				if c.json {
 					if d.Journal == nil {
 						d.Journal = []kairos.Entry{}
 					}
-					return c.print(shown{kairos.ViewDetail(d, nil), d.Journal, kairos.DecisionsOf(d.Journal)})
+					return c.print(shown{kairos.ViewDetail(d, nil), d.Journal, kairos.DecisionsOf(d.Journal), said})
 				}
 				c.show(d)
+				if len(said.Messages) > 0 {
+					c.printf("messages:\n")
+					c.showMessages(said.Messages)
+				}
 				return nil
 			})
 		},

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/kairosd/kairosd/internal/config"
+	"github.com/kairosd/kairosd/internal/handler"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/mcp"
 	"github.com/kairosd/kairosd/internal/tool"
@@ -21,6 +22,24 @@ type toolbox struct {
 	set   *tool.Set
 	host  *mcp.Host // nil: no servers are configured
 	audit func(context.Context, kairos.AuditRecord) error
+	// models are the agents and providers of the same installation; nil: none.
+	models *handler.Models
+}
+
+// Agents lists who acts with the tools.
+func (b *toolbox) Agents(context.Context) ([]kairos.AgentInfo, error) {
+	if b.models == nil {
+		return []kairos.AgentInfo{}, nil
+	}
+	return b.models.AgentInfos(), nil
+}
+
+// Providers lists the providers of models.
+func (b *toolbox) Providers(context.Context) ([]kairos.ProviderInfo, error) {
+	if b.models == nil {
+		return []kairos.ProviderInfo{}, nil
+	}
+	return b.models.ProviderInfos(), nil
 }
 
 // toolboxOptions say how the servers of a toolbox run; the zero value is for

@@ -62,6 +62,7 @@ func newEngine(ctx context.Context, s *store.Store, cfg config.Config, log *slog
 	}
 	registry.SetMemory(s)
 	o.MaxReplans = maxReplans(cfg.Planner)
+	tools.models = registry.Models()
 	for _, p := range registry.Catalog().Check() {
 		// Not fatal: a tool server that is down takes its tools with it.
 		log.Error("the configuration offers what no plan can use", "code", p.Code, "problem", p.Message, "suggestion", p.Suggestion)

@@ -3,11 +3,13 @@ package handler
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/kairosd/kairosd/agent"
 	"github.com/kairosd/kairosd/internal/engine"
@@ -46,19 +48,15 @@ type Models struct {
 	defaultAgent    string
 
 	mu     sync.Mutex
-	health map[string]Health
-}
-
-// Health is what the last calls of a provider came to.
-type Health struct {
-	Calls, Failures int64
-	LastError       string
+	health map[string]kairos.ProviderInfo
 }
 
 // Config is what Models are made of.
 type Config struct {
-	Providers       map[string]agent.Provider
-	Prices          map[string]map[string]provider.Price
+	Providers map[string]agent.Provider
+	Prices    map[string]map[string]provider.Price
+	// About says what people are told of a provider; may be empty.
+	About           map[string]kairos.ProviderInfo
 	Agents          []Agent
 	DefaultProvider string // must be one of Providers
 	DefaultAgent    string // empty: the first agent that may be selected
@@ -70,9 +68,14 @@ const Assistant = "assistant"
 
 // NewModels checks a configuration: every name in it must exist.
 func NewModels(c Config) (*Models, error) {
-	m := &Models{providers: maps.Clone(c.Providers), prices: c.Prices, agents: map[string]Agent{}, defaultProvider: c.DefaultProvider, defaultAgent: c.DefaultAgent, health: map[string]Health{}}
+	m := &Models{providers: maps.Clone(c.Providers), prices: c.Prices, agents: map[string]Agent{}, defaultProvider: c.DefaultProvider, defaultAgent: c.DefaultAgent, health: map[string]kairos.ProviderInfo{}}
 	if m.providers[m.defaultProvider] == nil {
 		return nil, fmt.Errorf("the default provider %q is not configured", m.defaultProvider)
+	}
+	for name := range m.providers {
+		about := c.About[name]
+		about.Name, about.State, about.Default = name, "unused", name == m.defaultProvider
+		m.health[name] = about
 	}
 	for _, a := range c.Agents {
 		if a.Provider != "" && m.providers[a.Provider] == nil {
@@ -106,15 +109,23 @@ func (m *Models) Agent(id string) (Agent, bool) {
 	return a, ok
 }
 
-// Providers lists the providers' names and how their last calls went.
-func (m *Models) Providers() map[string]Health {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	out := map[string]Health{}
-	for name := range m.providers {
-		out[name] = m.health[name]
+// AgentInfos is what people are told of the agents, by id.
+func (m *Models) AgentInfos() []kairos.AgentInfo {
+	var out []kairos.AgentInfo
+	for _, a := range m.Agents() {
+		out = append(out, kairos.AgentInfo{ID: a.ID, Name: a.Name, Description: a.Description, Icon: a.Icon, Color: a.Color, Capabilities: append([]string{}, a.Capabilities...),
+			Provider: cmp.Or(a.Provider, m.defaultProvider), Model: a.Model, Tools: append([]string{}, a.Tools...), SystemPrompt: a.SystemPrompt,
+			Default: a.ID == m.defaultAgent, Selectable: a.Selectable, System: a.System})
 	}
 	return out
+}
+
+// ProviderInfos is what people are told of the providers, by name: also how
+// their calls went since the start.
+func (m *Models) ProviderInfos() []kairos.ProviderInfo {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.SortedFunc(maps.Values(m.health), func(a, b kairos.ProviderInfo) int { return cmp.Compare(a.Name, b.Name) })
 }
 
 // DefaultProvider names the provider of agents that name none.
@@ -146,9 +157,13 @@ func (c counted) Complete(ctx context.Context, r agent.Request) (agent.Response,
 	defer c.m.mu.Unlock()
 	h := c.m.health[c.name]
 	h.Calls++
-	if h.LastError = ""; err != nil {
+	h.LastCallAt, h.State = time.Now().UTC().Truncate(time.Millisecond), "working"
+	h.Usage = h.Usage.Add(kairos.Usage{InputTokens: out.Usage.InputTokens, OutputTokens: out.Usage.OutputTokens, Cost: out.Usage.Cost})
+	switch {
+	case errors.Is(err, context.Canceled): // by whoever asked: it says nothing of the provider
+	case err != nil:
 		h.Failures++
-		h.LastError = err.Error()
+		h.LastError, h.LastErrorAt, h.State = err.Error(), h.LastCallAt, "failing"
 	}
 	c.m.health[c.name] = h
 	return out, err

@@ -51,15 +51,15 @@ type RunPatch struct {
 
 // Handoff is work passing from one agent to another.
 type Handoff struct {
-	ID      string
-	Run     string
-	Seq     int64
-	From    string
-	To      string
-	Node    string
-	Reason  string // plan_step, capability_match, user_request, error_recovery, clarification
-	Context string
-	At      time.Time
+	ID      string    `json:"id"`
+	Run     string    `json:"run"`
+	Seq     int64     `json:"seq"`
+	From    string    `json:"from"`
+	To      string    `json:"to"`
+	Node    string    `json:"node"`
+	Reason  string    `json:"reason"` // plan_step, capability_match, user_request, error_recovery, clarification
+	Context string    `json:"context"`
+	At      time.Time `json:"at"`
 }
 
 // Approval is a question that a run puts to a person.

@@ -45,3 +45,13 @@ func (s *Store) Messages(ctx context.Context, runID string) ([]kairos.Message, e
 	kairos.Acknowledge(out)
 	return out, nil
 }
+
+// Conversation is what a run's agents said to each other, and its handoffs.
+func (s *Store) Conversation(ctx context.Context, runID string) (kairos.Conversation, error) {
+	messages, err := s.Messages(ctx, runID)
+	if err != nil {
+		return kairos.Conversation{}, err
+	}
+	handoffs, err := s.Handoffs(ctx, runID)
+	return kairos.Conversation{Messages: messages, Handoffs: handoffs}, err
+}

@@ -42,6 +42,7 @@ var access = map[string]need{
 	"GET /runs/{id}":                       {kairos.RoleViewer, "runs:read"},
 	"DELETE /runs/{id}":                    {kairos.RoleOperator, "runs:write"},
 	"GET /runs/{id}/journal":               {kairos.RoleViewer, "runs:read"},
+	"GET /runs/{id}/messages":              {kairos.RoleViewer, "runs:read"},
 	"GET /runs/{id}/events":                {kairos.RoleViewer, "runs:read"},
 	"GET /runs/{id}/preview":               {kairos.RoleViewer, "runs:read"},
 	"POST /runs/{id}/preview":              {kairos.RoleViewer, "runs:read"},
@@ -76,6 +77,8 @@ var access = map[string]need{
 
 	"GET /system":               {kairos.RoleViewer, "runs:read"},
 	"POST /system/release":      {kairos.RoleOperator, "runs:write"},
+	"GET /agents":               {kairos.RoleViewer, "plans:read"},
+	"GET /providers":            {kairos.RoleViewer, "plans:read"},
 	"GET /tools":                {kairos.RoleViewer, "plans:read"},
 	"POST /tools/{name}/accept": {kairos.RoleAdmin, "admin"},
 	"POST /system/backup":       {kairos.RoleAdmin, "admin"},

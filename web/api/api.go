@@ -54,6 +54,8 @@ type Config struct {
 	Planner Planner
 	// Bulk acts on many runs; nil: those routes answer 503.
 	Bulk Bulk
+	// Crew lists agents and providers; nil: those routes answer 503.
+	Crew Crew
 	// Idempotency keeps answers; nil: requests with an Idempotency-Key are refused.
 	Idempotency IdempotencyStore
 	// SessionCookies are the names of cookies that may hold a session secret.
@@ -130,6 +132,7 @@ func New(c Config) (*API, error) {
 	a.systemRoutes()
 	a.toolRoutes()
 	a.askRoutes()
+	a.agentRoutes()
 	a.bulkRoutes()
 	a.describeNulls()
 	for route := range access {

@@ -90,6 +90,10 @@ func (f *fake) JournalPage(_ context.Context, _ string, after int64, limit int) 
 	return out, nil
 }
 
+func (f *fake) Conversation(_ context.Context, run string) (kairos.Conversation, error) {
+	return kairos.Conversation{Messages: []kairos.Message{{ID: run + ":1", From: "supervisor", To: "writer", Type: kairos.MessageRequest, Metadata: kairos.MessageMetadata{Priority: "medium"}}}, Handoffs: []kairos.Handoff{}}, nil
+}
+
 func (f *fake) Lineage(context.Context, string) ([]kairos.Run, error) { return nil, nil }
 
 func (f *fake) Plans(context.Context, kairos.PlanFilter) (kairos.List[kairos.Plan], error) {

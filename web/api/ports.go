@@ -14,6 +14,7 @@ type Reader interface {
 	Runs(ctx context.Context, f kairos.RunFilter) (kairos.List[kairos.Run], error)
 	JournalPage(ctx context.Context, run string, after int64, limit int) ([]kairos.Entry, error)
 	Lineage(ctx context.Context, run string) ([]kairos.Run, error)
+	Conversation(ctx context.Context, run string) (kairos.Conversation, error)
 
 	Plans(ctx context.Context, f kairos.PlanFilter) (kairos.List[kairos.Plan], error)
 	Plan(ctx context.Context, idOrKey string) (kairos.Plan, error)

@@ -7,8 +7,8 @@ import "maps"
 // runs are written with a capital, those of steps without, and so have texts of
 // their own. Readers are addressed as usted.
 var (
-	spanish        = joined(spanishCore, spanishAccess, spanishDashboard)
-	spanishPlurals = joined(spanishCorePlurals, spanishDashboardPlurals)
+	spanish        = joined(spanishCore, spanishAccess, spanishDashboard, spanishAgents)
+	spanishPlurals = joined(spanishCorePlurals, spanishDashboardPlurals, spanishAgentsPlurals)
 )
 
 func joined[V any](parts ...map[string]V) map[string]V {

@@ -239,6 +239,7 @@ type RunPage struct {
 	Events    []EventRow
 	Blocks    []Block
 	Log       []LogLine
+	Talk      Talk
 	Related   []RunRow
 	State     *StateView
 	Handoffs  []HandoffRow

@@ -14,7 +14,6 @@ import (
 	"github.com/kairosd/kairosd/internal/auth"
 	"github.com/kairosd/kairosd/internal/bulk"
 	"github.com/kairosd/kairosd/internal/engine"
-	"github.com/kairosd/kairosd/internal/handler"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
@@ -56,7 +55,8 @@ func NewOn(tb testing.TB, on *store.Store) *Site {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if s.Engine, err = engine.New(engine.Config{Store: s.Store, Registry: handler.New(tools), Options: engine.Options{StopGrace: time.Second}}); err != nil {
+	registry, crew := newCrew(tb, tools)
+	if s.Engine, err = engine.New(engine.Config{Store: s.Store, Registry: registry, Options: engine.Options{StopGrace: time.Second}}); err != nil {
 		tb.Fatal(err)
 	}
 	s.Store.OnCommit(s.Engine.HandleCommit)
@@ -75,11 +75,11 @@ func NewOn(tb testing.TB, on *store.Store) *Site {
 		tb.Fatal(err)
 	}
 	server := httptest.NewUnstartedServer(nil)
-	public, err := api.New(api.Config{Reader: s.Store, Engine: s.Engine, Principals: s.Auth, Accounts: s.Auth, Idempotency: s.Store, Bulk: s.Bulk, SessionCookies: web.SessionCookies()})
+	public, err := api.New(api.Config{Crew: crew, Reader: s.Store, Engine: s.Engine, Principals: s.Auth, Accounts: s.Auth, Idempotency: s.Store, Bulk: s.Bulk, SessionCookies: web.SessionCookies()})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	site, err := web.New(web.Config{Reader: s.Store, Engine: s.Engine, Auth: s.Auth, Accounts: s.Auth, System: s.System, Bulk: s.Bulk, API: public, Hosts: []string{server.Listener.Addr().String()}, Version: "test"})
+	site, err := web.New(web.Config{Crew: crew, Reader: s.Store, Engine: s.Engine, Auth: s.Auth, Accounts: s.Auth, System: s.System, Bulk: s.Bulk, API: public, Hosts: []string{server.Listener.Addr().String()}, Version: "test"})
 	if err != nil {
 		tb.Fatal(err)
 	}

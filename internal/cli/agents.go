@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+func (c *app) agentsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "agents", Short: "List agents", Args: cobra.NoArgs,
+		Long:    "Lists the agents of the configuration: the model behind each, its tools and what it can do. The default one is marked by a star.",
+		Example: "  kairos agents\n  kairos agents --json",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.with(cmd, func(b backend) error {
+				list, err := b.Agents(cmd.Context())
+				if err != nil {
+					return err
+				}
+				if c.json {
+					return c.print(map[string]any{"items": list})
+				}
+				for _, a := range list {
+					mark := " "
+					if a.Default {
+						mark = "*"
+					}
+					model := a.Provider
+					if a.Model != "" {
+						model += "/" + a.Model
+					}
+					c.printf("%s %-20s %-20s %-24s %s\n", mark, a.ID, firstLine(a.Name), model, firstLine(a.Description))
+					if len(a.Tools) > 0 {
+						c.printf("%23stools: %s\n", "", strings.Join(a.Tools, ", "))
+					}
+				}
+				return nil
+			})
+		},
+	}
+}
+
+func (c *app) providersCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "providers", Short: "List the providers of models", Args: cobra.NoArgs,
+		Long: `Lists the providers of the configuration. A daemon says how their calls went since
+it started, and the last error; nothing is called to find out.`,
+		Example: "  kairos providers\n  kairos providers --server http://127.0.0.1:8080",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.with(cmd, func(b backend) error {
+				list, err := b.Providers(cmd.Context())
+				if err != nil {
+					return err
+				}
+				if c.json {
+					return c.print(map[string]any{"items": list})
+				}
+				for _, p := range list {
+					mark := " "
+					if p.Default {
+						mark = "*"
+					}
+					c.printf("%s %-16s %-10s %-24s %-8s %d calls, %d failed, %d + %d tokens\n", mark, p.Name, p.Type, p.Model, p.State, p.Calls, p.Failures, p.Usage.InputTokens, p.Usage.OutputTokens)
+					if p.LastError != "" {
+						c.printf("%19slast error %s: %s\n", "", p.LastErrorAt.Format(time.RFC3339), firstLine(p.LastError))
+					}
+				}
+				return nil
+			})
+		},
+	}
+}
+
+// showMessages prints what a run's agents said to each other.
+func (c *app) showMessages(list []kairos.Message) {
+	for _, m := range list {
+		c.printf("%s  %-8s  %s → %s  %s\n", m.Metadata.Timestamp.Format("15:04:05.000"), m.Type, m.From, m.To, firstLine(clip(text(m.Payload), 100)))
+	}
+}
+
+func clip(s string, letters int) string {
+	if r := []rune(s); len(r) > letters {
+		return string(r[:letters]) + "…"
+	}
+	return s
+}

@@ -1,0 +1,69 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// Crew is who acts with models.
+type Crew interface {
+	// Agents lists the agents by id.
+	Agents(ctx context.Context) ([]kairos.AgentInfo, error)
+	// Providers lists the models' providers by name, with how their calls went.
+	Providers(ctx context.Context) ([]kairos.ProviderInfo, error)
+}
+
+type (
+	agentsOut    struct{ Body List[kairos.AgentInfo] }
+	providersOut struct{ Body List[kairos.ProviderInfo] }
+	messagesIn   struct{ RunIn }
+	messagesOut  struct{ Body kairos.Conversation }
+)
+
+func (a *API) agentRoutes() {
+	tags := []string{"agents"}
+	there := func() error {
+		if a.Crew == nil {
+			return kairos.Errorf(kairos.CodeUnavailable, "there are no agents here")
+		}
+		return nil
+	}
+	register(a, huma.Operation{OperationID: "list-agents", Method: http.MethodGet, Path: "/agents", Tags: tags,
+		Summary: "List agents: what they can do, with which model and tools"},
+		func(ctx context.Context, _ *struct{}) (*agentsOut, error) {
+			if err := there(); err != nil {
+				return nil, err
+			}
+			list, err := a.Crew.Agents(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return &agentsOut{Body: listOf(list, "", func(v kairos.AgentInfo) kairos.AgentInfo { return v })}, nil
+		})
+	register(a, huma.Operation{OperationID: "list-providers", Method: http.MethodGet, Path: "/providers", Tags: tags,
+		Summary: "List the providers of models: how their calls went, and the last error"},
+		func(ctx context.Context, _ *struct{}) (*providersOut, error) {
+			if err := there(); err != nil {
+				return nil, err
+			}
+			list, err := a.Crew.Providers(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return &providersOut{Body: listOf(list, "", func(v kairos.ProviderInfo) kairos.ProviderInfo { return v })}, nil
+		})
+	register(a, huma.Operation{OperationID: "list-messages", Method: http.MethodGet, Path: "/runs/{id}/messages", Tags: []string{"runs"},
+		Summary: "List what a run's agents said to each other, and its handoffs"},
+		func(ctx context.Context, in *messagesIn) (*messagesOut, error) {
+			run, err := a.findRun(ctx, in.ID)
+			if err != nil {
+				return nil, err
+			}
+			c, err := a.Reader.Conversation(ctx, run.ID)
+			return &messagesOut{c}, err
+		})
+}

@@ -1,0 +1,189 @@
+package web
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/web/view"
+)
+
+// talkText bounds a text in a table, in letters; the journal has all of it.
+const talkText = 280
+
+// talk shows what the run's agents and models did: what they called, used and
+// said to each other.
+func (b *runPage) talk() (view.Talk, error) {
+	said, err := b.s.Reader.Conversation(b.ctx, b.d.Run.ID)
+	if err != nil {
+		return view.Talk{}, err
+	}
+	var t view.Talk
+	b.calls(&t)
+	for _, m := range said.Messages {
+		row := view.TalkMessage{Type: string(m.Type), From: visible(m.From), To: visible(m.To), Node: m.Node, At: b.time(m.Metadata.Timestamp), Text: brief(m.Payload)}
+		var notes []string
+		if m.Metadata.Priority != "medium" {
+			notes = append(notes, b.t("priority %s", m.Metadata.Priority))
+		}
+		if m.Metadata.RetryCount > 0 {
+			notes = append(notes, b.n(m.Metadata.RetryCount, "%s attempt before", "%s attempts before"))
+		}
+		switch {
+		case m.Metadata.Acknowledged:
+			notes = append(notes, b.t("acknowledged"))
+		case m.Metadata.RequiresAck:
+			notes = append(notes, b.t("not acknowledged"))
+		}
+		row.Note = strings.Join(notes, ", ")
+		t.Messages = append(t.Messages, row)
+	}
+	return t, nil
+}
+
+// usedBy sums what a step's agents used.
+type usedBy struct {
+	step          *step
+	agent         string
+	models, tools int
+	usage         kairos.Usage
+}
+
+// calls lists model and tool calls, and sums them per step and for the run.
+func (b *runPage) calls(t *view.Talk) {
+	type key struct {
+		node        string
+		visit, item int
+	}
+	steps := map[key]*step{}
+	for _, st := range b.steps {
+		steps[key{st.node, st.visit, st.item}] = st
+	}
+	used := map[*step]*usedBy{}
+	var order []*usedBy
+	var total usedBy
+	for i := range b.d.Journal {
+		e := &b.d.Journal[i]
+		st := steps[key{e.Node, e.Visit, e.Item}]
+		what, called := callOf(e)
+		if st == nil || !called && e.Usage.Zero() && (e.Agent == "" || used[st] == nil) {
+			continue
+		}
+		u := used[st]
+		if u == nil {
+			u = &usedBy{step: st}
+			used[st] = u
+			order = append(order, u)
+		}
+		u.agent = cmp.Or(e.Agent, u.agent)
+		u.usage, total.usage = u.usage.Add(e.Usage), total.usage.Add(e.Usage)
+		if !called {
+			continue
+		}
+		switch {
+		case what == "model":
+			u.models++
+			total.models++
+		case strings.HasPrefix(what, "tool:"):
+			u.tools++
+			total.tools++
+		}
+		c := view.TalkCall{Seq: strconv.FormatInt(e.Seq, 10), What: visible(what), Agent: visible(e.Agent), Step: b.stepLink(st), Status: stepStatus(e.Status), At: b.time(e.At), Text: callText(e)}
+		if !e.StartedAt.IsZero() {
+			c.Took = took(e.At.Sub(e.StartedAt))
+		}
+		if !e.Usage.Zero() {
+			c.In, c.Out, c.Cost = b.number(e.Usage.InputTokens), b.number(e.Usage.OutputTokens), costText(e.Usage.Cost)
+		}
+		t.Calls = append(t.Calls, c)
+	}
+	for _, u := range order {
+		row := b.talkNode(u)
+		row.Step = b.stepLink(u.step)
+		t.Nodes = append(t.Nodes, row)
+	}
+	t.Total = b.talkNode(&total)
+	t.Total.Step.Text = b.t("All steps")
+}
+
+func (b *runPage) talkNode(u *usedBy) view.TalkNode {
+	return view.TalkNode{Agent: visible(u.agent), Models: b.number(int64(u.models)), Tools: b.number(int64(u.tools)),
+		In: b.number(u.usage.InputTokens), Out: b.number(u.usage.OutputTokens), Cost: costText(u.usage.Cost)}
+}
+
+func (b *runPage) stepLink(st *step) view.Link {
+	return view.Link{Text: st.label(), Href: b.href(url.Values{"view": {"timeline"}, "step": {strconv.FormatInt(st.seq, 10)}}) + "#inspector"}
+}
+
+// callOf says which call a row records: a sub-step of a conversation, or the one
+// model call of a node that has no sub-steps.
+func callOf(e *kairos.Entry) (what string, ok bool) {
+	switch {
+	case e.Kind == kairos.EntrySubstep:
+		var p struct{ Kind string }
+		if json.Unmarshal(e.Decision, &p) != nil {
+			return "", false
+		}
+		return p.Kind, p.Kind != ""
+	case e.Kind == kairos.EntryResult && !e.Usage.Zero():
+		return "model", true
+	}
+	return "", false
+}
+
+// callText is what came of a call, briefly: an answer's text, or the tools that
+// it asks for.
+func callText(e *kairos.Entry) string {
+	if e.Failure != nil {
+		return shortened(visible(e.Failure.Message))
+	}
+	var answer struct {
+		Text  string
+		Calls []struct{ Tool, Arguments string }
+	}
+	if e.Kind == kairos.EntrySubstep && json.Unmarshal(e.Output, &answer) == nil && (answer.Text != "" || len(answer.Calls) > 0) {
+		parts := []string{}
+		if answer.Text != "" {
+			parts = append(parts, answer.Text)
+		}
+		for _, c := range answer.Calls {
+			parts = append(parts, c.Tool+" "+c.Arguments)
+		}
+		return shortened(visible(strings.Join(parts, " · ")))
+	}
+	if e.Output == nil {
+		return brief(e.Input)
+	}
+	return brief(e.Output)
+}
+
+// brief is a value as one short text.
+func brief(raw kairos.RawJSON) string {
+	if raw == nil {
+		return ""
+	}
+	v, err := planner.DecodeValue(raw)
+	if err != nil {
+		return shortened(visible(string(raw)))
+	}
+	return shortened(visible(planner.Text(v)))
+}
+
+func shortened(s string) string {
+	if r := []rune(s); len(r) > talkText {
+		return string(r[:talkText]) + "…"
+	}
+	return s
+}
+
+func costText(cost float64) string {
+	if cost == 0 {
+		return "0"
+	}
+	return fmt.Sprintf("%.4f", cost)
+}

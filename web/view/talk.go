@@ -1,0 +1,58 @@
+package view
+
+// Talk is the part of a run page about agents and models.
+type Talk struct {
+	Nodes    []TalkNode
+	Total    TalkNode
+	Calls    []TalkCall
+	Messages []TalkMessage
+}
+
+// TalkNode is what a node's agents used.
+type TalkNode struct {
+	Step                                Link
+	Agent, Models, Tools, In, Out, Cost string
+}
+
+// TalkCall is one call of a model or a tool.
+type TalkCall struct {
+	Seq, What, Agent, In, Out, Cost, Took, Text string
+	Step                                        Link
+	Status                                      Status
+	At                                          Time
+}
+
+// TalkMessage is what one agent said to another.
+type TalkMessage struct {
+	Type, From, To, Node, Note, Text string
+	At                               Time
+}
+
+// CrewPage lists agents, providers or tools.
+type CrewPage struct {
+	Shell
+	Part      string // agents, providers, tools
+	Parts     []Link
+	Agents    []AgentRow
+	Providers []ProviderRow
+	Tools     []ToolRow
+}
+
+// AgentRow is an agent in a list.
+type AgentRow struct {
+	ID, Name, Icon, About, Provider, Model, Tools, Capabilities string
+	Notes                                                       string
+}
+
+// ProviderRow is a provider in a list.
+type ProviderRow struct {
+	Name, Type, Model, Address, Calls, Failures, In, Out, Cost string
+	Notes, Error                                               string
+	State                                                      Status
+	LastCall, ErrorAt                                          Time
+}
+
+// ToolRow is a tool in a list.
+type ToolRow struct {
+	Name, About, Source, Effect, Permission, State, Reason string
+}
