@@ -96,6 +96,9 @@ func (r *Reference) Status(i int) (planner.Status, int) {
 	return n.status, n.began
 }
 
+// Output is the output of a node's latest completed visit.
+func (r *Reference) Output(i int) (any, bool) { return r.nodes[i].output, r.nodes[i].has }
+
 // Last is what an open visit was started with.
 func (r *Reference) Last(k planner.VisitKey) any { return r.nodes[k.Node].open.last }
 
