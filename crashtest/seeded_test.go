@@ -53,7 +53,7 @@ var bugs = []bug{
 	seed("a restored database is not held", "internal/store/store.go", "if s.rolledBack || o.Restored != \"\" {", "if s.rolledBack && o.Restored == \"never\" {",
 		"./internal/store", "Test"),
 	seed("the anchor before the commit", "internal/store/writer.go", "\tfailpoint.Hit(\"commit.before\")\n",
-		"\tif err := w.s.anchor.move(w.seq+int64(len(events)), mac, w.s.now()); err != nil {\n\t\treturn nil, err\n\t}\n\tfailpoint.Hit(\"commit.before\")\n",
+		"\tif len(events) > 0 {\n\t\tif err := w.s.anchor.move(w.seq+int64(len(events)), mac, w.s.now()); err != nil {\n\t\t\treturn nil, err\n\t\t}\n\t}\n\tfailpoint.Hit(\"commit.before\")\n",
 		"./crashtest", "TestKillAtEveryStep"),
 	seed("no lock", "internal/store/lock.go", "syscall.LOCK_EX|syscall.LOCK_NB", "syscall.LOCK_SH|syscall.LOCK_NB", "./crashtest", "TestASecondDaemon"),
 	seed("a lost file goes unnoticed", "internal/store/files.go", "!os.SameFile(info, f.info)", "false && !os.SameFile(info, f.info)", "./crashtest", "TestADatabaseThat"),
