@@ -314,8 +314,14 @@ func (a *actor) load() error {
 	a.ended = a.run.Status.Final()
 	a.dueDirty = true
 	loaded := s.seq
+	running := a.run.Status == kairos.RunRunning && !fresh
 	a.recover()
 	a.loaded, a.recovered = loaded, s.seq
+	if running {
+		// Beside other work it may wait for children that were never created, or
+		// ended while nobody listened; Open sees to runs that only wait.
+		a.lookForChildren()
+	}
 	return nil
 }
 

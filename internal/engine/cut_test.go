@@ -102,6 +102,51 @@ func cutOnce(t *testing.T, s *store.Store, reg *enginetest.Registry, v kairos.Ve
 	return died
 }
 
+// childless loses the power when a child run is to be created.
+type childless struct{ *enginetest.Cut }
+
+func (c childless) CreateRun(ctx context.Context, r kairos.NewRun) (kairos.Run, bool, error) {
+	if r.Parent == nil {
+		return c.Store.CreateRun(ctx, r)
+	}
+	c.Kill()
+	return kairos.Run{}, false, kairos.Errorf(kairos.CodeUnavailable, "the power is gone")
+}
+
+// The power goes when a run waits for a child that was not created yet, while
+// other nodes of it run: the next engine creates the child.
+func TestAChildIsCreatedAfterACrashBesideOtherWork(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t)
+	hang := true
+	registry := enginetest.NewRegistry().Handle("call", planner.EffectIdempotent, func(ctx context.Context, c *engine.Call) (engine.Result, error) {
+		if hang {
+			<-ctx.Done()
+			return engine.Result{}, ctx.Err()
+		}
+		return echo(ctx, c)
+	})
+	first := enginetest.OpenOn(t, s, registry, engine.Options{})
+	first.Save(`{id: helper, nodes: {a: {type: set, input: {n: "${input.n}"}}}}`)
+	v := first.Save(`{id: beside, nodes: {child: {type: plan, plan: helper, input: {n: 4}}, other: {type: call, needs: [go], input: {n: 1}}, go: {type: set, input: 1},
+end: {type: set, needs: [child, other], input: "${output.child}"}}, edges: []}`)
+	first.Close()
+	cut := enginetest.NewCut(s, 1000)
+	e := enginetest.OpenWith(t, s, childless{cut}, registry, engine.Options{})
+	run := e.Begin(v, "")
+	<-cut.Dead()
+	e.Close()
+	hang = false
+	if r, err := s.Run(t.Context(), run.ID); err != nil || r.Status != kairos.RunRunning {
+		t.Fatalf("the run is %s, %v", r.Status, err)
+	}
+	e = enginetest.OpenOn(t, s, registry, engine.Options{})
+	defer e.Close()
+	if r := e.Until(run.ID, kairos.RunCompleted, ""); string(r.Output) != `{"n":4}` {
+		t.Errorf("got %s", r.Output)
+	}
+}
+
 // completedCalls lists what the run and its children have completed.
 func completedCalls(t *testing.T, s *store.Store, run string) map[string]bool {
 	t.Helper()

@@ -26,11 +26,23 @@ func (c *Cut) Dead() <-chan struct{} { return c.dead }
 func (c *Cut) allow() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.left--
-	if c.left == -1 {
+	if c.left == 0 {
 		close(c.dead)
 	}
+	if c.left >= 0 {
+		c.left--
+	}
 	return c.left >= 0
+}
+
+// Kill lets nothing through any more.
+func (c *Cut) Kill() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.left >= 0 {
+		c.left = -1
+		close(c.dead)
+	}
 }
 
 func errCut() error { return kairos.Errorf(kairos.CodeUnavailable, "the power is gone") }
