@@ -62,6 +62,12 @@ func (r *request) groupRow(g kairos.FailureGroup) view.GroupRow {
 	if r.s.Bulk != nil && r.who.Role.Includes(kairos.RoleOperator) {
 		row.Resume = "/bulk/new?" + url.Values{"do": {"resume"}, "q": {q}}.Encode()
 	}
+	if g.Runs == 1 {
+		row.One, row.Href = true, row.Newest.Href
+		if row.Resume != "" {
+			row.Resume = row.Newest.Href + "/resume"
+		}
+	}
 	return row
 }
 

@@ -8,6 +8,7 @@ type GroupRow struct {
 	First, Last               Time
 	Headline                  string
 	Newest                    Link
+	One                       bool   // a single run: its own pages say more
 	Resume                    string // address of the preview; empty: not allowed
 }
 
