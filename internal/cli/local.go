@@ -169,10 +169,10 @@ func (c *app) catalog(ctx context.Context) (*planner.Catalog, error) {
 		return nil, err
 	}
 	tools, err := newToolbox(ctx, cfg, nil, toolboxOptions{})
-	defer tools.Close() // what its servers offer stays known
 	if err != nil {
 		return nil, err
 	}
+	tools.Close() // nothing is called; what its servers offer stays known
 	r, err := newRegistry(cfg, tools)
 	if err != nil {
 		return nil, err

@@ -103,10 +103,10 @@ func (c *app) mocked(ctx context.Context, table map[string]mock) (*local, error)
 		return nil, err
 	}
 	tools, err := newToolbox(ctx, cfg, nil, toolboxOptions{})
-	tools.Close() // nothing is called; what its servers offer stays known
 	if err != nil {
 		return nil, err
 	}
+	tools.Close() // nothing is called; what its servers offer stays known
 	registry, err := newRegistry(cfg, tools)
 	if err != nil {
 		return nil, err

@@ -70,7 +70,11 @@ func newToolbox(ctx context.Context, cfg config.Config, guard *tool.Guard, o too
 	if err != nil {
 		return nil, kairos.Errorf(kairos.CodeInvalid, "configuration: %w", err)
 	}
-	return t, t.host.Start(ctx)
+	if err := t.host.Start(ctx); err != nil {
+		t.host.Close()
+		return nil, err
+	}
+	return t, nil
 }
 
 // Close ends the MCP servers.

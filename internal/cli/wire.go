@@ -52,7 +52,6 @@ func newEngine(ctx context.Context, s *store.Store, cfg config.Config, log *slog
 	}
 	tools, err := newToolbox(ctx, cfg, guard, to)
 	if err != nil {
-		tools.Close()
 		return nil, nil, nil, err
 	}
 	registry, err := newRegistry(cfg, tools)

@@ -78,8 +78,10 @@ func newServer(version string) *sdk.Server {
 	})
 	sdk.AddTool(s, &sdk.Tool{Name: "ask"}, func(ctx context.Context, r *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
 		var said []string
+		//lint:ignore SA1019 servers still ask for it
 		_, err := r.Session.ListRoots(ctx, nil)
 		said = append(said, fmt.Sprint(err))
+		//lint:ignore SA1019 servers still ask for it
 		_, err = r.Session.CreateMessage(ctx, &sdk.CreateMessageParams{MaxTokens: 1})
 		said = append(said, fmt.Sprint(err))
 		_, err = r.Session.Elicit(ctx, &sdk.ElicitParams{Message: "password?"})
