@@ -55,6 +55,9 @@ func (e *Engine) ArchivePlan(ctx context.Context, actor kairos.Actor, plan strin
 		return err
 	}
 	if p.Archived == archived {
+		if !archived {
+			return kairos.Errorf(kairos.CodeConflict, "plan %s is not archived", p.Key)
+		}
 		return kairos.Errorf(kairos.CodeConflict, "plan %s is archived already", p.Key)
 	}
 	return e.store.ArchivePlan(ctx, p.ID, archived, actor, reason)
