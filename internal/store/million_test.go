@@ -263,6 +263,7 @@ func measure(t *testing.T, s *store.Store, large bool) {
 		{"runs: text, nothing found", runs(func() kairos.RunFilter { return kairos.RunFilter{Text: "zebra"} })},
 		{"runs: count all", count(kairos.RunFilter{})},
 		{"runs: count failed", count(kairos.RunFilter{Statuses: failed})},
+		{"runs: failures by what failed", func() error { _, err := s.FailureGroups(ctx, 16); return err }},
 		{"runs: counters", func() error { _, err := s.RunCounts(ctx); return err }},
 		{"run: find by tail", func() error { _, err := s.FindRun(ctx, done().ID[16:]); return err }},
 		{"run: journal", func() error { _, err := s.Journal(ctx, done().ID, 0); return err }},

@@ -99,23 +99,24 @@ func TestPagesAreAccessibleAndWithinPolicy(t *testing.T) {
 	type look struct {
 		theme string
 		width int64
+		lang  string
 	}
-	looks := []look{{"light", 1440}, {"dark", 1440}, {"light", 390}}
+	looks := []look{{"light", 1440, "en"}, {"dark", 1440, "en"}, {"light", 390, "en"}, {"dark", 390, "es"}}
 	paths := seed.Paths()
 	if testing.Short() {
 		looks, paths = looks[:1], paths[:8]
 	}
 	for _, l := range looks {
 		do(t, ctx, chromedp.EmulateViewport(l.width, 900))
-		eval[string](t, ctx, fmt.Sprintf(`document.cookie = "theme=%s; path=/"`, l.theme))
+		eval[string](t, ctx, fmt.Sprintf(`document.cookie = "theme=%s; path=/"; document.cookie = "lang=%s; path=/"`, l.theme, l.lang))
 		for i, path := range paths {
 			if l.theme != "light" || l.width != 1440 {
-				if strings.Contains(path, "view=") && i%3 != 0 {
+				if strings.Contains(path, "view=") && i%3 != 0 || l.lang != "en" && i%2 != 0 {
 					continue // a sample of the views is enough for the second look
 				}
 			}
 			do(t, ctx, chromedp.Navigate(site.URL+path))
-			where := fmt.Sprintf("%s (%s, %d px)", path, l.theme, l.width)
+			where := fmt.Sprintf("%s (%s, %d px, %s)", path, l.theme, l.width, l.lang)
 			if over := eval[int](t, ctx, `document.documentElement.scrollWidth - document.documentElement.clientWidth`); over > 0 {
 				t.Errorf("%s: scrolls sideways by %d px", where, over)
 			}
@@ -130,7 +131,7 @@ func TestPagesAreAccessibleAndWithinPolicy(t *testing.T) {
 			for _, p := range eval[[]string](t, ctx, `kairosProblems`) {
 				t.Errorf("%s: %s", where, p)
 			}
-			screenshot(t, ctx, fmt.Sprintf("%s-%d-%02d", l.theme, l.width, i))
+			screenshot(t, ctx, fmt.Sprintf("%s-%s-%d-%02d", l.lang, l.theme, l.width, i))
 		}
 	}
 }
@@ -220,5 +221,36 @@ func TestTheRunPageFollowsTheRun(t *testing.T) {
 	do(t, ctx, chromedp.WaitVisible(chromedp.CSS("#head h1 .st.ok")))
 	if typed := eval[string](t, ctx, `document.querySelector("input[name=comment]").value`); typed != "half a thought" {
 		t.Errorf("the refresh took %q away", typed)
+	}
+}
+
+// What an operator holds in an open list is left alone while runs come and end:
+// chosen rows stay chosen, typed text stays, no row moves; new runs wait in a
+// pill (UI 0.8).
+func TestAnOpenListLeavesWhatIsHeldAlone(t *testing.T) {
+	site := webtest.New(t)
+	seed := site.Seed(t)
+	ctx := open(t)
+	do(t, ctx, chromedp.EmulateViewport(1440, 1000))
+	setup(t, ctx, site)
+	box := fmt.Sprintf(`input[name=run][value="%s"]`, seed.Failed.ID)
+	do(t, ctx, chromedp.Navigate(site.URL+"/runs"), chromedp.WaitVisible(chromedp.CSS(`#live[data-state="live"]`)), chromedp.Click(chromedp.CSS(box)),
+		chromedp.SendKeys(chromedp.CSS("#q"), "plan:led"))
+	rows := eval[int](t, ctx, `document.querySelectorAll("#list tbody tr").length`)
+	site.Run(t, "report", `null`)
+	do(t, ctx, chromedp.WaitVisible(chromedp.CSS("#pill a")))
+	if n := eval[int](t, ctx, `document.querySelectorAll("#list tbody tr").length`); n != rows {
+		t.Errorf("the list went from %d to %d rows by itself", rows, n)
+	}
+	if !eval[bool](t, ctx, fmt.Sprintf("document.querySelector(`%s`).checked", box)) {
+		t.Error("a chosen row is not chosen any more")
+	}
+	if typed := eval[string](t, ctx, `document.querySelector("#q").value`); typed != "plan:led" {
+		t.Errorf("typed text became %q", typed)
+	}
+	// The chosen run goes to the preview of the act, by its button.
+	do(t, ctx, chromedp.Click(chromedp.CSS(`#bulk button[value="resume"]`)), chromedp.WaitVisible(chromedp.CSS(`form[action="/bulk"] button.pri`)))
+	if chosen := eval[string](t, ctx, `document.querySelector('form[action="/bulk"] input[name=run]').value`); chosen != seed.Failed.ID {
+		t.Errorf("the preview is about %q", chosen)
 	}
 }
