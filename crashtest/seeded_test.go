@@ -62,7 +62,7 @@ var bugs = []bug{
 		"./crashtest", "TestKillInTheMiddleOfManyRuns"),
 	seed("a new idempotency key in every attempt", "internal/engine/attempt.go", "w.Visit, w.item),\n\t\tPrevious:",
 		"w.Visit, w.item+1000*t.number),\n\t\tPrevious:", "./crashtest", "TestKill"),
-	seed("a backup is not examined", "internal/store/restore.go", "if sum != b.SHA256 || size != b.Bytes {", "if size != b.Bytes {", "./internal/store", "Test"),
+	seed("a backup is not examined", "internal/store/restore.go", "if sum != b.SHA256 || size != b.Bytes {", "if sum == \"\" || size != b.Bytes {", "./internal/store", "Test"),
 }
 
 func root(t *testing.T) string {
