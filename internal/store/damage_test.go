@@ -269,3 +269,41 @@ func difference(a, b string) string {
 	}
 	return ""
 }
+
+// A backup of which a single bit was changed is refused, wherever it is: also
+// where no row's hash would tell.
+func TestAChangedBackupIsRefused(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	dir := prooftest.Dir(t)
+	path, file := filepath.Join(dir, "kairos.db"), filepath.Join(dir, "b.db")
+	s, err := store.Open(ctx, path, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Backup(ctx, file, "test"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.VerifyBackupFile(ctx, file, path, ""); err != nil {
+		t.Fatalf("before any change: %v", err)
+	}
+	sound, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(prooftest.Seed(t), 6))
+	for range prooftest.Size(20, 500) {
+		at := r.IntN(len(sound))
+		b := slices.Clone(sound)
+		b[at] ^= 1 << r.IntN(8)
+		if err := os.WriteFile(file, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := store.VerifyBackupFile(ctx, file, path, ""); kairos.CodeOf(err) != kairos.CodeCorrupt {
+			t.Errorf("byte %d: %v", at, err)
+		}
+	}
+}
