@@ -437,8 +437,7 @@ func points(t *testing.T, bin, in string) (all []point, output string) {
 }
 
 // quick are the points that a usual test run tries; `make crash` tries all.
-var quick = []point{{"create.schema", 1}, {"epoch.after", 1}, {"accept.after", 1}, {"intent.durable", 3}, {"exec.after", 4}, {"commit.before", 9},
-	{"commit.after", 12}, {"anchor.written", 1}, {"decide.durable", 1}}
+var quick = []point{{"create.schema", 1}, {"accept.after", 1}, {"intent.durable", 3}, {"exec.after", 4}, {"commit.before", 9}, {"commit.after", 12}, {"anchor.written", 1}}
 
 // The daemon is killed at every durable step of a run, every time it comes to
 // one, and started again. Everything it acknowledged is there; the ledger outside
