@@ -175,7 +175,7 @@ func (c *app) follow(ctx context.Context, b backend, r kairos.Run) error {
 
 // lateEvents is how long a run that stands still may take to tell of its last
 // steps.
-const lateEvents = 500 * time.Millisecond
+const lateEvents = 2 * time.Second
 
 // watch prints events until the run has settled and everything up to its last
 // row was told.
