@@ -65,6 +65,11 @@ func (s *Server) table() []route {
 		{get, "/plans/:plan/start", kairos.RoleOperator, (*request).startPage},
 		{post, "/plans/:plan/start", kairos.RoleOperator, (*request).start},
 
+		{get, "/ask", kairos.RoleOperator, (*request).askPage},
+		{post, "/ask", kairos.RoleOperator, (*request).ask},
+		{get, "/ask/:plan/v/:number", kairos.RoleViewer, (*request).draft},
+		{post, "/ask/:plan/v/:number", kairos.RoleOperator, (*request).acceptDraft},
+
 		{get, "/approvals", kairos.RoleViewer, (*request).approvals},
 		{get, "/approvals/:approval", kairos.RoleViewer, (*request).approval},
 		{post, "/approvals/:approval", kairos.RoleOperator, (*request).decide},

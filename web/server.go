@@ -29,6 +29,8 @@ type Config struct {
 	Bulk Bulk
 	// Crew lists agents, providers and tools; nil: there is no page about them.
 	Crew Crew
+	// Planner makes plans of intents; nil: there are no pages for that.
+	Planner Planner
 	// API answers below /api/v1; nil: nothing does.
 	API    http.Handler
 	Logger *slog.Logger // nil: nothing is logged

@@ -299,7 +299,7 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 		public.Close()
 		return nil, nil, nil, err
 	}
-	site, err := web.New(web.Config{Crew: s.tools, Reader: s.store, Engine: s.engine, Auth: s.auth, Accounts: s.auth, System: s.system, Bulk: s.bulk, API: public, Logger: s.log, Hosts: s.hosts(ln), TLS: s.cfg.Server.TLSCert != "",
+	site, err := web.New(web.Config{Planner: s.asker, Crew: s.tools, Reader: s.store, Engine: s.engine, Auth: s.auth, Accounts: s.auth, System: s.system, Bulk: s.bulk, API: public, Logger: s.log, Hosts: s.hosts(ln), TLS: s.cfg.Server.TLSCert != "",
 		Version: v.Version, Ready: s.ready})
 	if err != nil {
 		public.Close()

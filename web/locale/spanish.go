@@ -7,8 +7,8 @@ import "maps"
 // runs are written with a capital, those of steps without, and so have texts of
 // their own. Readers are addressed as usted.
 var (
-	spanish        = joined(spanishCore, spanishAccess, spanishDashboard, spanishAgents)
-	spanishPlurals = joined(spanishCorePlurals, spanishDashboardPlurals, spanishAgentsPlurals)
+	spanish        = joined(spanishCore, spanishAccess, spanishDashboard, spanishAgents, spanishPlanning)
+	spanishPlurals = joined(spanishCorePlurals, spanishDashboardPlurals, spanishAgentsPlurals, spanishPlanningPlurals)
 )
 
 func joined[V any](parts ...map[string]V) map[string]V {

@@ -17,6 +17,7 @@ import (
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
+	"github.com/kairosd/kairosd/internal/supervisor"
 	"github.com/kairosd/kairosd/internal/tool"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web"
@@ -56,6 +57,7 @@ func NewOn(tb testing.TB, on *store.Store) *Site {
 		tb.Fatal(err)
 	}
 	registry, crew := newCrew(tb, tools)
+	registry.SetSkills(map[string]planner.SkillInfo{"collect": {Tool: "set"}, "notify": {Tool: "http"}})
 	if s.Engine, err = engine.New(engine.Config{Store: s.Store, Registry: registry, Options: engine.Options{StopGrace: time.Second}}); err != nil {
 		tb.Fatal(err)
 	}
@@ -79,7 +81,7 @@ func NewOn(tb testing.TB, on *store.Store) *Site {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	site, err := web.New(web.Config{Crew: crew, Reader: s.Store, Engine: s.Engine, Auth: s.Auth, Accounts: s.Auth, System: s.System, Bulk: s.Bulk, API: public, Hosts: []string{server.Listener.Addr().String()}, Version: "test"})
+	site, err := web.New(web.Config{Planner: newPlanner(s.Engine), Crew: crew, Reader: s.Store, Engine: s.Engine, Auth: s.Auth, Accounts: s.Auth, System: s.System, Bulk: s.Bulk, API: public, Hosts: []string{server.Listener.Addr().String()}, Version: "test"})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -99,6 +101,15 @@ func NewOn(tb testing.TB, on *store.Store) *Site {
 		}
 	})
 	return s
+}
+
+// newPlanner plans by rules: collecting figures, and telling people of them, which
+// cannot be repeated.
+func newPlanner(e *engine.Engine) *supervisor.Service {
+	return supervisor.NewService(supervisor.New(supervisor.Config{DefaultAgent: "general", Skills: []supervisor.Skill{
+		{ID: "collect", Keywords: map[string][]string{"en": {"collect"}}, Produces: []string{"figures"}, EstimatedMs: 1500, EstimatedTokens: 30, Tool: "set", Defaults: map[string]any{"sum": 42}},
+		{ID: "notify", Keywords: map[string][]string{"en": {"notify"}}, DependsOn: []string{"collect"}, EstimatedMs: 500, Tool: "http", Defaults: map[string]any{"method": "POST", "url": "http://127.0.0.1:9/x"}},
+	}}), e, nil)
 }
 
 // Plan stores a plan.
@@ -192,7 +203,7 @@ type Browser struct {
 
 // Paths are the pages to look at, with the runs of a seed.
 func (d Seeded) Paths() []string {
-	out := []string{"/", "/runs", "/runs?q=status:failed", "/plans", "/plans/new", "/plans/ledger", "/plans/ledger/start", "/plans/ledger/edit", "/approvals", "/audit", "/system", "/help"}
+	out := []string{"/", "/runs", "/runs?q=status:failed", "/plans", "/plans/new", "/ask", "/plans/ledger", "/plans/ledger/start", "/plans/ledger/edit", "/approvals", "/audit", "/system", "/help"}
 	for _, r := range []kairos.Run{d.Completed, d.Failed, d.Waiting, d.InDoubt, d.Hostile} {
 		for _, v := range []string{"", "?view=graph", "?view=state", "?view=handoffs", "?view=events", "?view=log", "?view=io"} {
 			out = append(out, "/runs/"+r.ID+v)

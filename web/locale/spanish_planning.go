@@ -1,0 +1,41 @@
+package locale
+
+var spanishPlanning = map[string]string{
+	"A plan is made and shown. Nothing runs before you accept it.": "Se hace un plan y se muestra. Nada se ejecuta antes de que usted lo acepte.",
+	"Accept":                 "Aceptar",
+	"Accept and start":       "Aceptar e iniciar",
+	"After":                  "Después de",
+	"As the request needs":   "Según lo que se pida",
+	"Confidence":             "Confianza",
+	"Draft":                  "Borrador",
+	"Edit the plan…":         "Editar el plan…",
+	"Effect":                 "Efecto",
+	"Estimated time":         "Tiempo estimado",
+	"Estimated tokens":       "Tokens estimados",
+	"From an intent…":        "A partir de una intención…",
+	"Input of the run":       "Entrada de la ejecución",
+	"Judged":                 "Valoración",
+	"Make a plan":            "Hacer un plan",
+	"Make another draft":     "Hacer otro borrador",
+	"Nothing of it has run.": "Nada de él se ha ejecutado.",
+	"Plan from an intent":    "Plan a partir de una intención",
+	"Refine":                 "Afinar",
+	"Rules that are broken:": "Reglas que se incumplen:",
+	"Say it otherwise, and another draft is made. This one stays in the history of plans.": "Dígalo de otro modo y se hará otro borrador. Este queda en la historia de los planes.",
+	"Step":                         "Paso",
+	"Steps of the draft, in order": "Pasos del borrador, en orden",
+	"The model's last answer":      "La última respuesta del modelo",
+	"There is no plan for this":    "No hay plan para esto",
+	"What is wanted":               "Qué se quiere",
+	"What it does":                 "Qué hace",
+	"What they do outside stays done, whatever becomes of the run. Read them before you accept.": "Lo que hacen fuera queda hecho, pase lo que pase con la ejecución. Léalos antes de aceptar.",
+	"Who answers":                     "Quién responde",
+	"%s ms":                           "%s ms",
+	"complex: it needs several steps": "compleja: necesita varios pasos",
+	"moderate: a plan may help":       "moderada: un plan puede ayudar",
+	"simple: one agent answers it":    "simple: la responde un agente",
+}
+
+var spanishPlanningPlurals = map[string][2]string{
+	"%s step cannot be repeated": {"%s paso no se puede repetir", "%s pasos no se pueden repetir"},
+}
