@@ -148,12 +148,18 @@ func TestPlannerAgent(t *testing.T) {
 	t.Run("needsPlanning", func(t *testing.T) {
 		t.Parallel()
 		c := supervisor.NewClassifier(agents, "general")
-		if c.NeedsPlanning("what is an invoice") {
-			t.Error("returns false for simple queries")
-		}
-		if !c.NeedsPlanning("compare and then summarize") {
-			t.Error("returns true for complex queries")
-		}
+		t.Run("returns false for simple queries", func(t *testing.T) {
+			t.Parallel()
+			if c.NeedsPlanning("what is an invoice") {
+				t.Error("a plan for a question")
+			}
+		})
+		t.Run("returns true for complex queries", func(t *testing.T) {
+			t.Parallel()
+			if !c.NeedsPlanning("compare and then summarize") {
+				t.Error("no plan for several steps")
+			}
+		})
 	})
 }
 

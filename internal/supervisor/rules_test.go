@@ -214,6 +214,23 @@ func generated(t *rapid.T) ([]supervisor.Skill, supervisor.Request) {
 // refused with a reason; asking twice gives the same, and nothing hangs.
 func TestPlannerAgentInvariants(t *testing.T) {
 	t.Parallel()
+	t.Run("generates idempotent plans", func(t *testing.T) {
+		t.Parallel()
+		r := request("Create SEO post about tea with summary", all...)
+		if d := cmp.Diff(steps(plan(t, r)), steps(plan(t, r))); d != "" {
+			t.Error(d)
+		}
+	})
+	t.Run("never creates cyclic dependencies", func(t *testing.T) {
+		t.Parallel()
+		// Skills that need each other get no plan, not an endless one.
+		skills := blog()
+		skills[0].DependsOn = []string{"summarize_content"}
+		_, err := supervisor.NewRules(skills, nil).Plan(request("Create a post about tea with summary", all...))
+		if e, ok := supervisor.AsError(err); !ok || !slices.Contains(e.Violations, "INV-PLAN-002") {
+			t.Errorf("got %v", err)
+		}
+	})
 	rapid.Check(t, func(t *rapid.T) {
 		skills, r := generated(t)
 		one, err1 := supervisor.NewRules(skills, nil).Plan(r)
