@@ -77,6 +77,10 @@ load: ## load at full size: 256 listeners, 10,000 queued runs, outputs of 31 MiB
 microbench: ## run the benchmarks of packages
 	$(GO) test -run xxx -bench . -benchmem ./planner ./internal/store ./internal/engine ./internal/diagram
 
+ui-test: ## look at every page in a browser in every look: themes, widths, languages; and print the budgets
+	KAIROS_UI=1 $(GO) test ./web/browsertest -count=1 -timeout 30m
+	$(MAKE) ui-budget
+
 ui-budget: ## print what pages weigh and how long they take, beside their budgets
 	$(GO) test ./web -run TestPagesAreWithinTheirBudgets -count=1 -v | grep -E "KB of|ms at|FAIL|ok"
 
