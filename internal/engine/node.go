@@ -188,7 +188,7 @@ func (a *actor) call(w *work, node *planner.ProgramNode) bool {
 	e.Status, e.Attempt, e.Effect = kairos.NodeRunning, t.number, string(t.effect)
 	e.IdempotencyKey, e.Input, e.StartedAt = t.call.IdempotencyKey, raw, t.started
 	e.Agent = node.Agent
-	if h := a.handoff(w, node); h != nil {
+	if h := a.handoff(w, node); h != nil && t.number == 1 { // another attempt changes no agent
 		a.next.Handoffs = append(a.next.Handoffs, *h)
 	}
 	a.add(e)

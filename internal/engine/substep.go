@@ -48,7 +48,8 @@ func (a *actor) runSubstep(t *attempt, recorded kairos.Entry, n int, kind, diges
 	failpoint.Hit("substep.after")
 	if err != nil {
 		f := planner.AsFailure(err)
-		if f.Code == planner.CodeCancelled || f.Code == planner.CodeTimeout || effect == planner.EffectUnsafe && !f.NoEffect {
+		cut := context.Cause(t.ctx) != nil && effect != planner.EffectUnsafe // by the end of the attempt, whatever it says
+		if cut || f.Code == planner.CodeCancelled || f.Code == planner.CodeTimeout || effect == planner.EffectUnsafe && !f.NoEffect {
 			return nil, err // no response to keep: what it did is unknown
 		}
 		row.Status, row.Failure = kairos.NodeFailed, fromPlanner(f, t.node.ID)

@@ -52,6 +52,19 @@ type house struct {
 
 func newHouse(t *testing.T, p agent.Provider, agents ...handler.Agent) house {
 	t.Helper()
+	s := storetest.Open(t)
+	e := openEngine(t, s, p, agents...)
+	t.Cleanup(func() {
+		if err := e.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return house{e, s}
+}
+
+// openEngine opens an engine on a store; the caller stops it.
+func openEngine(t *testing.T, s *store.Store, p agent.Provider, agents ...handler.Agent) *engine.Engine {
+	t.Helper()
 	set, err := tool.Builtin(tool.Config{Permissions: map[string]tool.Permission{"sleep": tool.Deny, "json": tool.Deny}}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -63,9 +76,8 @@ func newHouse(t *testing.T, p agent.Provider, agents ...handler.Agent) house {
 		t.Fatal(err)
 	}
 	registry.SetModels(models)
-	s := storetest.Open(t)
 	registry.SetMemory(s)
-	e, err := engine.New(engine.Config{Store: s, Registry: registry})
+	e, err := engine.New(engine.Config{Store: s, Registry: registry, Options: engine.Options{StopGrace: 50 * time.Millisecond}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,12 +87,7 @@ func newHouse(t *testing.T, p agent.Provider, agents ...handler.Agent) house {
 	if err := e.Open(ctx); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := e.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	return house{e, s}
+	return e
 }
 
 // run runs a plan to its end.

@@ -99,7 +99,7 @@ func (t *table) handOver(ctx context.Context, from Agent, args any, final bool) 
 	}
 	target, _ := t.m.Agent(h.Target)
 	out, who, err := t.converse(ctx, target, h.Task(), "", block, final && !h.ReturnControl)
-	if err != nil && !tells(err) {
+	if err != nil && (context.Cause(ctx) != nil || !tells(err)) {
 		return nil, who, h.ReturnControl, err // the attempt ends; nobody has answered
 	}
 	if recordErr := t.call.Answered(first+answerStep, first, p, out, err); recordErr != nil {
