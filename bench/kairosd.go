@@ -48,12 +48,16 @@ func (r registry) Catalog() *planner.Catalog {
 	return &planner.Catalog{Types: map[string]planner.Effect{"call": planner.EffectIdempotent, "tick": planner.EffectPure}}
 }
 
-func openKairosd(ctx context.Context, dir string, _ bool, step func(string, int)) (system, error) {
+func openKairosd(ctx context.Context, dir string, resume bool, step func(string, int)) (system, error) {
 	s, err := store.Open(ctx, filepath.Join(dir, "kairos.db"), store.Options{})
 	if err != nil {
 		return nil, err
 	}
-	e, err := engine.New(engine.Config{Store: s, Registry: registry{step}, Options: engine.Options{MaxRunning: 500}})
+	o := engine.Options{} // as the daemon has them: at most 64 runs work at once
+	if resume || *phaseFlag == "die" {
+		o.MaxRunning = recovery.runs // all are in flight when it dies, as with the others
+	}
+	e, err := engine.New(engine.Config{Store: s, Registry: registry{step}, Options: o})
 	if err != nil {
 		return nil, err
 	}
