@@ -22,12 +22,21 @@ func Large() int {
 	return n
 }
 
-// Size is the number of cases to try.
+// Size is the number of cases to try; fewer with the race detector.
 func Size(quick, large int) int {
 	if n := Large(); n > 0 {
 		return large * n
 	}
-	return quick
+	return max(1, quick/slower)
+}
+
+// Step is the distance between the cases of a test that can try them all: 1 in
+// a large proof.
+func Step(quick int) int {
+	if Large() > 0 {
+		return 1
+	}
+	return quick * slower
 }
 
 // Seed is the seed of a test; with it a failure can be had again.

@@ -32,10 +32,7 @@ func TestOneFailingOperationLosesNothing(t *testing.T) {
 	t.Parallel()
 	dir := prooftest.Dir(t)
 	seed := prooftest.Seed(t)
-	step := 61
-	if prooftest.Large() > 0 {
-		step = 1
-	}
+	step := prooftest.Step(61)
 	tried, silent, stopped, refused := 0, 0, 0, 0
 	shift := int(seed % 1000) // other places for every kind and seed
 	for name, f := range faults {

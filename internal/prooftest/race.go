@@ -1,0 +1,6 @@
+//go:build race
+
+package prooftest
+
+// slower is by how much the race detector slows the proofs down.
+const slower = 8
