@@ -303,7 +303,8 @@ func byReference(rt *rapid.T, doc *planner.Document) outcome {
 	for open := r.Open(); len(open) > 0; open = r.Open() {
 		k := open[0]
 		n := &p.Nodes[k.Node]
-		settle := func(item int) planner.Decision {
+		var d planner.Decision
+		settle := func(item int) {
 			s := planner.Settlement{VisitKey: k, Item: item, Status: planner.Completed}
 			switch n.Type {
 			case planner.TypeNoop, planner.TypeDecision:
@@ -317,33 +318,28 @@ func byReference(rt *rapid.T, doc *planner.Document) outcome {
 			if s.Failure != nil {
 				s.Status, s.Output = planner.Failed, nil
 			}
-			d, err := r.Settle(s)
-			if err != nil {
+			var err error
+			if d, err = r.Settle(s); err != nil {
 				rt.Fatal(err)
 			}
-			return d
 		}
 		if n.Foreach == nil {
 			settle(-1)
 		} else if _, failure := r.Items(k); failure != nil {
 			rt.Fatal(failure) // every plan of this test has a list
 		}
-		for n.Foreach != nil {
-			i := r.NextItem(k)
-			if i < 0 || settle(i).Visit != "" {
-				break
-			}
+		for n.Foreach != nil && d.Visit == "" {
+			settle(r.NextItem(k))
 		}
-		if status, _ := r.Status(k.Node); status == planner.Completed {
+		// A path goes through failures that an edge took on from.
+		if status, _ := r.Status(k.Node); status == planner.Completed || d.Handled == "edge" {
 			o.Path = append(o.Path, n.ID)
+		}
+		if out, ok := r.Output(k.Node); ok { // a result shows the latest visit that completed
+			o.Outputs[n.ID] = text(out)
 		}
 	}
 	slices.Sort(o.Path)
-	for i := range p.Nodes {
-		if out, ok := r.Output(i); ok {
-			o.Outputs[p.Nodes[i].ID] = text(out)
-		}
-	}
 	end := r.Outcome()
 	o.Status, o.Output = kairos.RunStatus(end.Status), text(end.Output)
 	return o
