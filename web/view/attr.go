@@ -1,8 +1,6 @@
 package view
 
 import (
-	"net/url"
-
 	"github.com/a-h/templ"
 )
 
@@ -21,6 +19,3 @@ func current(is bool) templ.Attributes {
 	}
 	return nil
 }
-
-// urlQuery escapes a text for a query string.
-func urlQuery(s string) string { return url.QueryEscape(s) }
