@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -382,11 +383,21 @@ func TestNothingIsLeftRunning(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if alive(pid) {
+	if !dies(pid) {
 		t.Error("its child is still running")
 	}
 	h, _ = start(t, command(t, "stubborn"), nil)
 	h.Close()
+}
+
+// dies waits for a process that was killed: a signal takes a moment to arrive.
+func dies(pid int) bool {
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); runtime.Gosched() {
+		if !alive(pid) {
+			return true
+		}
+	}
+	return false
 }
 
 func alive(pid int) bool {
