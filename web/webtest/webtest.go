@@ -203,7 +203,7 @@ type Browser struct {
 
 // Paths are the pages to look at, with the runs of a seed.
 func (d Seeded) Paths() []string {
-	out := []string{"/", "/runs", "/runs?q=status:failed", "/plans", "/plans/new", "/ask", "/plans/ledger", "/plans/ledger/start", "/plans/ledger/edit", "/approvals", "/audit", "/system", "/help"}
+	out := []string{"/", "/runs", "/runs?q=status:failed", "/plans", "/plans/new", "/ask", "/plans/ledger", "/plans/ledger/start", "/plans/ledger/edit", "/approvals", "/audit", "/system", "/help", "/settings/users", "/settings/tokens", "/me", "/agents", "/agents/providers", "/agents/tools"}
 	for _, r := range []kairos.Run{d.Completed, d.Failed, d.Waiting, d.InDoubt, d.Hostile} {
 		for _, v := range []string{"", "?view=graph", "?view=state", "?view=handoffs", "?view=events", "?view=log", "?view=io"} {
 			out = append(out, "/runs/"+r.ID+v)
