@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -51,7 +52,7 @@ func wait(t *testing.T, s *bulk.Service, id string, done func(kairos.Bulk) bool)
 		if time.Now().After(deadline) {
 			t.Fatalf("still %+v", b)
 		}
-		time.Sleep(5 * time.Millisecond) // there is no event of a bulk act to wait for
+		runtime.Gosched() // there is no event of a bulk act to wait for
 	}
 }
 

@@ -227,6 +227,9 @@ func (a *actor) handoff(w *work, node *planner.ProgramNode) *kairos.Handoff {
 // sender is the agent that a node takes over from: that of the last ancestor
 // that has one, else the supervisor (ruling 34).
 func (a *actor) sender(node *planner.ProgramNode) string {
+	if a.prog.Kind == planner.KindSteps {
+		return handover(a.prog.Program, node.Index) // steps have an order of their own
+	}
 	from := supervisorAgent
 	seen := map[int]bool{node.Index: true}
 	queue := append([]int(nil), a.prog.entered[node.Index]...)

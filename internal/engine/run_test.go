@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -496,9 +497,10 @@ func TestLimitsAreRaised(t *testing.T) {
 func TestStoppingCancelsWaitsButNotCleanup(t *testing.T) {
 	t.Parallel()
 	var tries atomic.Int32
+	begun := make(chan struct{})
 	reg := enginetest.NewRegistry().
 		Handle("broken", planner.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
-			time.Sleep(20 * time.Millisecond) // the waits have begun by then
+			<-begun
 			return engine.Result{}, &planner.Failure{Code: "boom", Message: "it broke"}
 		}).
 		Handle("again", planner.EffectIdempotent, fails(&planner.Failure{Code: "later", Message: "not yet"})).
@@ -509,13 +511,21 @@ func TestStoppingCancelsWaitsButNotCleanup(t *testing.T) {
 			return engine.Result{Output: "clean"}, nil
 		})
 	e := enginetest.Open(t, reg)
-	run := e.Run(`{nodes: {
+	run := e.Begin(e.Save(`{nodes: {
 		bad: {type: broken},
 		timer: {type: wait, input: {for: 1h}},
 		ask: {type: approval, input: {message: m}},
 		retry: {type: again, retry: {max_attempts: 9, backoff: [1h]}},
 		pause: {type: wait, needs: [bad], when: failure, input: {for: 10ms}},
-		clean: {type: cleanup, needs: [pause], when: always, retry: {max_attempts: 5, backoff: [1ms]}}}}`, "")
+		clean: {type: cleanup, needs: [pause], when: always, retry: {max_attempts: 5, backoff: [1ms]}}}}`), "")
+	for waits := 0; waits < 3; runtime.Gosched() {
+		d, err := e.Detail(t.Context(), run.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		waits = len(d.Waits)
+	}
+	close(begun)
 	r := e.Until(run.ID, kairos.RunFailed, "")
 	if tries.Load() != 3 || r.Error.Code != "boom" {
 		t.Errorf("cleanup ran %d times, error %+v\n%s", tries.Load(), r.Error, e.Journal(r.ID))
