@@ -1,0 +1,36 @@
+package view
+
+// ApprovalView is a question for a person.
+type ApprovalView struct {
+	ID, Href, Message string
+	Run, RunHref      string
+	Plan, Node        string
+	Since             Time
+	Due               string
+	Digest            string
+	Status            string
+	DecidedBy         string
+	Comment           string
+	Action            string
+	CSRF, Idem        string
+	Fields            []Field
+	FormError         string
+	// Tool and Arguments are the call that is asked about, in full.
+	Tool, Arguments string
+}
+
+// ApprovalsPage is the inbox.
+type ApprovalsPage struct {
+	Shell
+	Doubts       []RunRow
+	States       []Link
+	Items        []ApprovalView
+	Newer, Older string
+	Topic        string
+}
+
+// ApprovalPage is one decision.
+type ApprovalPage struct {
+	Shell
+	Approval ApprovalView
+}

@@ -1,0 +1,17 @@
+package view
+
+// DiffPage is two versions of a plan.
+type DiffPage struct {
+	Shell
+	Plan, PlanHref  string
+	A, B            string
+	Lines           []DiffLine
+	Added, Removed  int
+	Swap            string
+	Same            bool
+	VersionA, LinkB string
+}
+
+// DiffLine is a line of a difference; Sign is "+", "-" or blank, and "…" where
+// lines that are the same are left out.
+type DiffLine struct{ Sign, Text, Class string }

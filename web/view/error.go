@@ -1,0 +1,11 @@
+package view
+
+// ErrorPage says what happened and what still works.
+type ErrorPage struct {
+	Shell
+	Code       int
+	Headline   string
+	Message    string
+	Suggestion string
+	ID         string
+}

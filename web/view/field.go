@@ -1,0 +1,9 @@
+package view
+
+// Field is an input of a form made from a JSON Schema.
+type Field struct {
+	Name, Label, Type, Value, Hint string
+	Required                       bool
+	Options                        []string
+	Rows                           int
+}

@@ -1,0 +1,22 @@
+package view
+
+// Inspector shows one step.
+type Inspector struct {
+	Name, Sub string
+	Status    Status
+	Attempts  []Link
+	Tabs      []Link
+	Blocks    []Block
+	Actions   []Link
+	Doubt     *DoubtForm
+}
+
+// DoubtForm settles an attempt that may or may not have happened.
+type DoubtForm struct {
+	// What says how it came to be unknown.
+	What                       string
+	Action                     string
+	CSRF, Idem, Rev            string
+	Node, Visit, Item, Attempt string
+	Key                        string
+}

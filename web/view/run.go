@@ -1,0 +1,46 @@
+package view
+
+// Why is the band that says what is wrong and what acting will do.
+type Why struct {
+	Class    string
+	Headline string
+	Message  string
+	Then     string
+	Items    []string
+	Links    []Link
+}
+
+// RunPage is one run.
+type RunPage struct {
+	Shell
+	ID, Short string
+	Status    Status
+	Plan      Link
+	Version   Link
+	Sub       string
+	Ended     Time
+	Actions   []Link
+	Why       *Why
+	Facts     []Fact
+	Views     []Link
+	View      string
+	Steps     []StepRow
+	Ticks     []Tick
+	Legend    []Status
+	Inspector *Inspector
+	Approvals []ApprovalView
+	Graph     *Graph
+	Events    []EventRow
+	Blocks    []Block
+	Log       []LogLine
+	Talk      Talk
+	Related   []RunRow
+	State     *StateView
+	Handoffs  []HandoffRow
+	Summary   string
+	// FaviconPath is the icon of the tab that goes with the state.
+	FaviconPath string
+	Refresh     string // address of this page's live part
+	Topic       string
+	Terminal    bool
+}
