@@ -65,6 +65,7 @@ type actor struct {
 	dispatching bool
 	dueDirty    bool
 	fence       int64
+	chain       *kairos.Chain
 	sent        int64
 	answered    int64
 	inflight    []kairos.Checkpoint
@@ -96,7 +97,7 @@ type deferred struct {
 }
 
 func newActor(e *Engine, id string) *actor {
-	a := &actor{e: e, id: id, wake: make(chan struct{}, 1), gone: make(chan struct{}), running: map[workKey]*attempt{}}
+	a := &actor{e: e, id: id, wake: make(chan struct{}, 1), gone: make(chan struct{}), chain: new(kairos.Chain), running: map[workKey]*attempt{}}
 	a.wakeAt.Store(math.MaxInt64)
 	return a
 }
@@ -477,7 +478,7 @@ func (a *actor) refold(cause error) {
 	a.mailMu.Lock()
 	a.rejected = nil
 	a.mailMu.Unlock()
-	a.inflight, a.next, a.hasFinal = nil, kairos.Checkpoint{}, false
+	a.inflight, a.next, a.hasFinal, a.chain = nil, kairos.Checkpoint{}, false, new(kairos.Chain)
 	a.answered = a.sent
 	a.budget = ""
 	if err := a.load(); err != nil {
@@ -490,12 +491,13 @@ func (a *actor) again() {
 	a.mailMu.Lock()
 	a.rejected = nil
 	a.mailMu.Unlock()
-	a.broken = false
+	a.broken, a.chain = false, new(kairos.Chain)
 	void := a.inflight
 	a.sent -= int64(len(void))
 	a.acked.Store(a.sent)
 	for _, cp := range void {
 		a.sent++
+		cp.Chain = a.chain
 		a.e.store.Enqueue(cp, a.ack)
 	}
 }

@@ -37,8 +37,7 @@ type Store interface {
 	// Enqueue hands over a checkpoint without waiting; done is called once,
 	// from the store's writer, when it is durable or rejected. Checkpoints of
 	// one run are committed in the order of their Enqueue or Commit calls; after
-	// a rejected one all later ones of that run that are already enqueued are
-	// rejected too (ruling 20).
+	// a rejected one all later ones of its Chain are rejected too (ruling 20).
 	Enqueue(c kairos.Checkpoint, done func(error))
 
 	Approval(ctx context.Context, id string) (kairos.Approval, error)

@@ -357,7 +357,7 @@ func (a *actor) flush() {
 		}
 		return
 	}
-	c.Run, c.Fence = a.id, a.fence
+	c.Run, c.Fence, c.Chain = a.id, a.fence, a.chain
 	a.next, a.hasFinal = kairos.Checkpoint{}, false
 	a.fence += int64(len(c.Entries))
 	a.run.LastSeq = a.fence

@@ -1,6 +1,9 @@
 package kairos
 
-import "time"
+import (
+	"sync/atomic"
+	"time"
+)
 
 // Checkpoint is one atomic, durable step of a run: journal rows, what becomes
 // of the run, what the audit says of it. All of it is stored, or none.
@@ -9,7 +12,9 @@ type Checkpoint struct {
 	// Fence is the run's LastSeq before this checkpoint; Entries continue from
 	// there. If the stored run is elsewhere, a second writer was first, and the
 	// checkpoint is rejected with CodeConflict.
-	Fence   int64
+	Fence int64
+	// Chain, if any, is what the checkpoint is a link of.
+	Chain   *Chain
 	Entries []Entry
 	// Patch changes the run; nil leaves all but LastSeq as it is.
 	Patch    *RunPatch
@@ -22,6 +27,25 @@ type Checkpoint struct {
 	// Approvals opened or closed by this checkpoint.
 	Approvals []Approval
 }
+
+// Chain ties together checkpoints that were made one upon the other without
+// waiting: once the store has refused one, it refuses every later one of the
+// chain, for they build on what never happened (ruling 20). Checkpoints outside
+// a chain, and those of other chains of the same run, are judged by their fence
+// alone.
+type Chain struct {
+	broken atomic.Bool
+}
+
+// Break is called by the store when it refuses a link.
+func (c *Chain) Break() {
+	if c != nil {
+		c.broken.Store(true)
+	}
+}
+
+// Broken reports whether a link was refused.
+func (c *Chain) Broken() bool { return c != nil && c.broken.Load() }
 
 // RunPatch holds what changes on a run. Zero fields of pointer and slice type
 // mean "unchanged".

@@ -94,7 +94,7 @@ func (s *Store) Commit(ctx context.Context, c kairos.Checkpoint) error {
 	if err != nil {
 		return err
 	}
-	return s.writer.do(op{apply: p.apply, run: p.rowID})
+	return s.writer.do(op{apply: p.apply, ofRun: true, chain: c.Chain})
 }
 
 // Enqueue hands over a checkpoint without waiting; see engine.Store.
@@ -106,11 +106,10 @@ func (s *Store) Enqueue(c kairos.Checkpoint, done func(error)) {
 	p, err := s.prepare(context.Background(), c)
 	if err != nil {
 		// It is refused in its turn, so that what follows it is too.
-		rowID, _ := s.rowID(context.Background(), c.Run)
-		s.writer.submit(op{apply: func(*writer) ([]auditRow, error) { return nil, refusal(err) }, done: done, run: rowID})
+		s.writer.submit(op{apply: func(*writer) ([]auditRow, error) { return nil, refusal(err) }, done: done, ofRun: true, chain: c.Chain})
 		return
 	}
-	s.writer.submit(op{apply: p.apply, done: done, run: p.rowID})
+	s.writer.submit(op{apply: p.apply, done: done, ofRun: true, chain: c.Chain})
 }
 
 // refusal is err as the writer expects it of an operation that wrote nothing.

@@ -179,31 +179,39 @@ func TestValuesOfEverySizeComeBack(t *testing.T) {
 	}
 }
 
-func TestRefusedCheckpointsTakeTheWaitingOnesAlong(t *testing.T) {
+// Ruling 20: what was made upon a refused checkpoint is void, whenever it
+// comes. What another writer of the same run sends at that moment is not.
+func TestARefusedCheckpointBreaksItsChain(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
 	v := storetest.Plan(t, s, twoNodes)
 	run, other := storetest.Run(t, s, v, ""), storetest.Run(t, s, v, "")
 	commit(t, s, run.ID, 0, &kairos.RunPatch{Status: kairos.RunRunning}, entry("a", "1"))
 	commit(t, s, run.ID, 1, &kairos.RunPatch{Status: kairos.RunCompleted}, entry("b", "1"))
-	// Hold the writer in the callback, so that all that follows is waiting.
+	// Hold the writer in the callback, so that all that follows is one batch.
 	hold, held := make(chan struct{}), make(chan struct{})
 	s.Enqueue(kairos.Checkpoint{Run: other.ID, Fence: 0, Entries: []kairos.Entry{entry("a", "1")}}, func(error) { close(held); <-hold })
 	<-held
-	results := make([]error, 3)
+	var results [4]error
 	var wg sync.WaitGroup
-	wg.Add(3)
+	wg.Add(len(results))
 	enqueue := func(i int, c kairos.Checkpoint) { s.Enqueue(c, func(err error) { results[i] = err; wg.Done() }) }
+	chain := new(kairos.Chain)
 	// The first moves a completed run; the second has the right fence all the same.
-	enqueue(0, kairos.Checkpoint{Run: run.ID, Fence: 2, Patch: &kairos.RunPatch{Status: kairos.RunRunning}})
-	enqueue(1, kairos.Checkpoint{Run: run.ID, Fence: 2, Entries: []kairos.Entry{entry("c", "1")}})
+	enqueue(0, kairos.Checkpoint{Run: run.ID, Chain: chain, Fence: 2, Patch: &kairos.RunPatch{Status: kairos.RunRunning}})
+	enqueue(1, kairos.Checkpoint{Run: run.ID, Chain: chain, Fence: 2, Entries: []kairos.Entry{entry("c", "1")}})
 	enqueue(2, kairos.Checkpoint{Run: other.ID, Fence: 1, Entries: []kairos.Entry{entry("b", "1")}})
+	enqueue(3, kairos.Checkpoint{Run: run.ID, Chain: new(kairos.Chain), Fence: 2, Entries: []kairos.Entry{entry("d", "1")}})
 	close(hold)
 	wg.Wait()
-	if kairos.CodeOf(results[0]) != kairos.CodeConflict || kairos.CodeOf(results[1]) != kairos.CodeConflict || results[2] != nil {
-		t.Errorf("ruling 20: %v", results)
+	if kairos.CodeOf(results[0]) != kairos.CodeConflict || kairos.CodeOf(results[1]) != kairos.CodeConflict || results[2] != nil || results[3] != nil {
+		t.Errorf("got %v", results)
 	}
-	commit(t, s, run.ID, 2, nil, entry("c", "1")) // sent after the refusal was known
+	err := s.Commit(t.Context(), kairos.Checkpoint{Run: run.ID, Chain: chain, Fence: 3, Entries: []kairos.Entry{entry("e", "1")}})
+	if kairos.CodeOf(err) != kairos.CodeConflict {
+		t.Errorf("a later link of the broken chain: %v", err)
+	}
+	commit(t, s, run.ID, 3, nil, entry("e", "1"))
 }
 
 func TestALostFileStopsTheStore(t *testing.T) {

@@ -24,11 +24,9 @@ type op struct {
 	// again op by op.
 	apply func(w *writer) ([]auditRow, error)
 	done  func(error)
-	// run is the row of the run that the operation continues, 0: none. After a
-	// refused operation the later ones of its run that wait already are refused
-	// too (ruling 20).
-	run    int64
-	ticket int64 // its place in the order of submission
+	// ofRun says that the operation touches nothing but one run.
+	ofRun bool
+	chain *kairos.Chain
 }
 
 // auditRow is an audit record on its way into the chain.
@@ -58,7 +56,6 @@ type writer struct {
 	mu      sync.Mutex
 	queue   []op
 	spare   []op
-	tickets int64
 	wake    chan struct{}
 	closing bool
 	ended   chan struct{}
@@ -75,18 +72,15 @@ type writer struct {
 	hot    map[int64]*runState
 	moved  []int64 // runs whose rows settleRuns must write
 	counts map[countKey]int64
-	// refused holds, per run, the last ticket that was given out when one of its
-	// operations was refused.
-	refused map[int64]int64
-	wal     walGauge
-	ctx     context.Context
+	wal    walGauge
+	ctx    context.Context
 }
 
 type countKey struct{ status, reason string }
 
 func newWriter(s *Store, conn *sql.Conn, q *dbsqlc.Queries, seq int64, mac []byte) (*writer, error) {
 	w := &writer{s: s, conn: conn, q: q, seq: seq, mac: mac, wake: make(chan struct{}, 1), ended: make(chan struct{}),
-		failed: make(chan struct{}), hot: map[int64]*runState{}, counts: map[countKey]int64{}, refused: map[int64]int64{},
+		failed: make(chan struct{}), hot: map[int64]*runState{}, counts: map[countKey]int64{},
 		ctx: context.Background()} // a write, once accepted, is finished whoever waits for it
 	for _, p := range []struct {
 		stmt **sql.Stmt
@@ -124,8 +118,6 @@ func (w *writer) submit(o op) {
 		go o.done(err)
 		return
 	}
-	w.tickets++
-	o.ticket = w.tickets
 	w.queue = append(w.queue, o)
 	w.mu.Unlock()
 	select {
@@ -172,7 +164,6 @@ func (w *writer) run() {
 		case len(batch) == 0 && closing:
 			return
 		case len(batch) == 0:
-			clear(w.refused) // it speaks of operations that wait, and none does
 			<-w.wake
 		case failure != nil:
 			finish(batch, failure)
@@ -218,18 +209,10 @@ func (w *writer) commit(batch []op) {
 	if len(events) > 0 && w.onCommit != nil {
 		w.onCommit(events)
 	}
-	var issued int64
 	for i, o := range batch {
-		if results[i] != nil && o.run != 0 {
-			if issued == 0 {
-				w.mu.Lock()
-				issued = w.tickets
-				w.mu.Unlock()
-			}
-			w.refused[o.run] = issued
+		if results[i] != nil {
+			o.chain.Break()
 		}
-	}
-	for i, o := range batch {
 		o.done(results[i])
 	}
 	failpoint.Hit("commit.acknowledged")
@@ -257,13 +240,13 @@ func (w *writer) transaction(batch []op, results []error) (_ []kairos.AuditEvent
 		return nil, err
 	}
 	rows := w.rows[:0]
-	var stopped map[int64]bool // runs with a refused operation in this batch
+	var broken map[*kairos.Chain]bool // by this batch, which may yet be undone
 	for i, o := range batch {
-		if o.run != 0 && (stopped[o.run] || w.isRefused(o)) {
+		if o.chain.Broken() || broken[o.chain] {
 			results[i] = kairos.Errorf(kairos.CodeConflict, "an earlier checkpoint of this run was refused")
 			continue
 		}
-		if o.run == 0 { // it may look at any run
+		if !o.ofRun { // it may look at any run
 			if err := w.settleRuns(); err != nil {
 				return nil, err
 			}
@@ -274,11 +257,11 @@ func (w *writer) transaction(batch []op, results []error) (_ []kairos.AuditEvent
 				return nil, opErr
 			}
 			results[i] = opErr
-			if o.run != 0 {
-				if stopped == nil {
-					stopped = map[int64]bool{}
+			if o.chain != nil {
+				if broken == nil {
+					broken = map[*kairos.Chain]bool{}
 				}
-				stopped[o.run] = true
+				broken[o.chain] = true
 			}
 			continue
 		}
@@ -310,17 +293,6 @@ func (w *writer) transaction(batch []op, results []error) (_ []kairos.AuditEvent
 		}
 	}
 	return events, nil
-}
-
-// isRefused reports whether o waited already when an earlier operation of its
-// run was refused.
-func (w *writer) isRefused(o op) bool {
-	until, ok := w.refused[o.run]
-	if ok && o.ticket > until {
-		delete(w.refused, o.run)
-		return false
-	}
-	return ok
 }
 
 // stoppedBy is why the store has stopped, nil while it works.
