@@ -112,10 +112,21 @@ func newPlanner(e *engine.Engine) *supervisor.Service {
 	}}), e, nil)
 }
 
+// Installation is what plans are stored in and run on: an engine in this process,
+// or a client of the real daemon.
+type Installation interface {
+	SavePlan(ctx context.Context, actor kairos.Actor, src []byte, f planner.Format, origin, reason string) (kairos.Plan, kairos.Version, bool, planner.Problems, error)
+	Start(ctx context.Context, actor kairos.Actor, r kairos.StartRequest) (kairos.Run, error)
+	Wait(ctx context.Context, run string) (kairos.Run, error)
+}
+
+// patience is how long a run may take: other tests run beside it.
+const patience = time.Minute
+
 // Plan stores a plan.
-func (s *Site) Plan(tb testing.TB, src string) kairos.Version {
+func Plan(tb testing.TB, on Installation, admin kairos.Actor, src string) kairos.Version {
 	tb.Helper()
-	_, v, _, problems, err := s.Engine.SavePlan(context.Background(), s.Admin, []byte(src), planner.FormatYAML, "upload", "")
+	_, v, _, problems, err := on.SavePlan(context.Background(), admin, []byte(src), planner.FormatYAML, "upload", "")
 	if err != nil {
 		tb.Fatalf("store plan: %v %v", err, problems)
 	}
@@ -123,18 +134,30 @@ func (s *Site) Plan(tb testing.TB, src string) kairos.Version {
 }
 
 // Run starts a plan and waits until the run stands still.
-func (s *Site) Run(tb testing.TB, plan, input string) kairos.Run {
+func Run(tb testing.TB, on Installation, admin kairos.Actor, plan, input string) kairos.Run {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	r, err := s.Engine.Start(ctx, s.Admin, kairos.StartRequest{Plan: plan, Input: kairos.RawJSON(input), Labels: map[string]string{"env": "test"}})
+	r, err := on.Start(ctx, admin, kairos.StartRequest{Plan: plan, Input: kairos.RawJSON(input), Labels: map[string]string{"env": "test"}})
 	if err != nil {
 		tb.Fatalf("start %s: %v", plan, err)
 	}
-	if r, err = s.Engine.Wait(ctx, r.ID); err != nil {
+	if r, err = on.Wait(ctx, r.ID); err != nil {
 		tb.Fatalf("wait for %s: %v", plan, err)
 	}
 	return r
+}
+
+// Plan stores a plan.
+func (s *Site) Plan(tb testing.TB, src string) kairos.Version {
+	tb.Helper()
+	return Plan(tb, s.Engine, s.Admin, src)
+}
+
+// Run starts a plan and waits until the run stands still.
+func (s *Site) Run(tb testing.TB, plan, input string) kairos.Run {
+	tb.Helper()
+	return Run(tb, s.Engine, s.Admin, plan, input)
 }
 
 // Seeded are the runs that Seed makes.
@@ -146,7 +169,15 @@ const Hostile = `<script>alert(1)</script><img src=x onerror=alert(2)> "&' </tex
 // Seed makes plans and runs in the states that pages show.
 func (s *Site) Seed(tb testing.TB) Seeded {
 	tb.Helper()
-	s.Plan(tb, `
+	return Seed(tb, s.Engine, s.Admin)
+}
+
+// Seed makes plans and runs in the states that pages show.
+func Seed(tb testing.TB, on Installation, admin kairos.Actor) Seeded {
+	tb.Helper()
+	plan := func(src string) { tb.Helper(); Plan(tb, on, admin, src) }
+	run := func(plan, input string) kairos.Run { tb.Helper(); return Run(tb, on, admin, plan, input) }
+	plan(`
 id: report
 name: Report
 nodes:
@@ -154,7 +185,7 @@ nodes:
   square: {type: calculator, needs: [list], foreach: "${output.list.items}", input: {expression: "x*x", values: {x: "${item}"}}}
   end: {type: set, needs: [square], input: {squares: "${output.square}"}}
 `)
-	s.Plan(tb, `
+	plan(`
 id: ledger
 name: Ledger
 input: {type: object, properties: {amount: {type: number}, currency: {type: string, enum: [EUR, USD]}}}
@@ -167,18 +198,18 @@ edges:
   - {from: check, to: done, condition: default}
   - {from: post, to: done}
 `)
-	s.Plan(tb, `
+	plan(`
 id: refund
 nodes:
   ask: {type: approval, input: {message: "Refund 240?", form: {type: object, properties: {note: {type: string}}}}}
   pay: {type: log, input: "paid"}
 edges: [{from: ask, to: pay}]
 `)
-	s.Plan(tb, "id: echo\nnodes:\n  say: {type: set, input: \"${input}\"}\n  fail: {type: json, input: {value: 1, path: \"${input}\"}}\nedges: [{from: say, to: fail}]\n")
+	plan("id: echo\nnodes:\n  say: {type: set, input: \"${input}\"}\n  fail: {type: json, input: {value: 1, path: \"${input}\"}}\nedges: [{from: say, to: fail}]\n")
 	// A payment whose answer is lost: whether it happened, only a person can tell.
 	bank := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
 	tb.Cleanup(bank.Close)
-	s.Plan(tb, fmt.Sprintf(`
+	plan(fmt.Sprintf(`
 id: payment
 nodes:
   pay: {type: http, effect: unsafe, input: {method: POST, url: "%s/payments", body: {amount: 240}}}
@@ -189,9 +220,9 @@ edges: [{from: pay, to: book}]
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return Seeded{Completed: s.Run(tb, "report", `null`), Failed: s.Run(tb, "ledger", `{"amount": 50, "currency": "EUR"}`), Waiting: s.Run(tb, "refund", `null`),
-		InDoubt: s.Run(tb, "payment", `null`),
-		Hostile: s.Run(tb, "echo", string(hostile))}
+	return Seeded{Completed: run("report", `null`), Failed: run("ledger", `{"amount": 50, "currency": "EUR"}`), Waiting: run("refund", `null`),
+		InDoubt: run("payment", `null`),
+		Hostile: run("echo", string(hostile))}
 }
 
 // Browser is a client that keeps cookies and sends what browsers send.
