@@ -130,7 +130,7 @@ edges:
 	s.wantOpen("clean")
 }
 
-// Ruling 1: what needs a node that nothing leads to is decided at once.
+// Ruling 1: what needs a node that nothing leads to is decided at once (P41).
 func TestNeedsOfWhatIsNeverReached(t *testing.T) {
 	t.Parallel()
 	s := onStage(t, `

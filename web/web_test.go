@@ -13,6 +13,7 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
+// Rows of the catalogue of bad inputs: A26.
 func TestEveryPageIsSafeHTML(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -224,6 +225,7 @@ func TestPlansAreCheckedBeforeTheyAreStored(t *testing.T) {
 	}
 }
 
+// Rows of the catalogue of bad inputs: A11, A12.
 func TestStrangersStayOutside(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -412,7 +412,7 @@ func TestSubPlans(t *testing.T) {
 			t.Errorf("got %d relatives, %v, want the one child", len(lineage), err)
 		}
 	})
-	t.Run("endless recursion ends", func(t *testing.T) {
+	t.Run("endless recursion ends (P47)", func(t *testing.T) {
 		v := e.Save(`{id: endless, nodes: {p: {type: plan, plan: endless}}}`)
 		r := e.Until(e.Begin(v, "").ID, kairos.RunFailed, "")
 		if !strings.Contains(r.Error.Message, "nested more than 8 deep") {

@@ -27,6 +27,7 @@ func server(tb testing.TB, h http.HandlerFunc) string {
 	return s.URL
 }
 
+// What is sent and what comes back; cookies are neither kept nor shown (M14).
 func TestHTTP(t *testing.T) {
 	t.Parallel()
 	url := server(t, func(w http.ResponseWriter, r *http.Request) {

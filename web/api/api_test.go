@@ -165,7 +165,7 @@ func TestEveryAnswerToABadRequest(t *testing.T) {
 		{"A01 xml", "admin", "POST /runs", `<a/>`, []string{"Content-Type: application/xml"}, 415, ""},
 		{"A01 another charset", "admin", "POST /runs", `{"plan":"p"}`, []string{"Content-Type: application/json; charset=utf-16"}, 415, ""},
 		{"A05 gzip", "admin", "POST /runs", `{"plan":"p"}`, []string{"Content-Encoding: gzip"}, 415, ""},
-		{"A01 a plan as text", "admin", "POST /plans", graph, []string{"Content-Type: text/plain"}, 415, ""},
+		{"A01 P46 a plan as text", "admin", "POST /plans", graph, []string{"Content-Type: text/plain"}, 415, ""},
 		{"A03 a document over 1 MiB", "admin", "POST /plans", strings.Repeat("#", 1<<20+1), []string{"Content-Type: application/yaml"}, 413, "too_large"},
 		{"A47 10 MiB", "admin", "POST /runs", `{"plan":"p","input":"` + strings.Repeat("x", 10<<20) + `"}`, nil, 413, "too_large"},
 		{"A47 depth 10,000", "admin", "POST /runs", deep(10_000), nil, 400, "body.too_deep"},

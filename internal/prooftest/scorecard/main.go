@@ -71,6 +71,8 @@ func card(path string) (string, error) {
 	for _, name := range []string{"crash points", "disk states", "faults", "log cuts", "bit flips", "audit attacks", "environment faults", "random plans"} {
 		parts = append(parts, fmt.Sprintf("%s %d", name, sum[name]))
 	}
-	parts = append(parts, fmt.Sprintf("seeded bugs caught %d/%d", sum["seeded bugs caught"], sum["seeded bugs"]))
+	for _, of := range [][2]string{{"seeded bugs caught", "seeded bugs"}, {"bad inputs", "bad inputs known"}} {
+		parts = append(parts, fmt.Sprintf("%s %d/%d", of[0], sum[of[0]], sum[of[1]]))
+	}
 	return strings.Join(parts, " | "), nil
 }
