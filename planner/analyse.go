@@ -8,14 +8,19 @@ import (
 // analyse checks what needs a view of the whole graph: cycles, token sources,
 // reachability, and which node may read which.
 func (k *compiler) analyse() {
-	if k.broken || len(k.p.Nodes) == 0 {
+	if len(k.p.Nodes) == 0 {
 		k.unknownReads()
 		return
 	}
 	components := k.components()
+	if k.broken {
+		k.cycles(components, false)
+		k.unknownReads()
+		return
+	}
 	owner := k.tokens()
 	k.p.owner, k.p.keep = owner, k.kept()
-	if k.cycles(components); k.broken {
+	if k.cycles(components, true); k.broken {
 		k.unknownReads()
 		return
 	}
@@ -141,8 +146,9 @@ func (k *compiler) tokens() []int {
 }
 
 // cycles refuses needs inside or into cycles (ruling 3) and warns of loops that
-// nothing ends, or that cannot go round (ruling 16).
-func (k *compiler) cycles(components [][]int) {
+// nothing ends, or that cannot go round (ruling 16). Of a graph that is not
+// whole it gives no warnings: an edge that is missing could be the way out.
+func (k *compiler) cycles(components [][]int, whole bool) {
 	in := make([]int, len(k.p.Nodes)) // number of the component, for membership
 	for i, c := range components {
 		for _, v := range c {
@@ -172,6 +178,7 @@ func (k *compiler) cycles(components [][]int) {
 		}
 		s := &k.specs[c[0]]
 		switch {
+		case !whole:
 		case !exits:
 			k.r.warn(s.tree, s.ID, "graph.cycle", "add an edge with a condition that leaves the loop", "nothing leads out of the loop %s: the run fails when max_visits is reached", k.circle(c[0], inside))
 		case !k.repeats(c, inside):
