@@ -54,7 +54,7 @@ func TestPagesAreWithinTheirBudgets(t *testing.T) {
 		}
 	}
 	js, fonts := 0, 0
-	for _, name := range []string{"htmx.min.js", "idiomorph-ext.min.js", "kairos.js"} {
+	for _, name := range []string{"htmx.min.js", "idiomorph-ext.min.js", "kairos.js", "act.js"} {
 		js += len(file(t, name))
 	}
 	check("scripts, raw", js, 100*kb)

@@ -62,9 +62,9 @@ func (r *request) plan() error {
 	if r.who.Role.Includes(kairos.RoleAuthor) {
 		p.Actions = append(p.Actions, view.Link{Text: r.t("Edit…"), Href: path + "/edit?base=" + strconv.Itoa(number)})
 		if pl.Archived {
-			p.Actions = append(p.Actions, view.Link{Text: r.t("Take back…"), Href: path + "/archive"})
+			p.Actions = append(p.Actions, view.Link{Text: r.t("Take back…"), Href: path + "/archive", Dialog: true})
 		} else {
-			p.Actions = append(p.Actions, view.Link{Text: r.t("Archive…"), Href: path + "/archive", Danger: true})
+			p.Actions = append(p.Actions, view.Link{Text: r.t("Archive…"), Href: path + "/archive", Danger: true, Dialog: true})
 		}
 	}
 	p.Facts = []view.Fact{{Term: r.t("Hash"), Text: v.Hash[:12], Mono: true}, {Term: r.t("Stored by"), Text: visible(v.Author)}, {Term: r.t("When"), Text: r.time(v.CreatedAt).Text},

@@ -108,6 +108,14 @@ func (r *request) toLogin() error {
 
 func (r *request) htmx() bool { return r.c.Request().Header.Get("HX-Request") == "true" }
 
+// target is the element of the page that the answer is for; empty: a whole page.
+func (r *request) target() string {
+	if !r.htmx() {
+		return ""
+	}
+	return r.c.Request().Header.Get("HX-Target")
+}
+
 // render writes a component whole or not at all.
 func (r *request) render(code int, c templ.Component) error {
 	var b bytes.Buffer
@@ -135,7 +143,7 @@ func (r *request) to(address string) error {
 func (r *request) shell(section, title string) view.Shell {
 	s := view.Shell{Title: r.t(title), Section: section, User: r.who.Name, Role: string(r.who.Role), CSRF: r.who.csrf, Version: r.s.Version,
 		Static: static.Path, Zone: r.display.zone.String(), Now: time.Now().UnixMilli(), Favicon: "idle", Theme: r.display.theme,
-		Density: r.display.density, Display: r.displayChoices(), Began: r.began, Here: "/"}
+		Density: r.display.density, Display: r.displayChoices(), Began: r.began, Here: "/", Dialog: r.target() == "dialog"}
 	if r.c.Request().Method == http.MethodGet {
 		s.Here = r.c.Request().URL.RequestURI()
 	}

@@ -201,7 +201,7 @@ func (b *runPage) actions() []view.Link {
 		return nil
 	}
 	link := func(text, action string, primary bool) view.Link {
-		l := view.Link{Text: text, Href: "/runs/" + b.d.Run.ID + "/" + action, Primary: primary, Danger: action == "cancel" || action == "delete"}
+		l := view.Link{Text: text, Href: "/runs/" + b.d.Run.ID + "/" + action, Primary: primary, Danger: action == "cancel" || action == "delete", Dialog: action != "fork"}
 		if action == "resume" || action == "fork" {
 			l.Key = action
 		}

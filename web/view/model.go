@@ -26,6 +26,7 @@ type Shell struct {
 	Display []Choice
 	Here    string // this page's address, to come back to
 	JSON    string // address of the same data for programs
+	Dialog  bool   // only the content is wanted: it is shown in a dialog
 	Began   time.Time
 }
 
@@ -54,6 +55,7 @@ type Link struct {
 	Key        string // data-key for shortcuts
 	Danger     bool
 	Primary    bool
+	Dialog     bool // with scripts it opens in a dialog
 }
 
 // Time is a moment in both forms that pages print.
