@@ -1,37 +1,66 @@
-// Package browsertest looks at the dashboard as people do: in a real browser.
+// Package browsertest looks at the dashboard as people do: in a real browser,
+// on the real daemon with plans and runs in every state (UI 3.2.15).
 package browsertest
 
 import (
 	"context"
-	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
-
-	"github.com/kairosd/kairosd/internal/kairos"
-	"github.com/kairosd/kairosd/web/webtest"
 )
 
-//go:embed testdata/axe.min.js
-var axe string
+// everything asks for every page in every look and for the large cases: make
+// ui-test. Without it the tests are a quick slice of the same.
+func everything() bool { return os.Getenv("KAIROS_UI") != "" }
 
-// watch notes what the content security policy blocks and what fails.
-const watch = `window.kairosProblems = [];
-document.addEventListener("securitypolicyviolation", (e) => kairosProblems.push("csp: " + e.violatedDirective + " " + e.blockedURI));
-window.addEventListener("error", (e) => kairosProblems.push("error: " + e.message));`
+// patience is how long a page may take to become what a test waits for. Nothing
+// is ever waited for by time alone.
+const patience = time.Minute
 
-// open starts a browser with one tab, or skips where there is none.
-func open(t *testing.T) context.Context {
-	t.Helper()
+var (
+	scratch string // a directory for the daemon, the browser and what they write
+	endings []func()
+	// chromium is one browser for all tests; each test has its own profile in it.
+	chromium = sync.OnceValues(startChromium)
+)
+
+func TestMain(m *testing.M) {
+	code := func() int {
+		var err error
+		if scratch, err = os.MkdirTemp("", "kairos-browsertest-"); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer os.RemoveAll(scratch) // a temporary directory; nothing depends on it
+		defer func() {
+			for _, f := range endings {
+				f()
+			}
+		}()
+		return m.Run()
+	}()
+	os.Exit(code)
+}
+
+var errNoBrowser = errors.New("no Chromium in PATH: install Debian's chromium to run the browser tests")
+
+func startChromium() (context.Context, error) {
 	program := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if p, err := exec.LookPath(name); err == nil {
@@ -40,225 +69,312 @@ func open(t *testing.T) context.Context {
 		}
 	}
 	if program == "" {
-		t.Skip("no Chromium in PATH: install Debian's chromium to run the browser tests")
+		return nil, errNoBrowser
 	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.UserDataDir(t.TempDir()))
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.UserDataDir(filepath.Join(scratch, "profile")))
 	for _, f := range []string{"disable-gpu", "disable-quic", "no-first-run", "disable-background-networking", "disable-component-update", "disable-sync", "hide-scrollbars"} {
 		options = append(options, chromedp.Flag(f, true))
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience())
-	t.Cleanup(cancel)
-	ctx, stop := chromedp.NewExecAllocator(ctx, options...)
-	t.Cleanup(stop)
+	ctx, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, closeTab := chromedp.NewContext(ctx)
-	t.Cleanup(closeTab)
-	_, err := chromedp.Run(ctx, func(ctx context.Context, target *chromedp.Target) (chromedp.Void, error) {
-		_, err := cdp.Call(ctx, target, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: watch})
-		return chromedp.Void{}, err
-	})
-	if err != nil {
-		t.Fatalf("start %s: %v", program, err)
-	}
-	return ctx
+	endings = append(endings, closeTab, stop)
+	return ctx, chromedp.Do(ctx)
 }
 
-// patience is how long a test may use its browser.
-func patience() time.Duration {
-	if everyLook() {
-		return 15 * time.Minute
-	}
-	return 2 * time.Minute
+// tab is a page that somebody looks at.
+type tab struct {
+	t   testing.TB
+	ctx context.Context
+	url string // of the daemon
+
+	mu sync.Mutex
+	// problems are what the browser's console and the content security policy
+	// complain of.
+	problems []string
 }
 
-func do(t *testing.T, ctx context.Context, actions ...chromedp.Action[chromedp.Void]) {
+// watch notes what the content security policy blocks and what fails.
+const watch = `window.kairosProblems = [];
+document.addEventListener("securitypolicyviolation", (e) => kairosProblems.push("csp: " + e.violatedDirective + " " + e.blockedURI));
+window.addEventListener("error", (e) => kairosProblems.push("error: " + e.message));`
+
+// newTab opens a browser of its own, with its own cookies, or skips where there
+// is none. It is 1440 pixels wide.
+func newTab(t testing.TB, url string) *tab {
 	t.Helper()
-	if err := chromedp.Do(ctx, actions...); err != nil {
+	parent, err := chromium()
+	if errors.Is(err, errNoBrowser) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatalf("start Chromium: %v", err)
+	}
+	return openTab(t, url, parent, chromedp.WithNewBrowserContext())
+}
+
+// beside opens another tab of the same person.
+func (b *tab) beside() *tab {
+	b.t.Helper()
+	return openTab(b.t, b.url, b.ctx)
+}
+
+func openTab(t testing.TB, url string, parent context.Context, options ...chromedp.ContextOption) *tab {
+	t.Helper()
+	ctx, stop := chromedp.NewContext(parent, options...)
+	t.Cleanup(stop)
+	b := &tab{t: t, ctx: ctx, url: url}
+	must(t, chromedp.Do(ctx, chromedp.EmulateViewport(1440, 1000)))
+	call(b, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: watch})
+	must(t, chromedp.Listen(ctx, func(ev any) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		switch e := ev.(type) {
+		case *log.EventEntryAdded: // what the network says is the tests' own doing
+			if e.Entry.Source != log.EntrySourceNetwork && (e.Entry.Level == log.EntryLevelError || e.Entry.Level == log.EntryLevelWarning) {
+				b.problems = append(b.problems, fmt.Sprintf("%s: %s %s", e.Entry.Source, e.Entry.Text, e.Entry.URL))
+			}
+		case *runtime.EventExceptionThrown:
+			b.problems = append(b.problems, "exception: "+e.ExceptionDetails.Text)
+		}
+	}))
+	return b
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-func eval[T any](t *testing.T, ctx context.Context, js string) T {
-	t.Helper()
+// call sends one command of the browser's protocol to a tab.
+func call[P, R any](b *tab, command cdp.Command[P, R], params P) R {
+	b.t.Helper()
+	r, err := chromedp.Run(b.ctx, func(ctx context.Context, target *chromedp.Target) (R, error) { return cdp.Call(ctx, target, command, params) })
+	must(b.t, err)
+	return r
+}
+
+// login gives the tab a session's cookies.
+func (b *tab) login(session map[string]string) *tab {
+	b.t.Helper()
+	for name, value := range session {
+		call(b, network.SetCookie, network.SetCookieParams{Name: name, Value: value, URL: b.url})
+	}
+	return b
+}
+
+// without scripts, pages are what the server sent.
+func (b *tab) withoutScripts() *tab {
+	b.t.Helper()
+	call(b, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+	return b
+}
+
+// cookie sets one of the display's cookies.
+func (b *tab) cookie(name, value string) {
+	b.t.Helper()
+	call(b, network.SetCookie, network.SetCookieParams{Name: name, Value: value, URL: b.url})
+}
+
+// width makes the window that wide.
+func (b *tab) width(px int64) {
+	b.t.Helper()
+	must(b.t, chromedp.Do(b.ctx, chromedp.EmulateViewport(px, 900)))
+}
+
+// open goes to an address and waits until it has been laid out.
+func (b *tab) open(path string) *tab {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	if err := chromedp.Do(ctx, chromedp.Navigate(b.url+path)); err != nil {
+		b.t.Fatalf("open %s: %v", path, err)
+	}
+	b.until("the page "+path+" is there", loaded)
+	return b
+}
+
+const loaded = `document.readyState === "complete" && !!document.body`
+
+// eval asks the page. It works without the page's scripts, too.
+func eval[T any](b *tab, js string) T {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
 	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](js, chromedp.EvalAwaitPromise))
 	if err != nil {
-		t.Fatalf("%.80s: %v", js, err)
+		b.t.Fatalf("%.120s: %v", js, err)
 	}
 	return v
 }
 
-// setup makes the first user through the pages.
-func setup(t *testing.T, ctx context.Context, site *webtest.Site) {
-	t.Helper()
-	do(t, ctx, chromedp.Navigate(site.URL+"/setup?token="+site.Setup), chromedp.SendKeys(chromedp.CSS("input[name=name]"), "marta"),
-		chromedp.SendKeys(chromedp.CSS("input[name=password]"), webtest.Password), chromedp.Submit(chromedp.CSS("main form")), chromedp.WaitVisible(chromedp.CSS("header.top")))
+// ask is eval for a page that may be on its way to another one.
+func ask[T any](b *tab, js string) (T, error) {
+	ctx, cancel := context.WithTimeout(b.ctx, 20*time.Second)
+	defer cancel()
+	return chromedp.Run(ctx, chromedp.Evaluate[T](js, chromedp.EvalAwaitPromise))
 }
 
-// everyLook asks for every page in every look: make ui-test.
-func everyLook() bool { return os.Getenv("KAIROS_UI") != "" }
-
-// audited is what axe-core says of a page.
-const audited = `axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}).then((r) =>
-  JSON.stringify(r.violations.map((v) => v.id + ": " + v.help + " " + v.nodes.slice(0, 3).map((n) => n.target.join(" ")).join(", "))))`
-
-func TestPagesAreAccessibleAndWithinPolicy(t *testing.T) {
-	site := webtest.New(t)
-	seed := site.Seed(t)
-	ctx := open(t)
-	do(t, ctx, chromedp.EmulateViewport(1440, 1000))
-	setup(t, ctx, site)
-	type look struct {
-		theme string
-		width int64
-		lang  string
+// until waits until something is true of the page.
+func (b *tab) until(what, js string) {
+	b.t.Helper()
+	if err := b.soon(patience, js); err != nil {
+		b.fail(fmt.Sprintf("it does not come about that %s: %v", what, err))
 	}
-	looks := []look{{"light", 1440, "en"}, {"dark", 1440, "en"}, {"light", 390, "en"}, {"dark", 390, "es"}}
-	paths := seed.Paths()
-	if testing.Short() {
-		looks, paths = looks[:1], paths[:8]
-	}
-	for n, l := range looks {
-		do(t, ctx, chromedp.EmulateViewport(l.width, 900))
-		eval[string](t, ctx, fmt.Sprintf(`document.cookie = "theme=%s; path=/"; document.cookie = "lang=%s; path=/"`, l.theme, l.lang))
-		for i, path := range paths {
-			if n > 0 && !everyLook() && i%6 != n { // a sample is enough for the second look
-				continue
-			}
-			do(t, ctx, chromedp.Navigate(site.URL+path))
-			where := fmt.Sprintf("%s (%s, %d px, %s)", path, l.theme, l.width, l.lang)
-			if over := eval[int](t, ctx, `document.documentElement.scrollWidth - document.documentElement.clientWidth`); over > 0 {
-				t.Errorf("%s: scrolls sideways by %d px", where, over)
-			}
-			eval[bool](t, ctx, axe+"; true")
-			var violations []string
-			if err := json.Unmarshal([]byte(eval[string](t, ctx, audited)), &violations); err != nil {
-				t.Fatal(err)
-			}
-			for _, v := range violations {
-				t.Errorf("%s: %s", where, v)
-			}
-			for _, p := range eval[[]string](t, ctx, `kairosProblems`) {
-				t.Errorf("%s: %s", where, p)
-			}
-			screenshot(t, ctx, fmt.Sprintf("%s-%s-%d-%02d", l.lang, l.theme, l.width, i))
+}
+
+// soon waits at most that long; it is an error if nothing came about.
+func (b *tab) soon(d time.Duration, js string) error {
+	deadline := time.Now().Add(d)
+	tick := time.NewTicker(40 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		ok, err := ask[bool](b, "!!("+js+")")
+		switch {
+		case err == nil && ok:
+			return nil
+		case time.Now().After(deadline):
+			return errors.Join(fmt.Errorf("not true in %s: %s", d, js), err)
+		case b.ctx.Err() != nil:
+			return b.ctx.Err()
 		}
+		<-tick.C
 	}
 }
 
-// screenshot keeps a picture where $KAIROS_SCREENSHOTS says.
-func screenshot(t *testing.T, ctx context.Context, name string) {
-	t.Helper()
+// fail ends the test and says where the page is; it leaves a picture where
+// $KAIROS_SCREENSHOTS says.
+func (b *tab) fail(what string) {
+	b.t.Helper()
+	address, _ := ask[string](b, "location.href")                            // empty says that the browser is gone
+	text, _ := ask[string](b, `document.querySelector("main")?.innerText`) // likewise
+	b.keep("failed-" + strings.ReplaceAll(b.t.Name(), "/", "-"))
+	b.t.Fatalf("%s, at %s:\n%.1500s", what, address, text)
+}
+
+// keep saves a picture of the whole page where $KAIROS_SCREENSHOTS says.
+func (b *tab) keep(name string) {
 	dir := os.Getenv("KAIROS_SCREENSHOTS")
 	if dir == "" {
 		return
 	}
-	png, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
-	if err != nil {
-		t.Fatal(err)
+	png, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, name+".png"), png, 0o600)
 	}
-	if err := os.WriteFile(filepath.Join(dir, name+".png"), png, 0o600); err != nil {
-		t.Fatal(err)
+	if err != nil {
+		b.t.Logf("no picture %s: %v", name, err)
 	}
 }
 
-// Without scripts an operator finds the failed run, reads why it failed, and
-// resumes it.
-func TestResumeWithoutJavaScript(t *testing.T) {
-	site := webtest.New(t)
-	seed := site.Seed(t)
-	ctx := open(t)
-	do(t, ctx, chromedp.EmulateViewport(1440, 1000))
-	_, err := chromedp.Run(ctx, func(ctx context.Context, target *chromedp.Target) (chromedp.Void, error) {
-		_, err := cdp.Call(ctx, target, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
-		return chromedp.Void{}, err
-	})
+// quoted is a text as JavaScript writes it.
+func quoted(s string) string {
+	j, err := json.Marshal(s)
 	if err != nil {
-		t.Fatal(err)
+		panic(err) // a string always has a JSON form
 	}
-	within := func(d time.Duration, action chromedp.Action[chromedp.Void]) error {
-		soon, cancel := context.WithTimeout(ctx, d)
-		defer cancel()
-		return chromedp.Do(soon, action)
-	}
-	// A click that comes while a page is still being laid out is lost, as a
-	// person's is; a person clicks again.
-	follow := func(link, then string) {
-		t.Helper()
-		var err error
-		for range 5 {
-			if err = within(20*time.Second, chromedp.Click(chromedp.CSS(link))); err != nil {
-				continue
-			}
-			if err = within(5*time.Second, chromedp.WaitVisible(chromedp.CSS(then))); err == nil {
-				return
-			}
+	return string(j)
+}
+
+// there is JavaScript that says whether an element is shown.
+func there(css string) string {
+	return fmt.Sprintf(`[...document.querySelectorAll(%s)].some((e) => e.checkVisibility() && e.getClientRects().length)`, quoted(css))
+}
+
+// reached gives the middle of an element once it is where a click would reach it:
+// in view, still, and not covered by anything. Without an answer it is none of
+// these yet.
+const reached = `(async () => {
+  const e = [...document.querySelectorAll(%s)].find((e) => e.checkVisibility() && e.getClientRects().length);
+  if (!e || document.readyState !== "complete") return null;
+  e.scrollIntoView({block: "center", inline: "center"});
+  const at = () => { const r = e.getClientRects()[0]; return [r.left + r.width / 2, r.top + r.height / 2]; };
+  const [x, y] = at();
+  const on = document.elementFromPoint(x, y);
+  if (!on || !(e.contains(on) || on.contains(e) || on.closest("label") === e.closest("label") && e.closest("label"))) return null;
+  return [x, y];
+})()`
+
+// click presses the mouse on an element.
+func (b *tab) click(css string) {
+	b.t.Helper()
+	deadline := time.Now().Add(patience)
+	var last [2]float64
+	for time.Now().Before(deadline) {
+		at, err := ask[[]float64](b, fmt.Sprintf(reached, quoted(css)))
+		if err != nil || len(at) != 2 {
+			last = [2]float64{}
+			continue
 		}
-		address, _ := chromedp.Run(ctx, chromedp.Location()) // empty says that the browser is gone
-		screenshot(t, ctx, "failed")
-		t.Fatalf("%s does not lead to %s, at %s: %v", link, then, address, err)
+		if now := [2]float64{at[0], at[1]}; now != last { // it must be still
+			last = now
+			continue
+		}
+		must(b.t, chromedp.Do(b.ctx, chromedp.MouseClickXY(at[0], at[1])))
+		return
 	}
-	do(t, ctx, chromedp.Navigate(site.URL+"/setup?token="+site.Setup), chromedp.SendKeys(chromedp.CSS("input[name=name]"), "marta"),
-		chromedp.SendKeys(chromedp.CSS("input[name=password]"), webtest.Password))
-	follow("main button[type=submit]", "nav.nav")
-	follow(`nav.nav a[href="/runs"]`, `form[action="/runs"]`)
-	follow(`main a[href="/runs/`+seed.Failed.ID+`"]`, "#why")
-	follow(`main a[href="/runs/`+seed.Failed.ID+`/resume"]`, "#preview")
-	follow(`#preview button[value="act"]`, "#run-id")
-	journal, err := site.Store.Journal(t.Context(), seed.Failed.ID, seed.Failed.LastSeq)
-	if err != nil || len(journal) == 0 || journal[0].Kind != kairos.EntryReset {
-		t.Errorf("the run was not resumed: %d rows, %v", len(journal), err)
-	}
+	b.fail(css + " cannot be clicked")
 }
 
-// The page of a waiting run follows what happens to it, without a reload, and
-// leaves what the operator typed alone.
-func TestTheRunPageFollowsTheRun(t *testing.T) {
-	site := webtest.New(t)
-	seed := site.Seed(t)
-	ctx := open(t)
-	do(t, ctx, chromedp.EmulateViewport(1440, 1000))
-	setup(t, ctx, site)
-	do(t, ctx, chromedp.Navigate(site.URL+"/runs/"+seed.Waiting.ID), chromedp.WaitVisible(chromedp.CSS(`#live[data-state="live"]`)),
-		chromedp.SendKeys(chromedp.CSS("input[name=comment]"), "half a thought"))
-	list, err := site.Store.Approvals(t.Context(), kairos.ApprovalFilter{Run: seed.Waiting.ID})
-	if err != nil || len(list.Items) != 1 {
-		t.Fatal(err)
-	}
-	if _, err := site.Engine.Decide(t.Context(), site.Admin, kairos.DecideRequest{Approval: list.Items[0].ID, Approve: true, Comment: "elsewhere"}); err != nil {
-		t.Fatal(err)
-	}
-	do(t, ctx, chromedp.WaitVisible(chromedp.CSS("#head h1 .st.ok")))
-	if typed := eval[string](t, ctx, `document.querySelector("input[name=comment]").value`); typed != "half a thought" {
-		t.Errorf("the refresh took %q away", typed)
-	}
+// follow clicks what leads to another page, and waits until that page shows what
+// it should. A click that comes while a page is still being laid out can be lost,
+// as a person's is; a person clicks again.
+func (b *tab) follow(css, then string) {
+	b.t.Helper()
+	b.leave(func() { b.click(css) }, css, then)
 }
 
-// What an operator holds in an open list is left alone while runs come and end:
-// chosen rows stay chosen, typed text stays, no row moves; new runs wait in a
-// pill (UI 0.8).
-func TestAnOpenListLeavesWhatIsHeldAlone(t *testing.T) {
-	site := webtest.New(t)
-	seed := site.Seed(t)
-	ctx := open(t)
-	do(t, ctx, chromedp.EmulateViewport(1440, 1000))
-	setup(t, ctx, site)
-	box := fmt.Sprintf(`input[name=run][value="%s"]`, seed.Failed.ID)
-	do(t, ctx, chromedp.Navigate(site.URL+"/runs"), chromedp.WaitVisible(chromedp.CSS(`#live[data-state="live"]`)), chromedp.Click(chromedp.CSS(box)),
-		chromedp.SendKeys(chromedp.CSS("#q"), "plan:led"))
-	rows := eval[int](t, ctx, `document.querySelectorAll("#list tbody tr").length`)
-	site.Run(t, "report", `null`)
-	do(t, ctx, chromedp.WaitVisible(chromedp.CSS("#pill a")))
-	if n := eval[int](t, ctx, `document.querySelectorAll("#list tbody tr").length`); n != rows {
-		t.Errorf("the list went from %d to %d rows by itself", rows, n)
+// leave does what leads to another page. The old page is marked, so that the new
+// one is told from it.
+func (b *tab) leave(do func(), what, then string) {
+	b.t.Helper()
+	arrived := loaded + ` && !window.kairosOld && ` + there(then)
+	for range 4 {
+		eval[bool](b, `window.kairosOld = true`)
+		do()
+		if b.soon(patience/4, `!window.kairosOld`) == nil {
+			b.until(what+" leads to "+then, arrived)
+			return
+		}
 	}
-	if !eval[bool](t, ctx, fmt.Sprintf("document.querySelector(`%s`).checked", box)) {
-		t.Error("a chosen row is not chosen any more")
+	b.fail(what + " leads nowhere")
+}
+
+// fill types into a field, in place of what it holds.
+func (b *tab) fill(css, text string) {
+	b.t.Helper()
+	b.click(css)
+	focus := fmt.Sprintf(`(() => { const e = [...document.querySelectorAll(%s)].find((e) => e.checkVisibility()); e.focus(); e.select(); return document.activeElement === e; })()`, quoted(css))
+	if !eval[bool](b, focus) {
+		b.fail(css + " takes no focus")
 	}
-	if typed := eval[string](t, ctx, `document.querySelector("#q").value`); typed != "plan:led" {
-		t.Errorf("typed text became %q", typed)
+	call(b, input.InsertText, input.InsertTextParams{Text: text})
+	b.until(css+" holds what was typed", fmt.Sprintf(`[...document.querySelectorAll(%s)].some((e) => e.value === %s)`, quoted(css), quoted(text)))
+}
+
+// press sends keys.
+func (b *tab) press(keys string, modifiers ...chromedp.Modifier) {
+	b.t.Helper()
+	must(b.t, chromedp.Do(b.ctx, chromedp.KeyEvent(keys, chromedp.KeyModifiers(modifiers...))))
+}
+
+// live waits until the page follows what happens.
+func (b *tab) live() {
+	b.t.Helper()
+	b.until("the page is live", `document.querySelector("#live")?.dataset.state === "live"`)
+}
+
+// quiet checks that neither the console nor the policy complained.
+func (b *tab) quiet(where string) {
+	b.t.Helper()
+	for _, p := range eval[[]string](b, `window.kairosProblems || []`) {
+		b.t.Errorf("%s: %s", where, p)
 	}
-	// The chosen run goes to the preview of the act, by its button.
-	do(t, ctx, chromedp.Click(chromedp.CSS(`#bulk button[value="resume"]`)), chromedp.WaitVisible(chromedp.CSS(`form[action="/bulk"] button.pri`)))
-	if chosen := eval[string](t, ctx, `document.querySelector('form[action="/bulk"] input[name=run]').value`); chosen != seed.Failed.ID {
-		t.Errorf("the preview is about %q", chosen)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, p := range b.problems {
+		b.t.Errorf("%s: %s", where, p)
 	}
+	b.problems = nil
 }

@@ -1,0 +1,215 @@
+package browsertest
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/client"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/webtest"
+)
+
+// binary is the daemon, built once for all tests.
+var binary = sync.OnceValues(func() (string, error) {
+	bin := filepath.Join(scratch, "kairosd")
+	if out, err := exec.Command("go", "build", "-o", bin, "github.com/kairosd/kairosd/cmd/kairosd").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build kairosd: %w\n%s", err, out)
+	}
+	return bin, nil
+})
+
+// admin is who seeds; over the daemon's own socket it is whoever owns it.
+var admin = kairos.Actor{Name: "marta", Role: kairos.RoleAdmin}
+
+// daemon is a running kairosd with its data, on one address for all its lives.
+type daemon struct {
+	t    testing.TB
+	dir  string
+	data string
+	addr string
+	url  string
+	cmd  *exec.Cmd
+	api  *client.Client
+	// session is the first administrator's login.
+	session map[string]string
+	secret  chan string // of the setup link
+}
+
+// config has agents whose model is a script, and lets plans call the test's own
+// servers.
+const config = `
+tools: {http: {allow_private: ["127.0.0.0/8"]}}
+providers: {script: {type: scripted, file: answers.yaml, model: scripted, prices: {scripted: {input: 1000, output: 2000}}}}
+default_provider: script
+agents:
+  - {id: desk, name: Front desk, description: Answers <everybody>, system_prompt: You are the desk., tools: [handoff]}
+  - {id: accountant, name: Accountant, system_prompt: You are the accountant., tools: [calculator], capabilities: [arithmetic]}
+default_agent: desk
+`
+
+const answers = `
+answers:
+  - {contains: break, error: {code: overloaded, message: "the model is <b>overloaded</b>", permanent: true}}
+  - {text: "The answer: <i>42</i>"}
+`
+
+// newDaemon starts the real daemon on an empty directory; it ends with the test.
+// Its log is printed if the test fails.
+func newDaemon(t testing.TB) *daemon {
+	t.Helper()
+	return daemonOn(t, filepath.Join(t.TempDir(), "data"))
+}
+
+// daemonOn starts it on a directory that there may be already.
+func daemonOn(t testing.TB, data string) *daemon {
+	t.Helper()
+	d := &daemon{t: t, dir: t.TempDir(), data: data, secret: make(chan string, 1)}
+	must(t, os.MkdirAll(data, 0o700))
+	must(t, os.WriteFile(filepath.Join(d.dir, "kairos.yaml"), []byte(config), 0o600))
+	must(t, os.WriteFile(filepath.Join(d.dir, "answers.yaml"), []byte(answers), 0o600))
+	// A port of its own, kept over restarts: pages stay open on it.
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	d.addr = ln.Addr().String()
+	must(t, ln.Close())
+	d.url = "http://" + d.addr
+	t.Cleanup(func() {
+		if d.cmd != nil {
+			d.kill()
+		}
+		if text, err := os.ReadFile(filepath.Join(d.dir, "log")); t.Failed() && err == nil {
+			t.Logf("the daemon's log:\n%.4000s", text)
+		}
+	})
+	d.start()
+	d.session = d.setup()
+	return d
+}
+
+// start starts the daemon and waits until it is ready.
+func (d *daemon) start() {
+	d.t.Helper()
+	bin, err := binary()
+	must(d.t, err)
+	d.cmd = exec.Command(bin, "serve", "--data", d.data, "--listen", d.addr, "--config", filepath.Join(d.dir, "kairos.yaml"))
+	log, err := os.OpenFile(filepath.Join(d.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	must(d.t, err)
+	defer log.Close()
+	d.cmd.Stderr = log
+	out, err := d.cmd.StdoutPipe()
+	must(d.t, err)
+	must(d.t, d.cmd.Start())
+	lines := bufio.NewScanner(out)
+	for lines.Scan() && !strings.HasPrefix(lines.Text(), "kairosd is ready at ") {
+	}
+	if !strings.HasPrefix(lines.Text(), "kairosd is ready at ") {
+		text, _ := os.ReadFile(filepath.Join(d.dir, "log"))
+		d.t.Fatalf("no ready line: %q\n%s", lines.Text(), text)
+	}
+	go func() {
+		for lines.Scan() { // keep the pipe empty
+			if _, secret, ok := strings.Cut(lines.Text(), "/setup?token="); ok {
+				d.secret <- secret
+			}
+		}
+	}()
+	d.api = client.Unix(filepath.Join(d.data, "kairosd.sock"))
+}
+
+// kill ends the daemon as a power cut would.
+func (d *daemon) kill() {
+	d.t.Helper()
+	must(d.t, d.cmd.Process.Signal(syscall.SIGKILL))
+	_ = d.cmd.Wait() // "signal: killed"
+	d.cmd = nil
+	if err := d.api.Close(); err != nil {
+		d.t.Error(err)
+	}
+}
+
+// setup makes the first administrator and gives the cookies of the login.
+func (d *daemon) setup() map[string]string {
+	d.t.Helper()
+	select {
+	case secret := <-d.secret:
+		return d.post("/setup", url.Values{"csrf": {"anonymous"}, "token": {secret}, "name": {admin.Name}, "password": {webtest.Password}})
+	case <-time.After(patience):
+		d.t.Fatal("the daemon prints no setup link")
+		return nil
+	}
+}
+
+// as makes another user and logs in as them.
+func (d *daemon) as(name string, role kairos.Role) map[string]string {
+	d.t.Helper()
+	_, err := d.api.CreateUser(d.t.Context(), admin, name, webtest.Password, role)
+	must(d.t, err)
+	return d.post("/login", url.Values{"csrf": {"anonymous"}, "name": {name}, "password": {webtest.Password}})
+}
+
+func (d *daemon) post(path string, form url.Values) map[string]string {
+	d.t.Helper()
+	jar, err := cookiejar.New(nil)
+	must(d.t, err)
+	c := http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	req, err := http.NewRequest(http.MethodPost, d.url+path, strings.NewReader(form.Encode()))
+	must(d.t, err)
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Origin", d.url)
+	req.Header.Set("Sec-Fetch-Site", "same-origin")
+	resp, err := c.Do(req)
+	must(d.t, err)
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusSeeOther {
+		d.t.Fatalf("%s: %s", path, resp.Status)
+	}
+	u, err := url.Parse(d.url)
+	must(d.t, err)
+	out := map[string]string{}
+	for _, c := range jar.Cookies(u) {
+		out[c.Name] = c.Value
+	}
+	return out
+}
+
+// seed makes plans and runs in the states that pages show.
+func (d *daemon) seed() webtest.Seeded {
+	d.t.Helper()
+	return webtest.Seed(d.t, d.api, admin)
+}
+
+func (d *daemon) plan(src string) {
+	d.t.Helper()
+	webtest.Plan(d.t, d.api, admin, src)
+}
+
+func (d *daemon) run(plan, input string) kairos.Run {
+	d.t.Helper()
+	return webtest.Run(d.t, d.api, admin, plan, input)
+}
+
+// status is what the daemon says of a run.
+func (d *daemon) status(id string) kairos.RunStatus {
+	d.t.Helper()
+	r, err := d.api.FindRun(d.t.Context(), id)
+	must(d.t, err)
+	return r.Status
+}
+
+// tab opens a browser in which the administrator is logged in.
+func (d *daemon) tab() *tab {
+	d.t.Helper()
+	return newTab(d.t, d.url).login(d.session)
+}
