@@ -150,7 +150,9 @@ func must(t testing.TB, err error) {
 // call sends one command of the browser's protocol to a tab.
 func call[P, R any](b *tab, command cdp.Command[P, R], params P) R {
 	b.t.Helper()
-	r, err := chromedp.Run(b.ctx, func(ctx context.Context, target *chromedp.Target) (R, error) { return cdp.Call(ctx, target, command, params) })
+	r, err := chromedp.Run(b.ctx, func(ctx context.Context, target *chromedp.Target) (R, error) {
+		return cdp.Call(ctx, target, command, params)
+	})
 	must(b.t, err)
 	return r
 }
@@ -247,7 +249,7 @@ func (b *tab) soon(d time.Duration, js string) error {
 // $KAIROS_SCREENSHOTS says.
 func (b *tab) fail(what string) {
 	b.t.Helper()
-	address, _ := ask[string](b, "location.href")                            // empty says that the browser is gone
+	address, _ := ask[string](b, "location.href")                          // empty says that the browser is gone
 	text, _ := ask[string](b, `document.querySelector("main")?.innerText`) // likewise
 	b.keep("failed-" + strings.ReplaceAll(b.t.Name(), "/", "-"))
 	b.t.Fatalf("%s, at %s:\n%.1500s", what, address, text)
@@ -360,9 +362,10 @@ func (b *tab) press(keys string, modifiers ...chromedp.Modifier) {
 }
 
 // live waits until the page follows what happens.
-func (b *tab) live() {
+func (b *tab) live() *tab {
 	b.t.Helper()
 	b.until("the page is live", `document.querySelector("#live")?.dataset.state === "live"`)
+	return b
 }
 
 // quiet checks that neither the console nor the policy complained.

@@ -1,0 +1,101 @@
+package browsertest
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"testing"
+)
+
+//go:embed testdata/axe.min.js
+var axe string
+
+// audited is what axe-core says of a page.
+const audited = `axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}).then((r) =>
+  JSON.stringify(r.violations.map((v) => v.id + ": " + v.help + " " + v.nodes.slice(0, 3).map((n) => n.target.join(" ")).join(", "))))`
+
+// accessible has axe-core look at a page as it is now.
+func (b *tab) accessible(where string) {
+	b.t.Helper()
+	eval[bool](b, axe+"; true")
+	var violations []string
+	if err := json.Unmarshal([]byte(eval[string](b, audited)), &violations); err != nil {
+		b.t.Fatal(err)
+	}
+	for _, v := range violations {
+		b.t.Errorf("%s: %s", where, v)
+	}
+}
+
+// look is one way in which a page is looked at.
+type look struct {
+	theme string
+	width int64
+	lang  string
+}
+
+// looks are all that UI 3.2.15 asks for, or a sample of them.
+func looks() []look {
+	if !everything() {
+		return []look{{"light", 1440, "en"}, {"dark", 1440, "en"}, {"light", 390, "en"}, {"dark", 390, "es"}}
+	}
+	var out []look
+	for _, lang := range []string{"en", "es"} {
+		for _, theme := range []string{"light", "dark"} {
+			for _, width := range []int64{1440, 820, 390} {
+				out = append(out, look{theme, width, lang})
+			}
+		}
+	}
+	return out
+}
+
+// Every page, in every look, has nothing that axe-core finds fault with, does not
+// scroll sideways, and neither the console nor the policy complains.
+func TestPagesAreAccessibleAndWithinPolicy(t *testing.T) {
+	d := newDaemon(t)
+	paths := d.seed().Paths()
+	b := d.tab()
+	all := looks()
+	if testing.Short() {
+		all, paths = all[:1], paths[:8]
+	}
+	for n, l := range all {
+		b.width(l.width)
+		b.cookie("theme", l.theme)
+		b.cookie("lang", l.lang)
+		for i, path := range paths {
+			if n > 0 && !everything() && i%6 != n { // a sample is enough for the second look
+				continue
+			}
+			b.open(path)
+			where := fmt.Sprintf("%s (%s, %d px, %s)", path, l.theme, l.width, l.lang)
+			if over := eval[int](b, `document.documentElement.scrollWidth - document.documentElement.clientWidth`); over > 0 {
+				t.Errorf("%s: scrolls sideways by %d px", where, over)
+			}
+			b.accessible(where)
+			b.quiet(where)
+			b.keep(fmt.Sprintf("%s-%s-%d-%02d", l.lang, l.theme, l.width, i))
+		}
+	}
+}
+
+// What scripts change on a page is as accessible as the page was.
+func TestPagesStayAccessible(t *testing.T) {
+	d := newDaemon(t)
+	s := d.seed()
+	b := d.tab()
+	b.open("/plans/ledger/edit")
+	b.fill(`textarea[name="source"]`, "id: ledger\nnodes:\n  check: {type: nonsense}\n")
+	b.until("the problems are shown", there("#check .problems li"))
+	b.accessible("the editor with problems")
+	b.open("/runs").live()
+	d.run("report", `null`)
+	b.until("the list says that a run is new", there("#pill a"))
+	b.accessible("the list with a new run")
+	b.open("/runs/" + s.Waiting.ID).live()
+	d.decide(s.Waiting.ID)
+	b.until("the page shows that the run has completed", there("#head h1 .st.ok"))
+	b.accessible("the run after its end")
+	b.quiet("pages that were changed by scripts")
+}
