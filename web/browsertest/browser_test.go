@@ -327,6 +327,22 @@ func (b *tab) follow(css, then string) {
 	b.leave(func() { b.click(css) }, css, then)
 }
 
+// reach clicks until something is shown that was not: on this page, over it, or
+// on another one, as scripts or their absence have it.
+func (b *tab) reach(css, then string) {
+	b.t.Helper()
+	for range 4 {
+		b.click(css)
+		if b.soon(patience/4, loaded+" && "+there(then)) == nil {
+			return
+		}
+		if !eval[bool](b, there(css)) {
+			break
+		}
+	}
+	b.until(css+" leads to "+then, loaded+" && "+there(then))
+}
+
 // leave does what leads to another page. The old page is marked, so that the new
 // one is told from it.
 func (b *tab) leave(do func(), what, then string) {

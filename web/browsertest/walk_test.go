@@ -39,17 +39,17 @@ var coreTasks = []coreTask{
 	}},
 	{"resume", func(b *tab, d *daemon, s webtest.Seeded) {
 		b.follow(runLink(s.Failed), "#why")
-		b.follow(`main a[href="/runs/`+s.Failed.ID+`/resume"]`, "#preview")
+		b.reach(`main a[href="/runs/`+s.Failed.ID+`/resume"]`, "#preview")
 		b.follow(`#preview button[value="act"]`, "#run-id")
 		d.follows(s.Failed, kairos.EntryReset)
 	}},
 	{"fork with an edited state", func(b *tab, d *daemon, s webtest.Seeded) {
 		b.follow(`nav.nav a[href="/runs"]`, `form[action="/runs"]`)
 		b.follow(runLink(s.Completed), "#run-id")
-		b.follow(`main .act a[href^="/runs/`+s.Completed.ID+`/fork"]`, "#preview")
+		b.reach(`main .act a[href^="/runs/`+s.Completed.ID+`/fork"]`, "#preview")
 		if !eval[bool](b, there(`textarea[name="edit.list"]`)) { // the checkpoint comes first
 			b.choose(`#preview select[name="at"]`, "list")
-			b.follow(`#preview button[value="preview"]`, `textarea[name="edit.list"]`)
+			b.reach(`#preview button[value="preview"]`, `textarea[name="edit.list"]`)
 		}
 		b.fill(`textarea[name="edit.list"]`, `{"items": [5, 6]}`)
 		b.follow(`#preview button[value="act"]`, "#run-id")
