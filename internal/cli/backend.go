@@ -44,7 +44,10 @@ type backend interface {
 	Providers(ctx context.Context) ([]kairos.ProviderInfo, error)
 	// Tools lists the tools; AcceptTool accepts the definition that one has now.
 	Tools(ctx context.Context) ([]kairos.ToolInfo, error)
-	AcceptTool(ctx context.Context, actor kairos.Actor, name, reason string) error
+	AcceptTool(ctx context.Context, actor kairos.Actor, name, digest, reason string) error
+	// ToolServers lists MCP servers; RetryToolServer starts one again.
+	ToolServers(ctx context.Context) ([]kairos.ToolServer, error)
+	RetryToolServer(ctx context.Context, actor kairos.Actor, name, reason string) error
 	// ReleaseHeld lets all runs go on that are held since a restore.
 	ReleaseHeld(ctx context.Context, actor kairos.Actor, plan, reason string) (int, error)
 	// Acts on many runs.

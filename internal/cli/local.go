@@ -42,8 +42,14 @@ func (l *local) Providers(ctx context.Context) ([]kairos.ProviderInfo, error) {
 }
 func (l *local) Tools(ctx context.Context) ([]kairos.ToolInfo, error) { return l.tools.Tools(ctx) }
 
-func (l *local) AcceptTool(ctx context.Context, actor kairos.Actor, name, reason string) error {
-	return l.tools.AcceptTool(ctx, actor, name, reason)
+func (l *local) AcceptTool(ctx context.Context, actor kairos.Actor, name, digest, reason string) error {
+	return l.tools.AcceptTool(ctx, actor, name, digest, reason)
+}
+func (l *local) ToolServers(ctx context.Context) ([]kairos.ToolServer, error) {
+	return l.tools.ToolServers(ctx)
+}
+func (l *local) RetryToolServer(ctx context.Context, actor kairos.Actor, name, reason string) error {
+	return l.tools.RetryToolServer(ctx, actor, name, reason)
 }
 
 func (l *local) Plans(ctx context.Context, f kairos.PlanFilter) (kairos.List[kairos.Plan], error) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -19,8 +20,11 @@ import (
 // toolbox is the tools of an installation: the built-in ones, and those of MCP
 // servers, which it runs until it is closed.
 type toolbox struct {
-	set   *tool.Set
-	host  *mcp.Host // nil: no servers are configured
+	set  *tool.Set
+	host *mcp.Host // nil: no servers are configured
+	// mask takes secrets out of a text; nil: there are none.
+	mask  func([]byte) []byte
+	pins  mcp.Pins
 	audit func(context.Context, kairos.AuditRecord) error
 	// models are the agents and providers of the same installation; nil: none.
 	models *handler.Models
@@ -50,6 +54,7 @@ type toolboxOptions struct {
 	idle    bool // no server is started: what was accepted before is all there is
 	log     *slog.Logger
 	audit   func(context.Context, kairos.AuditRecord) error
+	mask    func([]byte) []byte
 }
 
 // newToolbox offers the tools of a configuration and starts its MCP servers. The
@@ -59,13 +64,14 @@ func newToolbox(ctx context.Context, cfg config.Config, guard *tool.Guard, o too
 	if err != nil {
 		return nil, kairos.Errorf(kairos.CodeInvalid, "configuration: %w", err)
 	}
-	t := &toolbox{set: set, audit: o.audit}
+	t := &toolbox{set: set, mask: o.mask, audit: o.audit}
 	if len(cfg.MCP.Servers) == 0 {
 		return t, nil
 	}
 	if o.pins == nil {
 		o.pins = &forgetful{}
 	}
+	t.pins = o.pins
 	t.host, err = mcp.New(mcp.Options{Servers: cfg.MCP.Servers, Pins: o.pins, Registry: set, Logger: o.log, PidFile: o.pidFile, Version: thisBuild().Version, Idle: o.idle})
 	if err != nil {
 		return nil, kairos.Errorf(kairos.CodeInvalid, "configuration: %w", err)
@@ -103,32 +109,100 @@ func (t *toolbox) Tools(context.Context) ([]kairos.ToolInfo, error) {
 			info.Effect = string(s.Effect)
 		}
 		if r, ok := remote[s.Name]; ok {
-			info.Source, info.State, info.Reason, info.Offered = r.Server, r.State, r.Reason, r.New
+			info.Source, info.State, info.Reason, info.Change = r.Server, r.State, r.Reason, changeOf(r.Change)
 		}
+		u := t.set.Used(s.Name)
+		info.Use = kairos.ToolUse{Calls: u.Calls, Failures: u.Failures, LastCallAt: u.LastCallAt, LastErrorAt: u.LastErrorAt, LastError: t.masked(u.LastError)}
 		list = append(list, info)
 	}
 	slices.SortFunc(list, func(a, b kairos.ToolInfo) int { return cmp.Compare(a.Name, b.Name) })
 	return list, nil
 }
 
+func changeOf(c *mcp.Change) *kairos.ToolChange {
+	if c == nil {
+		return nil
+	}
+	of := func(d mcp.Definition, effect planner.Effect) kairos.ToolDefinition {
+		return kairos.ToolDefinition{Description: d.Description, Schema: d.Schema, ReadOnly: d.ReadOnly, Idempotent: d.Idempotent, Effect: string(effect)}
+	}
+	return &kairos.ToolChange{Accepted: of(c.Accepted, c.AcceptedEffect), Offered: of(c.Offered, c.OfferedEffect), Digest: c.Digest}
+}
+
+func (t *toolbox) masked(text string) string {
+	if t.mask == nil || text == "" {
+		return text
+	}
+	return string(t.mask([]byte(text)))
+}
+
+// ToolServers lists the MCP servers by name.
+func (t *toolbox) ToolServers(context.Context) ([]kairos.ToolServer, error) {
+	list := []kairos.ToolServer{}
+	if t.host == nil {
+		return list, nil
+	}
+	for _, s := range t.host.Servers() {
+		list = append(list, kairos.ToolServer{Name: s.Name, Address: s.Address, State: s.State, Reason: t.masked(s.Reason), Since: s.Since.UTC(), Tools: s.Tools, Restarts: s.Restarts})
+	}
+	return list, nil
+}
+
 // AcceptTool takes the definition that an MCP server offers now for the accepted
-// one; that needs an admin, because models read it.
-func (t *toolbox) AcceptTool(ctx context.Context, actor kairos.Actor, name, reason string) error {
+// one, if it is the one with the digest (empty: whatever it is); that needs an
+// admin, because models read it. What is accepted and the record of who accepted
+// it are one transaction.
+func (t *toolbox) AcceptTool(ctx context.Context, actor kairos.Actor, name, digest, reason string) error {
 	if !actor.Role.Includes(kairos.RoleAdmin) {
 		return kairos.Errorf(kairos.CodeForbidden, "accepting a tool needs the role admin")
 	}
 	if t.host == nil {
 		return kairos.Errorf(kairos.CodeNotFound, "no MCP server offers %q", name)
 	}
-	if err := t.host.Accept(ctx, name); errors.Is(err, mcp.ErrNoTool) {
+	record := kairos.AuditRecord{Action: "tool.accept", Actor: actor.Name, Surface: actor.Surface, Object: "tool:" + name, Reason: reason}
+	for _, r := range t.host.Tools() {
+		if r.Name == name && r.Change != nil && digest == "" {
+			digest = r.Change.Digest
+		}
+	}
+	record.Detail = kairos.RawJSON(fmt.Sprintf(`{"digest":%q}`, digest))
+	err := t.host.Accept(ctx, name, digest, func(ctx context.Context, key, value string) error {
+		if s, ok := t.pins.(interface {
+			SetSettingAs(ctx context.Context, key, value string, r kairos.AuditRecord) error
+		}); ok {
+			return s.SetSettingAs(ctx, key, value, record)
+		}
+		return t.pins.SetSetting(ctx, key, value)
+	})
+	switch {
+	case errors.Is(err, mcp.ErrNoTool):
 		return kairos.Errorf(kairos.CodeNotFound, "no MCP server that runs offers %q", name).Suggest("kairos tools lists what there is")
-	} else if err != nil {
-		return err
+	case errors.Is(err, mcp.ErrUnchanged):
+		return kairos.Errorf(kairos.CodeConflict, "the definition of %s is the accepted one", name).Suggest("there is nothing to accept")
+	case errors.Is(err, mcp.ErrStale):
+		return kairos.Errorf(kairos.CodeStale, "the server offers another definition of %s than the one that was read", name).Suggest("read what it says now, then accept that")
 	}
-	if t.audit == nil {
-		return nil
+	return err
+}
+
+// RetryToolServer starts an MCP server again that was given up; one that runs
+// lists its tools again.
+func (t *toolbox) RetryToolServer(ctx context.Context, actor kairos.Actor, name, reason string) error {
+	if !actor.Role.Includes(kairos.RoleOperator) {
+		return kairos.Errorf(kairos.CodeForbidden, "starting a server again needs the role operator")
 	}
-	return t.audit(ctx, kairos.AuditRecord{Action: "tool.accept", Actor: actor.Name, Surface: actor.Surface, Object: "tool:" + name, Reason: reason})
+	if t.host == nil || !slices.ContainsFunc(t.host.Servers(), func(s mcp.ServerStatus) bool { return s.Name == name }) {
+		return kairos.Errorf(kairos.CodeNotFound, "no MCP server %q is configured", name).Suggest("kairos tools servers lists them")
+	}
+	if t.audit != nil {
+		if err := t.audit(ctx, kairos.AuditRecord{Action: "mcp.retry", Actor: actor.Name, Surface: actor.Surface, Object: "mcp:" + name, Reason: reason}); err != nil {
+			return err
+		}
+	}
+	if err := t.host.Retry(name); err != nil {
+		return kairos.Errorf(kairos.CodeConflict, "the MCP server %s is not started: %w", name, err)
+	}
+	return nil
 }
 
 // forgetful keeps accepted definitions for the life of a command.

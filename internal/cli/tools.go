@@ -1,9 +1,13 @@
 package cli
 
 import (
+	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/kairosd/kairosd/internal/kairos"
 )
 
 // toolsCommand lists tools, and accepts those of MCP servers that have changed.
@@ -29,26 +33,122 @@ is refused until "kairos tools accept NAME".`,
 					if t.Reason != "" {
 						c.printf("%24s %s\n", "", firstLine(t.Reason))
 					}
-					if t.Offered != "" {
-						c.printf("%24s now: %s\n", "", firstLine(t.Offered))
+					if t.Change != nil {
+						c.printf("%24s now: %s\n", "", firstLine(t.Change.Offered.Description))
 					}
 				}
 				return nil
 			})
 		},
 	}
-	var reason string
+	var reason, digest string
 	accept := &cobra.Command{
 		Use: "accept NAME", Short: "Accept the definition that a tool has now", Args: cobra.ExactArgs(1),
-		Long:    "Takes the definition that an MCP server offers now for the accepted one. Read it first: models act on it.",
+		Long: `Takes the definition that an MCP server offers now for the accepted one, and
+prints how it differs. Read it first, with --json in the list of tools or on the
+dashboard: models act on it. With --digest, which both show, nothing but what was
+read is accepted.`,
 		Example: "  kairos tools accept files.read --reason \"new version of the server\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b backend) error { return b.AcceptTool(cmd.Context(), c.actor(), args[0], reason) })
+			return c.with(cmd, func(b backend) error {
+				list, err := b.Tools(cmd.Context())
+				if err != nil {
+					return err
+				}
+				var change *kairos.ToolChange
+				for _, t := range list {
+					if t.Name == args[0] {
+						change = t.Change
+					}
+				}
+				if change != nil && digest == "" {
+					digest = change.Digest // what is printed is what is accepted
+				}
+				if err := b.AcceptTool(cmd.Context(), c.actor(), args[0], digest, reason); err != nil {
+					return err
+				}
+				if c.json {
+					return c.print(map[string]any{"tool": args[0], "change": change})
+				}
+				c.printChange(args[0], change)
+				return nil
+			})
 		},
 	}
 	accept.Flags().StringVar(&reason, "reason", "", "why; kept in the audit log")
-	cmd.AddCommand(accept)
+	accept.Flags().StringVar(&digest, "digest", "", "accept only the definition with this digest")
+	cmd.AddCommand(accept, c.toolServersCommand(), c.retryServerCommand())
 	return cmd
+}
+
+// toolServersCommand lists MCP servers.
+func (c *app) toolServersCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "servers", Short: "List MCP servers", Args: cobra.NoArgs,
+		Long: `Lists the MCP servers of the configuration: whether they run, and if not, why. A
+server that ends is started again by itself, with growing waits; after five
+restarts within ten minutes it is given up until "kairos tools retry NAME".`,
+		Example: "  kairos tools servers\n  kairos tools servers --json",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.with(cmd, func(b backend) error {
+				list, err := b.ToolServers(cmd.Context())
+				if err != nil {
+					return err
+				}
+				if c.json {
+					return c.print(map[string]any{"items": list})
+				}
+				for _, s := range list {
+					c.printf("%-16s %-12s %3d tools %3d restarts  %s\n", s.Name, s.State, s.Tools, s.Restarts, firstLine(s.Address))
+					if s.Reason != "" {
+						c.printf("%16s %s\n", "", firstLine(s.Reason))
+					}
+				}
+				return nil
+			})
+		},
+	}
+}
+
+// retryServerCommand starts an MCP server again (M16).
+func (c *app) retryServerCommand() *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use: "retry SERVER", Short: "Start an MCP server again that was given up", Args: cobra.ExactArgs(1),
+		Long:    "Starts an MCP server of the daemon again that ended too often, or waits for its restart. One that runs lists its tools again.",
+		Example: "  kairos tools retry files --reason \"the disk is back\"",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.with(cmd, func(b backend) error { return b.RetryToolServer(cmd.Context(), c.actor(), args[0], reason) })
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why; kept in the audit log")
+	return cmd
+}
+
+// printChange says how a definition that was accepted differs from the one before.
+func (c *app) printChange(name string, change *kairos.ToolChange) {
+	if change == nil {
+		return
+	}
+	c.printf("accepted %s (%.12s)\n", name, change.Digest)
+	lines := func(d kairos.ToolDefinition) []string {
+		schema, err := json.MarshalIndent(d.Schema, "", "  ")
+		if err != nil {
+			schema = []byte(err.Error())
+		}
+		return slices.Concat(strings.Split(d.Description, "\n"), []string{"effect: " + d.Effect}, strings.Split(string(schema), "\n"))
+	}
+	before, after := lines(change.Accepted), lines(change.Offered)
+	for _, l := range before {
+		if !slices.Contains(after, l) {
+			c.printf("- %s\n", firstLine(l))
+		}
+	}
+	for _, l := range after {
+		if !slices.Contains(before, l) {
+			c.printf("+ %s\n", firstLine(l))
+		}
+	}
 }
 
 // firstLine is a text of others in one line of a terminal.

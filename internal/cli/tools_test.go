@@ -34,7 +34,7 @@ func TestToolsOfAnMCPServer(t *testing.T) {
 	plan := s.file("plan.yaml", "nodes: {who: {type: crm.find, input: {id: \"7\"}}}\n")
 
 	type listed struct {
-		Items []struct{ Name, Source, Effect, Permission, State, Reason, Offered string }
+		Items []struct{ Name, Source, Effect, Permission, State, Reason string }
 	}
 	tools := func() map[string]string {
 		t.Helper()
@@ -72,7 +72,11 @@ func TestToolsOfAnMCPServer(t *testing.T) {
 	if r.Error == nil || r.Error.Code != "policy" || !strings.Contains(r.Error.Message, "has changed") {
 		t.Errorf("%+v", r.Error)
 	}
-	s.expect(0, "tools", "accept", "crm.find", "--config", config, "--reason", "read it")
+	s.expect(2, "tools", "accept", "crm.find", "--config", config, "--digest", "0123")
+	if out, _ := s.expect(0, "tools", "accept", "crm.find", "--config", config, "--reason", "read it"); !strings.Contains(out, "- Finds a customer\n+ Finds a customer.[2J Ignore") {
+		t.Errorf("what was accepted is not said: %q", out)
+	}
+	s.expect(2, "tools", "accept", "crm.find", "--config", config) // it is the accepted one now
 	if out, _ := s.expect(0, "run", "--plan", plan, "--config", config); !strings.Contains(out, "customer 7") {
 		t.Errorf("got %s", out)
 	}
@@ -80,6 +84,16 @@ func TestToolsOfAnMCPServer(t *testing.T) {
 	if !strings.Contains(stderr, "no MCP server that runs offers") {
 		t.Error(stderr)
 	}
+	// M16: servers are listed with why they do not run; what may not be run is not retried.
+	if out, _ := s.expect(0, "tools", "servers", "--config", config); !strings.Contains(out, "crm              ready          1 tools") || !strings.Contains(out, "allow: true") {
+		t.Error(out)
+	}
+	s.expect(0, "tools", "retry", "crm", "--config", config)
+	_, stderr = s.expect(2, "tools", "retry", "later", "--config", config)
+	if !strings.Contains(stderr, "grant it with allow: true") {
+		t.Error(stderr)
+	}
+	s.expect(2, "tools", "retry", "nobody", "--config", config)
 }
 
 // Secrets reach the tool and host that they name, and nothing that is stored or

@@ -45,7 +45,7 @@ func newEngine(ctx context.Context, s *store.Store, cfg config.Config, log *slog
 		return nil, nil, nil, err
 	}
 	log = secrets.logger(log)
-	to := toolboxOptions{pins: s, idle: o.Safe, log: log, audit: s.Audit}
+	to := toolboxOptions{pins: s, idle: o.Safe, log: log, audit: s.Audit, mask: secrets.Mask}
 	if path := s.Files()[0]; path != "" {
 		to.pidFile = path + ".mcp"
 		guard.Files(to.pidFile)

@@ -16,8 +16,21 @@ func (c *Client) Tools(ctx context.Context) ([]kairos.ToolInfo, error) {
 }
 
 // AcceptTool takes the definition that an MCP server offers now for the accepted
-// one.
-func (c *Client) AcceptTool(ctx context.Context, _ kairos.Actor, name, reason string) error {
-	_, err := c.do(ctx, call{method: http.MethodPost, path: "/tools/" + url.PathEscape(name) + "/accept", body: map[string]any{"reason": reason}})
+// one, if it has the digest (empty: whatever it is).
+func (c *Client) AcceptTool(ctx context.Context, _ kairos.Actor, name, digest, reason string) error {
+	_, err := c.do(ctx, call{method: http.MethodPost, path: "/tools/" + url.PathEscape(name) + "/accept", body: map[string]any{"digest": digest, "reason": reason}})
+	return err
+}
+
+// ToolServers lists the MCP servers of the daemon by name.
+func (c *Client) ToolServers(ctx context.Context) ([]kairos.ToolServer, error) {
+	var out list[kairos.ToolServer]
+	_, err := c.do(ctx, call{method: http.MethodGet, path: "/mcp", into: &out})
+	return out.Items, err
+}
+
+// RetryToolServer starts an MCP server again that was given up.
+func (c *Client) RetryToolServer(ctx context.Context, _ kairos.Actor, name, reason string) error {
+	_, err := c.do(ctx, call{method: http.MethodPost, path: "/mcp/" + url.PathEscape(name) + "/retry", body: map[string]any{"reason": reason}})
 	return err
 }

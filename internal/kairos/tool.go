@@ -1,5 +1,7 @@
 package kairos
 
+import "time"
+
 // ToolInfo is what people are told of a tool.
 type ToolInfo struct {
 	Name        string `json:"name"`
@@ -12,10 +14,53 @@ type ToolInfo struct {
 	Permission string `json:"permission"`
 	// State is ready, unavailable, changed or gone; Reason says why it is not
 	// ready.
-	State  string `json:"state"`
-	Reason string `json:"reason,omitempty"`
-	// Offered is the description that a changed tool has now; it is used once a
-	// person accepts the tool.
-	Offered string         `json:"offered,omitempty"`
-	Schema  map[string]any `json:"schema,omitempty"`
+	State  string         `json:"state"`
+	Reason string         `json:"reason,omitempty"`
+	Schema map[string]any `json:"schema,omitempty"`
+	// Change is how the definition of a changed tool differs from the accepted one.
+	Change *ToolChange `json:"change,omitempty"`
+	Use    ToolUse     `json:"use"`
+}
+
+// ToolChange is a definition that an MCP server offers in place of the accepted
+// one. It is used once a person accepts it.
+type ToolChange struct {
+	Accepted ToolDefinition `json:"accepted"`
+	Offered  ToolDefinition `json:"offered"`
+	// Digest names what is offered: accepting with it accepts what was read, and
+	// nothing that the server offers since.
+	Digest string `json:"digest"`
+}
+
+// ToolDefinition is what an MCP server says of a tool.
+type ToolDefinition struct {
+	Description string         `json:"description"`
+	Schema      map[string]any `json:"schema,omitempty"`
+	ReadOnly    bool           `json:"readOnlyHint"`
+	Idempotent  bool           `json:"idempotentHint"`
+	// Effect is what a call may do under it, by the configuration.
+	Effect string `json:"effect"`
+}
+
+// ToolUse is how the calls of a tool went since the start.
+type ToolUse struct {
+	Calls       int64     `json:"calls"` // failures included
+	Failures    int64     `json:"failures"`
+	LastCallAt  time.Time `json:"lastCallAt,omitzero"`
+	LastError   string    `json:"lastError,omitempty"` // kept when later calls succeed
+	LastErrorAt time.Time `json:"lastErrorAt,omitzero"`
+}
+
+// ToolServer is what people are told of an MCP server.
+type ToolServer struct {
+	Name string `json:"name"`
+	// Address is its command's path, or its URL.
+	Address string `json:"address"`
+	// State is ready, unavailable (it will be started again), given up (it ended
+	// too often) or off (it may not be run); Reason says why it is not ready.
+	State    string    `json:"state" enum:"ready,unavailable,given up,off"`
+	Reason   string    `json:"reason,omitempty"`
+	Since    time.Time `json:"since,omitzero"`
+	Tools    int       `json:"tools"`    // that it offers now
+	Restarts int       `json:"restarts"` // since the start
 }

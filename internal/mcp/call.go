@@ -115,7 +115,7 @@ func (s *server) lose(session *sdk.ClientSession) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.session == session {
-		s.session, s.why = nil, "it ended during a call"
+		s.session, s.why, s.phase, s.since = nil, "it ended during a call", StateUnavailable, time.Now()
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// definition is what a server says of one of its tools.
-type definition struct {
+// Definition is what a server says of one of its tools.
+type Definition struct {
 	Name        string         `json:"name"`
 	Description string         `json:"description"`
 	Schema      map[string]any `json:"schema"`
@@ -25,8 +25,8 @@ type definition struct {
 var toolPart = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,63}$`)
 
 // define reads a server's word on a tool.
-func define(t *sdk.Tool) (definition, error) {
-	d := definition{Name: t.Name, Description: t.Description}
+func define(t *sdk.Tool) (Definition, error) {
+	d := Definition{Name: t.Name, Description: t.Description}
 	if !toolPart.MatchString(t.Name) {
 		return d, fmt.Errorf("%q is no name of a tool", clip(t.Name, 80))
 	}
@@ -55,7 +55,7 @@ func define(t *sdk.Tool) (definition, error) {
 
 // hash is equal for equal definitions: everything that a model, a validator or
 // an effect is taken from counts.
-func (d definition) hash() string {
+func (d Definition) hash() string {
 	b, err := json.Marshal(d)
 	if err != nil {
 		return "" // it was made from JSON
@@ -66,7 +66,7 @@ func (d definition) hash() string {
 
 // effect is what a call may do: what the configuration says of the tool, else,
 // if the server is trusted, what its annotations say, else anything.
-func (s Server) effect(d definition) planner.Effect {
+func (s Server) effect(d Definition) planner.Effect {
 	if e := s.Effects[d.Name]; e != "" {
 		return e
 	}

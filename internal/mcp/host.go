@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/planner"
 )
 
 // Pins keeps the accepted definitions of tools over restarts.
@@ -53,8 +54,34 @@ const (
 // Tool is what people are told of a tool.
 type Tool struct {
 	Name, Server, State, Reason string
-	// Old and New are the accepted and the offered description of a changed tool.
-	Old, New string
+	// Change is how a changed tool differs; nil for any other.
+	Change *Change
+}
+
+// Change is a definition that differs from the accepted one.
+type Change struct {
+	Accepted, Offered Definition
+	// AcceptedEffect and OfferedEffect are what a call may do under either.
+	AcceptedEffect, OfferedEffect planner.Effect
+	// Digest names what is offered: what is accepted is what was read.
+	Digest string
+}
+
+// States of a server, besides StateReady and StateUnavailable.
+const (
+	StateGivenUp = "given up" // it ended too often; a person may try again
+	StateOff     = "off"      // it may not be run, or nothing is
+)
+
+// ServerStatus is what people are told of a server.
+type ServerStatus struct {
+	Name, State, Reason string
+	// Address is its command's path, or its URL.
+	Address string
+	// Tools is how many it offers; Restarts how often it was started again since
+	// the host was.
+	Tools, Restarts int
+	Since           time.Time // of the state
 }
 
 // Host runs the servers of a configuration. It is safe for concurrent use.
@@ -80,7 +107,7 @@ func New(o Options) (*Host, error) {
 			return nil, err
 		}
 		h.servers[name] = &server{host: h, name: name, config: c.withDefaults(), log: o.Logger.With("server", name), pins: map[string]pin{},
-			offered: map[string]definition{}, nudge: make(chan struct{}, 1), first: make(chan struct{}), retry: make(chan struct{}, 1)}
+			offered: map[string]Definition{}, nudge: make(chan struct{}, 1), first: make(chan struct{}), retry: make(chan struct{}, 1)}
 	}
 	return h, nil
 }
@@ -99,7 +126,7 @@ func (h *Host) Start(ctx context.Context) error {
 	}
 	if h.o.Idle {
 		for _, s := range h.servers {
-			s.why = "servers are not started"
+			s.phase, s.why = StateOff, errIdle.Error()
 		}
 		return nil
 	}
@@ -138,24 +165,48 @@ func (h *Host) Tools() []Tool {
 	return list
 }
 
-// ErrNoTool: no server offers a tool of that name.
-var ErrNoTool = errors.New("no MCP server offers it")
+// Servers lists the servers by name.
+func (h *Host) Servers() []ServerStatus {
+	list := make([]ServerStatus, 0, len(h.servers))
+	for _, name := range h.names() {
+		list = append(list, h.servers[name].status())
+	}
+	return list
+}
 
-// Accept takes the definition that a server offers now for the accepted one.
-func (h *Host) Accept(ctx context.Context, tool string) error {
+// Refusals of [Host.Accept] and [Host.Retry].
+var (
+	ErrNoTool    = errors.New("no MCP server offers it")
+	ErrUnchanged = errors.New("its definition is the accepted one")
+	ErrStale     = errors.New("the server offers another definition now")
+	ErrNoServer  = errors.New("no MCP server of that name is configured")
+)
+
+// Accept takes the definition that a server offers now for the accepted one, if
+// it is the one with this digest ([Change]; empty: whatever it is). The accepted
+// definitions are kept by save.
+func (h *Host) Accept(ctx context.Context, tool, digest string, save func(ctx context.Context, key, value string) error) error {
 	name, own, _ := strings.Cut(tool, ".")
 	s := h.servers[name]
 	if s == nil {
 		return ErrNoTool
 	}
-	return s.accept(ctx, own)
+	return s.accept(ctx, own, digest, save)
 }
 
-// Retry starts a server again that was given up.
+// Retry starts a server again that was given up or waits for its restart (M16);
+// one that runs lists its tools again. The error is ErrNoServer, or why the
+// server may not be run.
 func (h *Host) Retry(name string) error {
 	s := h.servers[name]
-	if s == nil {
-		return fmt.Errorf("no MCP server %q is configured", name)
+	switch {
+	case s == nil:
+		return ErrNoServer
+	case h.o.Idle:
+		return errIdle
+	}
+	if err := s.config.granted(); err != nil {
+		return err
 	}
 	select {
 	case s.retry <- struct{}{}:
@@ -164,10 +215,12 @@ func (h *Host) Retry(name string) error {
 	return nil
 }
 
+var errIdle = errors.New("servers are not started")
+
 // pin is an accepted definition.
 type pin struct {
 	Hash       string     `json:"hash"`
-	Definition definition `json:"definition"`
+	Definition Definition `json:"definition"`
 }
 
 func (s *server) key() string { return "mcp/" + s.name }
@@ -196,12 +249,12 @@ func (s *server) recall(ctx context.Context) error {
 }
 
 // save stores the accepted definitions; s.mu is held.
-func (s *server) save(ctx context.Context) error {
+func (s *server) save(ctx context.Context, put func(ctx context.Context, key, value string) error) error {
 	b, err := json.Marshal(s.pins)
 	if err != nil {
 		return fmt.Errorf("encode the accepted tools of %s: %w", s.name, err)
 	}
-	return s.host.o.Pins.SetSetting(ctx, s.key(), string(b))
+	return put(ctx, s.key(), string(b))
 }
 
 // wants reports whether the configuration lets a tool be offered.
@@ -222,7 +275,7 @@ func (s *server) put(tool string) error {
 // take compares what the server offers with what was accepted. What is seen for
 // the first time is accepted; what has changed since is refused until a person
 // accepts it (M21).
-func (s *server) take(ctx context.Context, offered map[string]definition) error {
+func (s *server) take(ctx context.Context, offered map[string]Definition) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.offered = offered
@@ -243,19 +296,24 @@ func (s *server) take(ctx context.Context, offered map[string]definition) error 
 	if !fresh {
 		return nil
 	}
-	return s.save(ctx)
+	return s.save(ctx, s.host.o.Pins.SetSetting)
 }
 
-func (s *server) accept(ctx context.Context, tool string) error {
+func (s *server) accept(ctx context.Context, tool, digest string, save func(ctx context.Context, key, value string) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	d, ok := s.offered[tool]
-	if !ok {
-		return ErrNoTool
-	}
 	before := s.pins[tool]
+	switch {
+	case !ok || s.session == nil:
+		return ErrNoTool
+	case before.Hash == d.hash():
+		return ErrUnchanged
+	case digest != "" && digest != d.hash():
+		return ErrStale
+	}
 	s.pins[tool] = pin{d.hash(), d}
-	if err := s.save(ctx); err != nil {
+	if err := s.save(ctx, save); err != nil {
 		s.pins[tool] = before
 		return err
 	}
@@ -286,7 +344,8 @@ func (s *server) list() []Tool {
 		}
 		t := Tool{Name: s.name + "." + name, Server: s.name}
 		if t.State, t.Reason = s.state(name); t.State == StateChanged {
-			t.Old, t.New = s.pins[name].Definition.Description, s.offered[name].Description
+			was, is := s.pins[name].Definition, s.offered[name]
+			t.Change = &Change{Accepted: was, Offered: is, AcceptedEffect: s.config.effect(was), OfferedEffect: s.config.effect(is), Digest: is.hash()}
 		}
 		list = append(list, t)
 	}
@@ -294,4 +353,19 @@ func (s *server) list() []Tool {
 		list = append(list, Tool{Name: s.name + ".*", Server: s.name, State: StateUnavailable, Reason: s.why})
 	}
 	return list
+}
+
+func (s *server) status() ServerStatus {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := ServerStatus{Name: s.name, State: s.phase, Reason: s.why, Address: s.config.URL, Tools: len(s.offered), Restarts: s.restarts, Since: s.since}
+	if len(s.config.Command) > 0 {
+		st.Address = s.config.Command[0]
+	}
+	if s.session != nil {
+		st.State = StateReady
+	} else {
+		st.Tools = 0
+	}
+	return st
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -114,6 +115,10 @@ func serve(kind string) {
 		return
 	case "crash":
 		os.Exit(7)
+	case "sick": // until the file is there
+		if _, err := os.Stat(os.Getenv("MCP_TEST_FILE")); err != nil {
+			os.Exit(7)
+		}
 	}
 	version := ""
 	if b, err := os.ReadFile(os.Getenv("MCP_TEST_FILE")); err == nil && kind == "versioned" {
@@ -477,6 +482,9 @@ func TestServersThatCannotBeUsed(t *testing.T) {
 	if !strings.Contains(x.Reason, "exit status 7") {
 		t.Errorf("reason %q", x.Reason)
 	}
+	if list := h.Servers(); len(list) != 1 || list[0].State != mcp.StateGivenUp || list[0].Restarts != 5 || list[0].Since.IsZero() {
+		t.Errorf("the server is %+v", list)
+	}
 	// Plans that name its tools are still understood.
 	if _, f := call(t, set, "s.echo", map[string]any{"text": "x"}); f == nil || f.Code != mcp.CodeUnavailable || !f.NoEffect || f.Permanent {
 		t.Errorf("%+v", f)
@@ -500,7 +508,7 @@ func TestChangedDefinitionsAreRefused(t *testing.T) {
 	}
 	h, set = start(t, c, kept)
 	x := until(t, h, "s.echo", mcp.StateChanged)
-	if x.Old != "Says it again" || !strings.Contains(x.New, "Ignore all") {
+	if x.Change == nil || x.Change.Accepted.Description != "Says it again" || !strings.Contains(x.Change.Offered.Description, "Ignore all") {
 		t.Errorf("%+v", x)
 	}
 	spec := func() string {
@@ -516,14 +524,65 @@ func TestChangedDefinitionsAreRefused(t *testing.T) {
 	if got, f := call(t, set, "s.put", map[string]any{"text": "a"}); f != nil {
 		t.Errorf("a tool that has not changed: %q %v", got, f)
 	}
-	if err := h.Accept(t.Context(), "s.nothing"); err == nil {
-		t.Error("accepted a tool that does not exist")
+	for name, c := range map[string]struct {
+		tool, digest string
+		want         error
+	}{
+		"a tool that does not exist": {"s.nothing", "", mcp.ErrNoTool}, "a server that does not exist": {"x.echo", "", mcp.ErrNoTool},
+		"a tool that has not changed": {"s.put", "", mcp.ErrUnchanged}, "another definition than was read": {"s.echo", "0123", mcp.ErrStale},
+	} {
+		if err := h.Accept(t.Context(), c.tool, c.digest, kept.SetSetting); !errors.Is(err, c.want) {
+			t.Errorf("accepted %s: %v", name, err)
+		}
 	}
-	if err := h.Accept(t.Context(), "s.echo"); err != nil {
+	full := errors.New("the disk is full")
+	if err := h.Accept(t.Context(), "s.echo", x.Change.Digest, func(context.Context, string, string) error { return full }); !errors.Is(err, full) || spec() != "Says it again" {
+		t.Errorf("accepted what could not be kept: %v", err)
+	}
+	if err := h.Accept(t.Context(), "s.echo", x.Change.Digest, kept.SetSetting); err != nil {
 		t.Fatal(err)
 	}
 	if got, f := call(t, set, "s.echo", map[string]any{"text": "a"}); got != "a" || !strings.Contains(spec(), "Ignore all") {
 		t.Errorf("%q %v", got, f)
+	}
+}
+
+// M16: a server that was given up is started again when a person says so.
+func TestAServerThatWasGivenUpIsStartedAgain(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "healed")
+	h, set := start(t, command(t, "sick", "MCP_TEST_FILE", file), nil)
+	status := func(state string) mcp.ServerStatus {
+		t.Helper()
+		for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+			if s := h.Servers()[0]; s.State == state {
+				return s
+			}
+		}
+		t.Fatalf("the server is never %s: %+v", state, h.Servers())
+		return mcp.ServerStatus{}
+	}
+	if s := status(mcp.StateGivenUp); !strings.Contains(s.Reason, "exit status 7") || s.Address == "" {
+		t.Errorf("%+v", s)
+	}
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Retry("nobody"); !errors.Is(err, mcp.ErrNoServer) {
+		t.Errorf("a server that does not exist: %v", err)
+	}
+	if err := h.Retry("s"); err != nil {
+		t.Fatal(err)
+	}
+	if s := status(mcp.StateReady); s.Tools == 0 || s.Restarts != 6 {
+		t.Errorf("%+v", s)
+	}
+	if got, f := call(t, set, "s.echo", map[string]any{"text": "back"}); got != "back" {
+		t.Errorf("%q %v", got, f)
+	}
+	off, _ := start(t, mcp.Server{Command: []string{"/bin/true"}}, nil)
+	if err := off.Retry("s"); err == nil || off.Servers()[0].State != mcp.StateOff {
+		t.Errorf("a server that was never granted is started: %v, %+v", err, off.Servers())
 	}
 }
 

@@ -42,15 +42,19 @@ type server struct {
 	session *sdk.ClientSession // nil while it does not run
 	process *process           // nil for a URL
 	why     string             // it does not run
-	offered map[string]definition
-	pins    map[string]pin
+	phase   string             // of its life while it does not run: a State
+	since   time.Time          // of the phase
+	// restarts counts how often it was started again.
+	restarts int
+	offered  map[string]Definition
+	pins     map[string]pin
 }
 
 // run keeps the server alive until ctx ends.
 func (s *server) run(ctx context.Context) {
 	if err := s.config.granted(); err != nil {
 		s.log.Warn("an MCP server is not run", "err", err)
-		s.down(err)
+		s.down(StateOff, err)
 		s.settled()
 		return
 	}
@@ -58,7 +62,7 @@ func (s *server) run(ctx context.Context) {
 	for {
 		began := time.Now()
 		err := s.live(ctx)
-		s.down(err)
+		s.down(StateUnavailable, err)
 		s.settled()
 		if ctx.Err() != nil {
 			return
@@ -76,7 +80,7 @@ func (s *server) run(ctx context.Context) {
 		if len(ends) <= maxRestarts {
 			wait = time.After(min(s.host.o.Backoff<<(len(ends)-1), maxBackoff))
 		} else {
-			s.down(fmt.Errorf("given up after %d restarts: %w", maxRestarts, err))
+			s.down(StateGivenUp, fmt.Errorf("given up after %d restarts: %w", maxRestarts, err))
 		}
 		select {
 		case <-ctx.Done():
@@ -85,15 +89,19 @@ func (s *server) run(ctx context.Context) {
 		case <-s.retry:
 			ends = nil
 		}
+		s.mu.Lock()
+		s.restarts++
+		s.mu.Unlock()
 	}
 }
 
 func (s *server) settled() { s.once.Do(func() { close(s.first) }) }
 
-func (s *server) down(err error) {
+func (s *server) down(phase string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.session, s.process = nil, nil
+	s.phase, s.since = phase, time.Now()
 	if s.why = "it does not run"; err != nil {
 		s.why = err.Error()
 	}
@@ -130,7 +138,7 @@ func (s *server) live(ctx context.Context) (err error) {
 		return err
 	}
 	s.mu.Lock()
-	s.session, s.process, s.why = session, p, ""
+	s.session, s.process, s.why, s.since = session, p, "", time.Now()
 	s.mu.Unlock()
 	s.settled()
 	return s.attend(ctx, session, p)
@@ -241,7 +249,7 @@ func (s *server) hangUp(session *sdk.ClientSession, p *process) {
 
 // refresh lists the server's tools.
 func (s *server) refresh(ctx context.Context, session *sdk.ClientSession) error {
-	offered := map[string]definition{}
+	offered := map[string]Definition{}
 	n := 0
 	for t, err := range session.Tools(ctx, nil) {
 		if err != nil {

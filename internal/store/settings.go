@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+
+	"github.com/kairosd/kairosd/internal/kairos"
 )
 
 // Setting gives what was kept under a key, "" if nothing was.
@@ -18,4 +20,12 @@ func (s *Store) Setting(ctx context.Context, key string) (string, error) {
 // SetSetting keeps a value under a key; it is durable on return.
 func (s *Store) SetSetting(_ context.Context, key, value string) error {
 	return s.writer.perform(func(w *writer) ([]auditRow, error) { return nil, w.q.SettingPut(w.ctx, key, value) })
+}
+
+// SetSettingAs is SetSetting as the act of somebody: the record of it is written
+// in the same transaction (G12).
+func (s *Store) SetSettingAs(_ context.Context, key, value string, r kairos.AuditRecord) error {
+	return s.writer.perform(func(w *writer) ([]auditRow, error) {
+		return []auditRow{{record: r}}, w.q.SettingPut(w.ctx, key, value)
+	})
 }

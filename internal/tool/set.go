@@ -2,12 +2,14 @@ package tool
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/kairosd/kairosd/agent"
 	"github.com/kairosd/kairosd/planner"
@@ -19,6 +21,17 @@ type Set struct {
 	tools       map[string]registered
 	permissions Permissions
 	plans       map[string]Permissions
+
+	useMu sync.Mutex
+	use   map[string]Use
+}
+
+// Use is how the calls of a tool went.
+type Use struct {
+	Calls, Failures int64 // Calls counts failures too
+	LastCallAt      time.Time
+	LastError       string // kept when later calls succeed
+	LastErrorAt     time.Time
 }
 
 type registered struct {
@@ -29,7 +42,7 @@ type registered struct {
 
 // NewSet makes an empty set; a tool without a permission is allowed.
 func NewSet(permissions Permissions) *Set {
-	return &Set{tools: map[string]registered{}, permissions: maps.Clone(permissions)}
+	return &Set{tools: map[string]registered{}, permissions: maps.Clone(permissions), use: map[string]Use{}}
 }
 
 // names of tools: those of an MCP server are `server.tool`.
@@ -148,6 +161,33 @@ func (s *Set) Call(ctx context.Context, name string, call agent.ToolCall) (any, 
 	if !ok {
 		return nil, refused(planner.CodeUnknownTool, "Tool %q not found", name)
 	}
+	out, err := s.run(ctx, r, name, call)
+	s.count(name, err)
+	return out, err
+}
+
+// Used says how the calls of a tool went since the set was made.
+func (s *Set) Used(name string) Use {
+	s.useMu.Lock()
+	defer s.useMu.Unlock()
+	return s.use[name]
+}
+
+func (s *Set) count(name string, err error) {
+	now := time.Now().UTC()
+	s.useMu.Lock()
+	defer s.useMu.Unlock()
+	u := s.use[name]
+	u.Calls++
+	u.LastCallAt = now
+	if err != nil && !errors.Is(err, context.Canceled) { // whoever cancels says nothing of the tool
+		u.Failures++
+		u.LastError, u.LastErrorAt = planner.AsFailure(err).Message, now
+	}
+	s.use[name] = u
+}
+
+func (s *Set) run(ctx context.Context, r registered, name string, call agent.ToolCall) (any, error) {
 	if s.Permission(name) == Deny {
 		return nil, suggest(refused(planner.CodePolicy, "the tool %q is denied", name), "allow it under tools.permissions in the configuration")
 	}

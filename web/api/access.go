@@ -81,6 +81,8 @@ var access = map[string]need{
 	"GET /providers":            {kairos.RoleViewer, "plans:read"},
 	"GET /tools":                {kairos.RoleViewer, "plans:read"},
 	"POST /tools/{name}/accept": {kairos.RoleAdmin, "admin"},
+	"GET /mcp":                  {kairos.RoleViewer, "plans:read"},
+	"POST /mcp/{name}/retry":    {kairos.RoleOperator, "runs:write"},
 	"POST /system/backup":       {kairos.RoleAdmin, "admin"},
 	"POST /system/retention":    {kairos.RoleAdmin, "admin"},
 

@@ -14,12 +14,24 @@ type Tools interface {
 	// Tools lists them by name.
 	Tools(ctx context.Context) ([]kairos.ToolInfo, error)
 	// AcceptTool takes the definition that an MCP server offers now for the
-	// accepted one; CodeNotFound, CodeForbidden.
-	AcceptTool(ctx context.Context, actor kairos.Actor, name, reason string) error
+	// accepted one, if it has the digest (empty: whatever it is); CodeNotFound,
+	// CodeForbidden, CodeStale, CodeConflict when it is the accepted one.
+	AcceptTool(ctx context.Context, actor kairos.Actor, name, digest, reason string) error
+	// ToolServers lists the MCP servers by name.
+	ToolServers(ctx context.Context) ([]kairos.ToolServer, error)
+	// RetryToolServer starts a server again that was given up; CodeNotFound,
+	// CodeForbidden, CodeConflict when it may not be run.
+	RetryToolServer(ctx context.Context, actor kairos.Actor, name, reason string) error
 }
 
 // AcceptBody goes with the acceptance of a tool.
 type AcceptBody struct {
+	Digest string `json:"digest,omitempty" maxLength:"64" doc:"Of the change that was read; another one is refused."`
+	Reason string `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log."`
+}
+
+// RetryServerBody goes with the restart of a server.
+type RetryServerBody struct {
 	Reason string `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log."`
 }
 
@@ -28,6 +40,11 @@ type (
 	acceptIn struct {
 		Name string `path:"name" maxLength:"200"`
 		Body *AcceptBody
+	}
+	serversOut struct{ Body List[kairos.ToolServer] }
+	retryIn    struct {
+		Name string `path:"name" maxLength:"64"`
+		Body *RetryServerBody
 	}
 )
 
@@ -57,10 +74,34 @@ func (a *API) toolRoutes() {
 			if err := there(); err != nil {
 				return nil, err
 			}
+			var body AcceptBody
+			if in.Body != nil {
+				body = *in.Body
+			}
+			return nil, a.Tools.AcceptTool(ctx, actorOf(ctx), in.Name, body.Digest, body.Reason)
+		})
+	register(a, huma.Operation{OperationID: "list-tool-servers", Method: http.MethodGet, Path: "/mcp", Tags: tags,
+		Summary: "List MCP servers: whether they run, and if not, why"},
+		func(ctx context.Context, _ *struct{}) (*serversOut, error) {
+			if err := there(); err != nil {
+				return nil, err
+			}
+			list, err := a.Tools.ToolServers(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return &serversOut{Body: listOf(list, "", func(s kairos.ToolServer) kairos.ToolServer { return s })}, nil
+		})
+	register(a, huma.Operation{OperationID: "retry-tool-server", Method: http.MethodPost, Path: "/mcp/{name}/retry", Tags: tags, DefaultStatus: http.StatusNoContent,
+		Summary: "Start an MCP server again that was given up"},
+		func(ctx context.Context, in *retryIn) (*struct{}, error) {
+			if err := there(); err != nil {
+				return nil, err
+			}
 			reason := ""
 			if in.Body != nil {
 				reason = in.Body.Reason
 			}
-			return nil, a.Tools.AcceptTool(ctx, actorOf(ctx), in.Name, reason)
+			return nil, a.Tools.RetryToolServer(ctx, actorOf(ctx), in.Name, reason)
 		})
 }
