@@ -113,7 +113,7 @@ func (r *request) time(t time.Time) view.Time {
 	if t.IsZero() {
 		return view.Time{}
 	}
-	local, now := t.In(r.display.zone), time.Now().In(r.display.zone)
+	local, now := t.In(r.display.zone), r.s.now().In(r.display.zone)
 	v := view.Time{UTC: t.UTC().Format("2006-01-02T15:04:05.000Z"), Title: local.Format("2006-01-02 15:04:05.000 MST (UTC-07:00)")}
 	switch {
 	case r.display.times == "relative":

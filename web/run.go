@@ -33,7 +33,7 @@ func (r *request) run() error {
 	if err != nil {
 		return err
 	}
-	b := &runPage{request: r, d: d, program: program, steps: steps(d.Journal)}
+	b := &runPage{request: r, d: d, program: program, steps: stepsOf(d.Run, d.Journal)}
 	p, err := b.build()
 	if err != nil {
 		return err
@@ -56,7 +56,10 @@ type runPage struct {
 	program *planner.Program
 	steps   []*step
 	chosen  *step
+	node    string // chosen, when it has no step
 	view    string
+	never   []string         // nodes without a step
+	into    map[int][]string // sources of the edges to a node
 }
 
 func (b *runPage) build() (view.RunPage, error) {
@@ -140,10 +143,14 @@ func (b *runPage) build() (view.RunPage, error) {
 	return p, nil
 }
 
+// kept are the parameters that stay when others change: what is looked at, and
+// how.
+var kept = []string{"view", "step", "node", "try", "tab", "cp", "against", "only", "sort", "idle", "critical", "open", "from", "to", "rows", "paint", "zoom", "mode", "all"}
+
 // href is this page with some parameters changed.
 func (b *runPage) href(set url.Values) string {
 	q := url.Values{}
-	for _, key := range []string{"view", "step", "try", "tab", "cp"} {
+	for _, key := range kept {
 		if v := b.c.QueryParam(key); v != "" {
 			q.Set(key, v)
 		}
@@ -166,6 +173,17 @@ func (b *runPage) choose() *step {
 			if strconv.FormatInt(st.seq, 10) == s || st.node == s {
 				return st
 			}
+		}
+	}
+	if id := b.c.QueryParam("node"); id != "" {
+		if _, ok := b.program.Index[id]; ok {
+			for _, st := range slices.Backward(b.steps) {
+				if st.node == id {
+					return st
+				}
+			}
+			b.node = id
+			return nil
 		}
 	}
 	for _, want := range []kairos.NodeStatus{kairos.NodeInDoubt, kairos.NodeFailed, kairos.NodeWaiting, kairos.NodeRunning} {
@@ -276,14 +294,6 @@ func (b *runPage) why() (*view.Why, error) {
 	}
 	return w, nil
 }
-
-// reason is a wait reason as people read it.
-func (r *request) reason(w kairos.WaitReason) string { return r.t(reasonWords[w]) }
-
-var reasonWords = map[kairos.WaitReason]string{kairos.WaitQuarantined: locale.Mark("quarantined"), kairos.WaitHeld: locale.Mark("held"),
-	kairos.WaitPaused: locale.Mark("paused"), kairos.WaitInDoubt: locale.Mark("in doubt"), kairos.WaitBudget: locale.Mark("budget"),
-	kairos.WaitApproval: locale.Mark("approval"), kairos.WaitReplan: locale.Mark("replan"), kairos.WaitChild: locale.Mark("child run"),
-	kairos.WaitRetry: locale.Mark("retry"), kairos.WaitTimer: locale.Mark("timer")}
 
 // consequence is the sentences that say what resuming will do, before it is
 // done.

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/url"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -112,4 +114,13 @@ func (b *runPage) blocks(st *step, a *attempt, tab string) []view.Block {
 		return []view.Block{block("log", b.t("Log"), a.entry.Log, "")}
 	}
 	return []view.Block{block("out", b.t("Output"), a.entry.Output, raw("output"))}
+}
+
+// decision reads the walk's decision of a row.
+func decision(j kairos.RawJSON) planner.Decision {
+	var d planner.Decision
+	if len(j) > 0 && json.Unmarshal(j, &d) != nil {
+		return planner.Decision{}
+	}
+	return d
 }

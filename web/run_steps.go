@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/timeline"
 )
 
 // step is one visit, or one item of it, put together from journal rows.
@@ -12,12 +13,16 @@ type step struct {
 	node           string
 	visit, item    int
 	seq            int64 // of its first row: its address
+	number         int   // its place among the steps, from 1
 	status         kairos.NodeStatus
 	attempts       []attempt
 	waits          []kairos.Entry
+	calls          []*kairos.Entry // of models and tools inside its attempts
 	started, ended time.Time
 	last           kairos.Entry // newest row
 	final          *kairos.Entry
+	// reused says that a fork took it over; it ran in the other run.
+	reused bool
 }
 
 // attempt is one try of a step.
@@ -27,24 +32,31 @@ type attempt struct {
 	started, ended time.Time
 	entry          kairos.Entry
 	input          kairos.RawJSON
+	log            kairos.RawJSON
 }
 
-// steps folds a journal into what the timeline shows.
-func steps(journal []kairos.Entry) []*step {
-	type key struct {
-		node        string
-		visit, item int
-	}
-	at := map[key]*step{}
+// visitKey names a visit, or an item of it.
+type visitKey struct {
+	node        string
+	visit, item int
+}
+
+func (st *step) key() visitKey { return visitKey{st.node, st.visit, st.item} }
+
+// stepsOf folds a run's journal into what its pages show.
+func stepsOf(run kairos.Run, journal []kairos.Entry) []*step {
+	at := map[visitKey]*step{}
 	var out []*step
-	for _, e := range journal {
-		if e.Node == "" || e.Kind == kairos.EntryReset {
+	for i := range journal {
+		e := &journal[i]
+		if e.Node == "" || e.Kind == kairos.EntryReset || e.Kind == kairos.EntryReplan {
 			continue
 		}
-		k := key{e.Node, e.Visit, e.Item}
+		k := visitKey{e.Node, e.Visit, e.Item}
 		st := at[k]
 		if st == nil {
-			st = &step{node: e.Node, visit: e.Visit, item: e.Item, seq: e.Seq, started: cmpTime(e.StartedAt, e.At)}
+			st = &step{node: e.Node, visit: e.Visit, item: e.Item, seq: e.Seq, number: len(out) + 1, started: cmpTime(e.StartedAt, e.At)}
+			st.reused = run.ForkedFrom != "" && e.At.Before(run.CreatedAt)
 			at[k] = st
 			out = append(out, st)
 		}
@@ -60,35 +72,43 @@ func cmpTime(a, b time.Time) time.Time {
 	return a
 }
 
-func (st *step) add(e kairos.Entry) {
-	st.last, st.ended = e, e.At
+func (st *step) add(e *kairos.Entry) {
+	st.last, st.ended = *e, e.At
+	if st.reused && e.Kind == kairos.EntryIntent {
+		st.reused = false
+	}
 	switch e.Kind {
 	case kairos.EntryIntent:
 		st.status = kairos.NodeRunning
 		st.final = nil
-		st.attempts = append(st.attempts, attempt{number: e.Attempt, status: kairos.NodeRunning, started: cmpTime(e.StartedAt, e.At), entry: e, input: e.Input})
+		st.attempts = append(st.attempts, attempt{number: e.Attempt, status: kairos.NodeRunning, started: cmpTime(e.StartedAt, e.At), entry: *e, input: e.Input, log: e.Log})
 	case kairos.EntryResult:
 		st.status = e.Status
-		a := attempt{number: e.Attempt, status: e.Status, started: cmpTime(e.StartedAt, e.At), ended: e.At, entry: e, input: e.Input}
+		a := attempt{number: e.Attempt, status: e.Status, started: cmpTime(e.StartedAt, e.At), ended: e.At, entry: *e, input: e.Input, log: e.Log}
 		if n := len(st.attempts); n > 0 && st.attempts[n-1].number == e.Attempt {
 			if a.input == nil {
 				a.input = st.attempts[n-1].input
+			}
+			if a.log == nil {
+				a.log = st.attempts[n-1].log
 			}
 			st.attempts[n-1] = a
 		} else {
 			st.attempts = append(st.attempts, a)
 		}
 		if e.Final {
-			st.final = &e
+			st.final = e
 		}
 	case kairos.EntryWait:
 		st.status = kairos.NodeWaiting
-		st.waits = append(st.waits, e)
+		st.waits = append(st.waits, *e)
 	case kairos.EntryResolve:
 		if e.Final {
-			st.status, st.final = e.Status, &e
-			st.attempts = append(st.attempts, attempt{number: e.Attempt, status: e.Status, started: e.At, ended: e.At, entry: e})
+			st.status, st.final = e.Status, e
+			st.attempts = append(st.attempts, attempt{number: e.Attempt, status: e.Status, started: e.At, ended: e.At, entry: *e, log: e.Log})
 		}
+	case kairos.EntrySubstep:
+		st.calls = append(st.calls, e)
 	}
 }
 
@@ -101,4 +121,56 @@ func (st *step) label() string {
 		l += fmt.Sprintf(" [%d]", st.item)
 	}
 	return l
+}
+
+// until is when the step was over; now, while it is not.
+func (st *step) until(now time.Time) time.Time {
+	if st.final != nil {
+		return st.final.At
+	}
+	switch st.status {
+	case kairos.NodeRunning, kairos.NodeWaiting:
+		return now
+	}
+	return st.ended
+}
+
+// took is how long it took in all, its waits included.
+func (st *step) took(now time.Time) time.Duration { return max(st.until(now).Sub(st.started), 0) }
+
+// failed reports whether its last word is a failure, or that nobody knows.
+func (st *step) failed() bool {
+	return st.status == kairos.NodeFailed || st.status == kairos.NodeInDoubt
+}
+
+// led is the node that its decision led to.
+func (st *step) led() string {
+	if st.final == nil {
+		return ""
+	}
+	return decision(st.final.Decision).To
+}
+
+// pause is a time in which a step waited, and for what.
+type pause struct {
+	timeline.Span
+	reason kairos.WaitReason
+}
+
+// pauses are its waits, each until the next attempt, wait or end.
+func (st *step) pauses(now time.Time) []pause {
+	var out []pause
+	for i, w := range st.waits {
+		end := st.until(now)
+		if i+1 < len(st.waits) && st.waits[i+1].At.Before(end) {
+			end = st.waits[i+1].At
+		}
+		for _, a := range st.attempts {
+			if a.started.After(w.At) && a.started.Before(end) {
+				end = a.started
+			}
+		}
+		out = append(out, pause{timeline.Span{From: w.At, To: end}, kairos.WaitReason(w.Reason)})
+	}
+	return out
 }

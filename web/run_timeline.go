@@ -1,208 +1,491 @@
 package web
 
 import (
-	"encoding/json"
-	"fmt"
+	"cmp"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/kairos"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/internal/timeline"
+	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
 
-// smallGraph is how many nodes a picture below the timeline may have.
-const smallGraph = 60
+const (
+	// groupFrom is from how many steps on a timeline has one row per node.
+	groupFrom = 300
+	// pageRows bounds the rows of one page of a timeline.
+	pageRows = 300
+	// foldItems is how many items of a foreach are shown without being asked for.
+	foldItems = 5
+	// foldFailures is how many failures show themselves below a folded row.
+	foldFailures = 5
+	// smallGraph is how many nodes a picture below the timeline may have.
+	smallGraph = 60
+)
 
-// timelineRows bounds how many steps are listed; the rest is counted.
-const timelineRows = 500
+// timelinePage builds the timeline of a run (UI 3.5).
+type timelinePage struct {
+	*runPage
+	now    time.Time
+	axis   *timeline.Axis
+	origin time.Time
+	chain  map[*step]bool // the critical path, if asked for
+	open   map[string]bool
+	nodes  map[string][]*step // settled steps of each node
+}
 
-// timeline lays steps out over the run's span.
+// line is a row before it is drawn: a step, or several folded into one, or a
+// call inside of a step.
+type line struct {
+	steps []*step
+	name  string
+	fold  string // what opens it; "": there is nothing to open
+	child bool
+	call  *kairos.Entry
+	below []line
+}
+
 func (b *runPage) timeline(p *view.RunPage) {
-	run := b.d.Run
-	start := run.CreatedAt
-	if len(b.steps) > 0 && b.steps[0].started.Before(start) || !run.StartedAt.IsZero() {
-		start = cmpTime(run.StartedAt, start)
+	t := &timelinePage{runPage: b, now: b.s.now(), open: map[string]bool{}, nodes: map[string][]*step{}}
+	for _, key := range strings.Split(b.c.QueryParam("open"), ",") {
+		t.open[key] = key != ""
 	}
-	end := time.Now()
-	if !run.EndedAt.IsZero() {
-		end = run.EndedAt
-	}
-	for _, st := range b.steps { // a fork keeps steps that are older than itself
-		if st.started.Before(start) && run.ForkedFrom == "" {
-			start = st.started
-		}
-	}
-	span := max(end.Sub(start), time.Millisecond)
-	x := func(t time.Time) float64 { return min(100, max(0, float64(t.Sub(start))/float64(span)*100)) }
-	for _, tick := range ticks(span) {
-		p.Ticks = append(p.Ticks, view.Tick{X: percent(float64(tick) / float64(span) * 100), Label: took(tick)})
-	}
-	shown := b.steps
-	if len(shown) > timelineRows {
-		shown = shown[len(shown)-timelineRows:]
-	}
-	seen := map[string]bool{}
 	for _, st := range b.steps {
-		seen[st.node] = true
+		t.nodes[st.node] = append(t.nodes[st.node], st)
 	}
-	for i, st := range shown {
-		row := view.StepRow{Number: strconv.Itoa(len(b.steps) - len(shown) + i + 1), Name: st.label(), Status: stepStatus(st.status),
-			Href: b.href(url.Values{"step": {strconv.FormatInt(st.seq, 10)}, "try": nil, "tab": nil}) + "#inspector", Selected: st == b.chosen, Sub: st.item >= 0,
-			Kind: b.kind(st.node), Notes: b.notes(st), Dim: st.status == kairos.NodeSkipped}
-		if st.status == kairos.NodeRunning {
-			row.Since, row.Took = st.started.UnixMilli(), took(time.Since(st.started))
-		} else {
-			row.Took = took(st.ended.Sub(st.started))
-		}
-		for _, w := range st.waits {
-			until := end
-			for _, a := range st.attempts {
-				if a.started.After(w.At) {
-					until = a.started
-					break
-				}
-			}
-			if st.final != nil && st.final.At.After(w.At) && st.final.At.Before(until) {
-				until = st.final.At
-			}
-			row.Bars = append(row.Bars, bar(x(w.At), x(until), "g-wait", "42%", "16%"))
-		}
-		for _, a := range st.attempts {
-			until, class := a.ended, "g-ok"
-			switch a.status {
-			case kairos.NodeRunning:
-				until, class = end, "g-now live-bar"
-			case kairos.NodeFailed, kairos.NodeInDoubt:
-				class = "g-fail"
-			case kairos.NodeSkipped, kairos.NodeCancelled:
-				class = "g-idle"
-			}
-			row.Bars = append(row.Bars, bar(x(a.started), x(until), class, "28%", "44%"))
-		}
-		p.Steps = append(p.Steps, row)
+	v := &view.Timeline{}
+	t.critical(v)
+	t.scale(v)
+	t.counts(v)
+	lines := t.lines()
+	t.sort(v, lines)
+	rows := t.rows(v, lines)
+	if only := b.c.QueryParam("only"); only == "" || only == "todo" {
+		rows = append(rows, t.notStarted()...)
 	}
-	if len(b.program.Nodes) <= timelineRows {
-		for i := range b.program.Nodes {
-			n := &b.program.Nodes[i]
-			if seen[n.ID] {
-				continue
-			}
-			st := notStarted(run.Status == kairos.RunCompleted)
-			p.Steps = append(p.Steps, view.StepRow{Number: "–", Name: n.ID, Status: st.status, Href: b.href(url.Values{"view": {"graph"}}), Kind: b.kind(n.ID), Dim: true})
-		}
-	}
+	t.page(v, rows)
 	for _, s := range []kairos.NodeStatus{kairos.NodeCompleted, kairos.NodeFailed, kairos.NodeRunning, kairos.NodeWaiting, kairos.NodeInDoubt, kairos.NodeSkipped, kairos.NodePending} {
-		p.Legend = append(p.Legend, stepStatus(s))
+		v.Legend = append(v.Legend, stepStatus(s))
 	}
+	p.Timeline = v
 }
 
-// bar is a segment at least wide enough to be seen.
-func bar(from, to float64, class, y, h string) view.Bar {
-	w := max(to-from, 0.4)
-	return view.Bar{X: percent(min(from, 99.6)), W: percent(w), Y: y, H: h, Class: class}
+// whole is the time from the run's creation to its end, or now.
+func (t *timelinePage) whole() timeline.Span {
+	run := t.d.Run
+	all := timeline.Span{From: run.CreatedAt, To: t.now}
+	if !run.EndedAt.IsZero() {
+		all.To = run.EndedAt
+	}
+	for _, st := range t.steps { // clocks are read one after the other
+		if !st.reused && st.started.Before(all.From) {
+			all.From = st.started
+		}
+		if end := st.until(t.now); !st.reused && end.After(all.To) {
+			all.To = end
+		}
+	}
+	return all
 }
 
-// ticks are round times inside a span, three to six of them.
-func ticks(span time.Duration) []time.Duration {
-	for _, unit := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond, time.Second, 5 * time.Second, 15 * time.Second, time.Minute,
-		5 * time.Minute, 15 * time.Minute, time.Hour, 6 * time.Hour, 24 * time.Hour, 7 * 24 * time.Hour, 30 * 24 * time.Hour, 365 * 24 * time.Hour} {
-		for _, f := range []time.Duration{1, 2, 5} {
-			if step := unit * f; span/step <= 5 {
-				var out []time.Duration
-				for t := time.Duration(0); t < span; t += step {
-					out = append(out, t)
-				}
-				return out
+// scale makes the axis: of the whole run or a window of it, idle gaps cut.
+func (t *timelinePage) scale(v *view.Timeline) {
+	all := t.whole()
+	t.origin = all.From
+	shown := all
+	moment := func(key string) (time.Time, bool) {
+		d, err := time.ParseDuration(t.c.QueryParam(key))
+		return all.From.Add(d), err == nil && d >= 0 && d < all.Len()
+	}
+	from, hasFrom := moment("from")
+	to, hasTo := moment("to")
+	if hasFrom {
+		shown.From = from
+	}
+	if hasTo && to.After(shown.From) {
+		shown.To = to
+	}
+	var busy []timeline.Span
+	for _, st := range t.steps {
+		for _, a := range st.attempts {
+			if !st.reused {
+				busy = append(busy, timeline.Span{From: a.started, To: t.endOf(a)})
 			}
 		}
 	}
-	return nil
+	idle := t.c.QueryParam("idle") == "show"
+	t.axis = timeline.NewAxis(shown, busy, idle)
+	t.ticks(v, hasFrom, hasTo)
+	t.cuts(v, idle)
+	window := func(text string, from, to time.Duration, current bool) {
+		set := url.Values{"from": nil, "to": nil}
+		if from > 0 {
+			set.Set("from", from.String())
+		}
+		if to > 0 {
+			set.Set("to", to.String())
+		}
+		v.Windows = append(v.Windows, view.Link{Text: text, Href: t.href(set), Current: current})
+	}
+	if all.Len() <= time.Second {
+		return
+	}
+	window(t.t("All"), 0, 0, !hasFrom && !hasTo)
+	if i := slices.IndexFunc(t.steps, func(st *step) bool { return st.failed() && !st.reused }); i >= 0 {
+		if from := t.steps[i].started.Sub(all.From).Truncate(time.Millisecond); from > 0 {
+			window(t.t("Failing part"), from, 0, t.c.QueryParam("from") == from.String() && !hasTo)
+		}
+	}
+	if all.Len() > 2*time.Minute {
+		from := (all.Len() - time.Minute).Truncate(time.Second)
+		window(t.t("Last minute"), from, 0, t.c.QueryParam("from") == from.String() && !hasTo)
+	}
 }
 
-func (b *runPage) kind(node string) string {
+// ticks are round times; choosing one begins a window there, choosing a later one
+// ends it (UI 3.5: no drag).
+func (t *timelinePage) ticks(v *view.Timeline, hasFrom, hasTo bool) {
+	for _, tick := range t.axis.Ticks(t.origin, 15) {
+		k := view.Tick{X: percent(tick.X), Label: took(tick.At)}
+		if tick.At > 0 || hasFrom {
+			key, set := "from", url.Values{"from": {tick.At.String()}}
+			if hasFrom && !hasTo && t.origin.Add(tick.At).After(t.axis.Span().From) {
+				key, set = "to", url.Values{"to": {tick.At.String()}}
+			} else {
+				set["to"] = nil
+			}
+			k.Href = t.href(set)
+			k.Does = t.t("Show from %s on", k.Label)
+			if key == "to" {
+				k.Does = t.t("Show until %s", k.Label)
+			}
+		}
+		v.Ticks = append(v.Ticks, k)
+	}
+}
+
+// cuts says what the axis leaves out, and for what the run waited meanwhile.
+func (t *timelinePage) cuts(v *view.Timeline, idle bool) {
+	type why struct {
+		pause
+		node string
+	}
+	var waits []why
+	for _, st := range t.steps {
+		for _, w := range st.pauses(t.now) {
+			waits = append(waits, why{w, st.label()})
+		}
+	}
+	lastX := -20.0
+	for _, c := range t.axis.Cuts() {
+		text := t.t("%s idle", took(c.Len()))
+		var most time.Duration
+		for _, w := range waits {
+			from, to := w.From, w.To
+			if from.Before(c.From) {
+				from = c.From
+			}
+			if to.After(c.To) {
+				to = c.To
+			}
+			if d := to.Sub(from); d > most {
+				most, text = d, t.t("%s waiting for %s at %s", took(c.Len()), t.reason(w.reason), w.node)
+			}
+		}
+		cut := view.Cut{X: percent(c.X), W: percent(c.W), Text: text}
+		if c.X-lastX >= 10 {
+			cut.Label, lastX = took(c.Len()), c.X
+		}
+		v.Cuts = append(v.Cuts, cut)
+	}
+	switch {
+	case idle:
+		v.Idle = &view.Link{Text: t.t("Cut idle time"), Href: t.href(url.Values{"idle": nil})}
+	case len(v.Cuts) > 0:
+		v.Idle = &view.Link{Text: t.t("Show idle time"), Href: t.href(url.Values{"idle": {"show"}})}
+	}
+}
+
+// critical finds the chain of steps that decided when the run was over.
+func (t *timelinePage) critical(v *view.Timeline) {
+	if len(t.steps) < 2 {
+		return
+	}
+	if t.c.QueryParam("critical") == "" {
+		v.Critical = &view.Link{Text: t.t("Critical path"), Href: t.href(url.Values{"critical": {"show"}})}
+		return
+	}
+	work := make([]timeline.Work, len(t.steps))
+	for i, st := range t.steps {
+		work[i] = timeline.Work{Node: st.node, Span: timeline.Span{From: st.started, To: st.until(t.now)}, Led: st.led(), Idle: st.status == kairos.NodeSkipped || st.reused}
+	}
+	t.chain = map[*step]bool{}
+	var names []string
+	var sum time.Duration
+	for _, i := range timeline.Critical(work, t.before) {
+		t.chain[t.steps[i]] = true
+		names = append(names, t.steps[i].label())
+		sum += work[i].Len()
+	}
+	if n := len(names); n > 8 {
+		names = slices.Concat(names[:3], []string{"…"}, names[n-4:])
+	}
+	v.Critical = &view.Link{Text: t.t("Critical path"), Href: t.href(url.Values{"critical": nil}), Current: true}
+	v.Chain = t.t("%s: %s of work in a run of %s.", strings.Join(names, " → "), took(sum), took(t.whole().Len()))
+}
+
+// before names what a node waits for, and what leads to it.
+func (b *runPage) before(node string) (needs, edges []string) {
 	i, ok := b.program.Index[node]
 	if !ok {
-		return ""
+		return nil, nil
 	}
-	n := &b.program.Nodes[i]
-	switch {
-	case n.Tool != "":
-		return "tool · " + n.Tool
-	case n.Agent != "":
-		return n.Type + " · " + n.Agent
+	for _, n := range b.program.Nodes[i].Needs {
+		needs = append(needs, b.program.Nodes[n].ID)
 	}
-	return n.Type
+	return needs, b.sources()[i]
 }
 
-func (b *runPage) notes(st *step) string {
-	var out []string
-	if len(st.attempts) > 1 {
-		out = append(out, b.n(len(st.attempts), "%s attempt", "%s attempts"))
-	}
-	if st.final != nil {
-		if d := decision(st.final.Decision); d.To != "" {
-			out = append(out, "→ "+d.To)
-		} else if d.Ended != "" {
-			out = append(out, "ended: "+d.Ended)
+// sources are the nodes with an edge to each node.
+func (b *runPage) sources() map[int][]string {
+	if b.into == nil {
+		b.into = map[int][]string{}
+		for i := range b.program.Nodes {
+			for _, e := range b.program.Nodes[i].Out {
+				b.into[e.To] = append(b.into[e.To], b.program.Nodes[i].ID)
+			}
 		}
 	}
-	if st.status == kairos.NodeWaiting && len(st.waits) > 0 {
-		w := st.waits[len(st.waits)-1]
-		out = append(out, w.Reason)
-	}
-	return strings.Join(out, " · ")
+	return b.into
 }
 
-func decision(j kairos.RawJSON) planner.Decision {
-	var d planner.Decision
-	if len(j) > 0 && json.Unmarshal(j, &d) != nil {
-		return planner.Decision{}
-	}
-	return d
+// onlyWords are the states by which a timeline is filtered.
+var onlyWords = []struct {
+	key    string
+	shown  kairos.NodeStatus
+	states []kairos.NodeStatus
+}{
+	{"ok", kairos.NodeCompleted, nil}, {"failed", kairos.NodeFailed, []kairos.NodeStatus{kairos.NodeFailed, kairos.NodeInDoubt}}, {"running", kairos.NodeRunning, nil},
+	{"waiting", kairos.NodeWaiting, nil}, {"skipped", kairos.NodeSkipped, []kairos.NodeStatus{kairos.NodeSkipped, kairos.NodeCancelled}}, {"todo", kairos.NodePending, nil},
 }
 
-// graph is the plan's picture with what became of each node.
-func (b *runPage) graph() *view.Graph {
-	latest := map[string]*step{}
-	count := map[string]int{}
-	taken := map[int]int{}
-	for _, st := range b.steps {
-		if st.item < 0 || latest[st.node] == nil || st.status != kairos.NodeCompleted {
-			latest[st.node] = st
+// counts says how many steps are in which state; each count filters.
+func (t *timelinePage) counts(v *view.Timeline) {
+	only := t.c.QueryParam("only")
+	n := len(t.steps) + len(t.missing())
+	v.Counts = append(v.Counts, view.Link{Text: t.n(n, "%s step", "%s steps"), Href: t.href(url.Values{"only": nil, "rows": nil}), Current: only == ""})
+	for _, o := range onlyWords {
+		n := 0
+		for _, st := range t.steps {
+			if st.is(o.key) {
+				n++
+			}
 		}
-		count[st.node]++
-		if st.final == nil {
+		if o.key == "todo" {
+			n = len(t.missing())
+		}
+		if n > 0 || only == o.key {
+			s := stepStatus(o.shown)
+			v.Counts = append(v.Counts, view.Link{Text: t.number(int64(n)) + " " + t.t(s.Word), Icon: s.Icon, Class: s.Key, Href: t.href(url.Values{"only": {o.key}, "rows": nil}), Current: only == o.key})
+		}
+	}
+}
+
+// is reports whether a step passes a filter.
+func (st *step) is(only string) bool {
+	for _, o := range onlyWords {
+		if o.key == only {
+			return st.status == o.shown || slices.Contains(o.states, st.status)
+		}
+	}
+	return true
+}
+
+// missing are the nodes with no step.
+func (b *runPage) missing() []string {
+	if b.never == nil {
+		b.never = []string{}
+		seen := map[string]bool{}
+		for _, st := range b.steps {
+			seen[st.node] = true
+		}
+		for i := range b.program.Nodes {
+			if id := b.program.Nodes[i].ID; !seen[id] {
+				b.never = append(b.never, id)
+			}
+		}
+	}
+	return b.never
+}
+
+// lines are the rows of the steps: one per step; items of a foreach below their
+// visit; one per node when there are very many (UI 3.5 Scale).
+func (t *timelinePage) lines() []line {
+	only := t.c.QueryParam("only")
+	var groups [][]*step
+	index := map[visitKey]int{}
+	byNode := len(t.steps) > groupFrom
+	for _, st := range t.steps {
+		if only != "" && !st.is(only) {
 			continue
 		}
-		if d := decision(st.final.Decision); d.Edge > 0 {
-			taken[d.Edge-1]++
-		} else if i, ok := b.program.Index[st.node]; ok && len(b.program.Nodes[i].Out) == 1 && st.status == kairos.NodeCompleted {
-			taken[b.program.Nodes[i].Out[0].Position]++
+		k := visitKey{st.node, st.visit, -1}
+		if byNode {
+			k.visit = 0
+		} else if st.item < 0 {
+			groups = append(groups, []*step{st})
+			continue
 		}
+		i, ok := index[k]
+		if !ok {
+			i = len(groups)
+			index[k] = i
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], st)
 	}
-	selected := ""
-	if b.chosen != nil {
-		selected = b.chosen.node
+	out := make([]line, 0, len(groups))
+	for _, g := range groups {
+		if first := g[0]; len(g) == 1 && (byNode || first.item < 0) {
+			out = append(out, t.single(first, false))
+			continue
+		}
+		out = append(out, t.group(g, byNode))
 	}
-	return b.graphOf(b.program, func(node string) nodeState {
-		st := latest[node]
-		if st == nil {
-			s := notStarted(b.d.Run.Status == kairos.RunCompleted)
-			s.detail = b.t(s.status.Word)
-			s.href = "/plans/" + url.PathEscape(b.d.Run.PlanKey)
-			return s
-		}
-		s := nodeState{status: stepStatus(st.status), href: b.href(url.Values{"step": {strconv.FormatInt(st.seq, 10)}}) + "#inspector"}
-		s.detail = b.t(s.status.Word)
-		if st.status == kairos.NodeCompleted {
-			s.detail = took(st.ended.Sub(st.started))
-		}
-		if count[node] > 1 {
-			s.detail += fmt.Sprintf(" ×%d", count[node])
-		}
-		return s
-	}, taken, selected)
+	return out
 }
+
+// single is the row of a step, with the calls inside of it when it is open.
+func (t *timelinePage) single(st *step, child bool) line {
+	l := line{steps: []*step{st}, name: st.label(), child: child}
+	if len(st.calls) > 0 {
+		l.fold = strconv.FormatInt(st.seq, 10)
+		if t.open[l.fold] {
+			for _, c := range st.calls {
+				what, _ := callOf(c)
+				l.below = append(l.below, line{steps: l.steps, name: visible(what), child: true, call: c})
+			}
+		}
+	}
+	return l
+}
+
+// group is one row for many steps. What failed and what is chosen shows itself
+// below it; the rest when it is opened.
+func (t *timelinePage) group(g []*step, byNode bool) line {
+	first := g[0]
+	l := line{steps: g, fold: first.node}
+	visits := map[int]bool{}
+	for _, st := range g {
+		visits[st.visit] = true
+	}
+	switch {
+	case byNode:
+		l.name = first.node + " ×" + t.number(int64(len(g)))
+	default:
+		l.name = stepName(first.node, first.visit) + " ×" + t.number(int64(len(g)))
+		if first.visit > 1 {
+			l.fold += "#" + strconv.Itoa(first.visit)
+		}
+	}
+	few := len(g) <= foldItems
+	if few {
+		l.fold = ""
+	}
+	failures := 0
+	for _, st := range g {
+		show := few || t.open[l.fold] || st == t.chosen
+		if st.failed() && failures < foldFailures {
+			failures++
+			show = true
+		}
+		if show {
+			l.below = append(l.below, t.single(st, true))
+		}
+	}
+	return l
+}
+
+// sort puts the rows in order of start, time taken, or state.
+func (t *timelinePage) sort(v *view.Timeline, lines []line) {
+	by := t.c.QueryParam("sort")
+	head := func(key, text string) view.Link {
+		l := view.Link{Text: text, Href: t.href(url.Values{"sort": {key}, "rows": nil}), Current: by == key}
+		if key == "" || l.Current {
+			l.Href = t.href(url.Values{"sort": nil, "rows": nil})
+		}
+		return l
+	}
+	v.SortTook, v.SortStatus = head("took", t.t("Took")), head("status", t.t("Step"))
+	switch by {
+	case "took":
+		slices.SortStableFunc(lines, func(a, b line) int { return cmp.Compare(t.tookOf(b), t.tookOf(a)) })
+	case "status":
+		rank := func(l line) int {
+			least := 9
+			for _, st := range l.steps {
+				least = min(least, slices.Index(loudest, st.status))
+			}
+			return least
+		}
+		slices.SortStableFunc(lines, func(a, b line) int { return rank(a) - rank(b) })
+	}
+}
+
+// loudest are the states of a step, what must be seen first.
+var loudest = []kairos.NodeStatus{kairos.NodeInDoubt, kairos.NodeFailed, kairos.NodeWaiting, kairos.NodeRunning, kairos.NodeCompleted, kairos.NodeCancelled, kairos.NodeSkipped}
+
+// tookOf is how long the work of a line took from first to last.
+func (t *timelinePage) tookOf(l line) time.Duration {
+	if l.call != nil {
+		return l.call.At.Sub(cmpTime(l.call.StartedAt, l.call.At))
+	}
+	from, to := l.steps[0].started, l.steps[0].until(t.now)
+	for _, st := range l.steps[1:] {
+		if st.started.Before(from) {
+			from = st.started
+		}
+		if end := st.until(t.now); end.After(to) {
+			to = end
+		}
+	}
+	return max(to.Sub(from), 0)
+}
+
+// page shows one page of the rows: the one asked for, or that of the chosen step.
+func (t *timelinePage) page(v *view.Timeline, rows []view.StepRow) {
+	if len(rows) <= pageRows {
+		v.Rows = rows
+		return
+	}
+	at := max(slices.IndexFunc(rows, func(r view.StepRow) bool { return r.Selected }), 0) / pageRows
+	if n, err := strconv.Atoi(t.c.QueryParam("rows")); err == nil && n > 0 {
+		at = (n - 1) / pageRows
+	}
+	last := (len(rows) - 1) / pageRows
+	at = min(at, last)
+	from, to := at*pageRows, min((at+1)*pageRows, len(rows))
+	v.Rows = rows[from:to]
+	v.Shown = t.t("Rows %s to %s of %s", t.number(int64(from+1)), t.number(int64(to)), t.number(int64(len(rows))))
+	link := func(text string, page int) view.Link {
+		return view.Link{Text: text, Href: t.href(url.Values{"rows": {strconv.Itoa(page*pageRows + 1)}})}
+	}
+	if at > 0 {
+		v.Pages = append(v.Pages, link(t.t("First"), 0), link(t.t("Previous"), at-1))
+	}
+	if at < last {
+		v.Pages = append(v.Pages, link(t.t("Next"), at+1), link(t.t("Last"), last))
+	}
+}
+
+// reason is a wait reason as people read it.
+func (r *request) reason(w kairos.WaitReason) string { return r.t(reasonWords[w]) }
+
+var reasonWords = map[kairos.WaitReason]string{kairos.WaitQuarantined: locale.Mark("quarantined"), kairos.WaitHeld: locale.Mark("held"),
+	kairos.WaitPaused: locale.Mark("paused"), kairos.WaitInDoubt: locale.Mark("in doubt"), kairos.WaitBudget: locale.Mark("budget"),
+	kairos.WaitApproval: locale.Mark("approval"), kairos.WaitReplan: locale.Mark("replan"), kairos.WaitChild: locale.Mark("child run"),
+	kairos.WaitRetry: locale.Mark("retry"), kairos.WaitTimer: locale.Mark("timer")}

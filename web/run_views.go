@@ -225,7 +225,7 @@ func (r *request) compare() error {
 		if runs[i], err = r.s.Engine.Detail(r.ctx, found.ID); err != nil {
 			return err
 		}
-		lists[i] = steps(runs[i].Journal)
+		lists[i] = stepsOf(runs[i].Run, runs[i].Journal)
 	}
 	a, b := runs[0].Run, runs[1].Run
 	p := view.ComparePage{Shell: r.shell("runs", r.t("Compare %s with %s", kairos.ShortID(a.ID), kairos.ShortID(b.ID))), First: r.t("No step differs.")}

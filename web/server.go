@@ -44,6 +44,8 @@ type Config struct {
 	Version string
 	// Ready reports why the daemon cannot serve, for /readyz; nil: it always can.
 	Ready func(context.Context) error
+	// Now is the clock that pages are shown by; nil: the machine's.
+	Now func() time.Time
 }
 
 // Server is the dashboard. It is an http.Handler.
@@ -70,6 +72,9 @@ func New(c Config) (*Server, error) {
 	if c.Zone == nil {
 		c.Zone = time.UTC
 	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
 	s := &Server{Config: c, posts: newPosts()}
 	s.closing, s.close = context.WithCancel(context.Background())
 	s.echo = echo.New()
@@ -80,6 +85,8 @@ func New(c Config) (*Server, error) {
 	s.handler = s.recovered(s.secured(guard.Handler(s.strict(s.echo))))
 	return s, nil
 }
+
+func (s *Server) now() time.Time { return s.Now() }
 
 // Close ends all live streams.
 func (s *Server) Close() { s.close() }

@@ -54,6 +54,8 @@ type Link struct {
 	Count      string
 	Key        string // data-key for shortcuts
 	Danger     bool
+	Icon       string // glyph before the text
+	Class      string
 	Primary    bool
 	Dialog     bool // with scripts it opens in a dialog
 }

@@ -24,9 +24,7 @@ type RunPage struct {
 	Facts     []Fact
 	Views     []Link
 	View      string
-	Steps     []StepRow
-	Ticks     []Tick
-	Legend    []Status
+	Timeline  *Timeline
 	Inspector *Inspector
 	Approvals []ApprovalView
 	Graph     *Graph

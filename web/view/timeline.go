@@ -1,6 +1,24 @@
 package view
 
-// StepRow is one visit of a node in the timeline.
+// Timeline is the steps of a run over time: one table, each row with a bar.
+type Timeline struct {
+	Counts   []Link // by state; each filters
+	Windows  []Link
+	Critical *Link
+	Chain    string // the critical path in words
+	Idle     *Link  // shows or cuts idle time
+	Outside  string
+	// SortTook and SortStatus order the rows, or take their order back.
+	SortTook, SortStatus Link
+	Ticks                []Tick
+	Cuts                 []Cut
+	Rows                 []StepRow
+	Shown                string // which rows of how many
+	Pages                []Link
+	Legend               []Status
+}
+
+// StepRow is one visit of a node in the timeline, or several in one row.
 type StepRow struct {
 	Number   string
 	Name     string
@@ -11,16 +29,26 @@ type StepRow struct {
 	Selected bool
 	Dim      bool
 	Sub      bool
+	Critical bool
 	Took     string
 	Since    int64
 	Bars     []Bar
+	// Fold shows or hides what is below the row.
+	Fold *Link
+	Open bool
 }
 
-// Bar is a segment of a timeline row; positions are percent of the span.
+// Bar is a segment of a timeline row; positions are percent of the axis.
 type Bar struct {
 	X, W, Y, H string
 	Class      string
+	Hatch      bool
+	Notch      string // where a notch is, or ""
+	Diamond    string // where a diamond is, or ""
 }
 
-// Tick is a mark on the time axis.
-type Tick struct{ X, Label string }
+// Tick is a mark on the time axis; choosing it sets the window.
+type Tick struct{ X, Label, Href, Does string }
+
+// Cut is idle time that the axis leaves out.
+type Cut struct{ X, W, Label, Text string }

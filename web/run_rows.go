@@ -1,0 +1,398 @@
+package web
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/timeline"
+	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/view"
+)
+
+// The kinds of segments; the lower, the more it must be seen where rows are
+// merged.
+const (
+	barFailed = iota
+	barHuman  // waits for a person
+	barRunning
+	barOK
+	barIdle // skipped or cancelled
+	barWait // waits for a time, a retry, a child
+	barQueued
+	barReused
+)
+
+// bars say how each kind looks: class, place in the row.
+var bars = [...]view.Bar{
+	barFailed: {Class: "g-fail", Y: "28%", H: "44%"}, barHuman: {Class: "g-human", Y: "42%", H: "16%"}, barRunning: {Class: "g-now live-bar", Y: "28%", H: "44%"},
+	barOK: {Class: "g-ok", Y: "28%", H: "44%"}, barIdle: {Class: "g-idle", Y: "28%", H: "44%"}, barWait: {Class: "g-wait", Y: "42%", H: "16%"},
+	barQueued: {Class: "g-queue", Y: "36%", H: "28%"}, barReused: {Class: "g-reuse", Y: "30%", H: "40%"},
+}
+
+// rows draws lines, those below a line after it.
+func (t *timelinePage) rows(v *view.Timeline, lines []line) []view.StepRow {
+	var out []view.StepRow
+	outside := 0
+	shown := t.axis.Span()
+	for _, l := range lines {
+		row := t.row(l)
+		windowed := t.c.QueryParam("from") != "" || t.c.QueryParam("to") != ""
+		if windowed && len(row.Bars) == 0 && !row.Selected && !overlaps(l, shown, t.now) {
+			outside += len(l.steps)
+			continue
+		}
+		out = append(out, row)
+		for _, below := range l.below {
+			out = append(out, t.row(below))
+		}
+	}
+	if outside > 0 {
+		v.Outside = t.n(outside, "%s step lies outside of what is shown.", "%s steps lie outside of what is shown.")
+	}
+	return out
+}
+
+func overlaps(l line, shown timeline.Span, now time.Time) bool {
+	return slices.ContainsFunc(l.steps, func(st *step) bool {
+		return !st.started.After(shown.To) && !st.until(now).Before(shown.From)
+	})
+}
+
+func (t *timelinePage) row(l line) view.StepRow {
+	st := l.steps[0]
+	row := view.StepRow{Number: strconv.Itoa(st.number), Name: l.name, Status: t.statusOf(l), Kind: t.kind(st.node), Sub: l.child, Took: took(t.tookOf(l)),
+		Href: t.href(url.Values{"step": {strconv.FormatInt(st.seq, 10)}, "try": nil, "tab": nil, "node": nil}) + "#inspector"}
+	segments := map[int][]timeline.Segment{}
+	add := func(from, to time.Time, kind int) { t.segment(segments, from, to, kind) }
+	if l.call != nil {
+		row.Number, row.Kind = "", t.t("call")
+		row.Href = t.href(url.Values{"step": {strconv.FormatInt(st.seq, 10)}, "tab": {"calls"}}) + "#inspector"
+		row.Status = stepStatus(l.call.Status)
+		if !l.call.Usage.Zero() {
+			row.Notes = t.tokenText(l.call.Usage)
+		}
+		kind := barOK
+		if l.call.Status == kairos.NodeFailed || l.call.Failure != nil {
+			kind = barFailed
+		}
+		add(cmpTime(l.call.StartedAt, l.call.At), l.call.At, kind)
+		row.Bars = t.drawn(segments)
+		return row
+	}
+	for _, s := range l.steps {
+		row.Critical = row.Critical || t.chain[s]
+		t.stepBars(s, add)
+	}
+	row.Bars = t.drawn(segments)
+	if len(l.steps) > 1 || l.fold != "" {
+		t.foldOf(&row, l)
+	}
+	if len(l.steps) > 1 {
+		row.Notes = t.groupNotes(l.steps)
+		row.Dim = row.Status.Key == "idle"
+		return row
+	}
+	row.Selected = st == t.chosen
+	row.Notes = t.notes(st)
+	row.Dim = st.status == kairos.NodeSkipped
+	if st.status == kairos.NodeRunning && t.d.Run.EndedAt.IsZero() {
+		row.Since = st.started.UnixMilli()
+	}
+	return row
+}
+
+// foldOf is the link that shows what is below a row, or hides it.
+func (t *timelinePage) foldOf(row *view.StepRow, l line) {
+	if l.fold == "" {
+		return
+	}
+	n := len(l.steps)
+	if n == 1 {
+		n = len(l.steps[0].calls)
+	}
+	keys := []string{}
+	for key, on := range t.open {
+		if on && key != l.fold {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	row.Open = t.open[l.fold]
+	row.Fold = &view.Link{Text: t.n(n, "show %s", "show all %s")}
+	if row.Open {
+		row.Fold.Text = t.t("fold")
+	} else {
+		keys = append(keys, l.fold)
+	}
+	set := url.Values{"open": nil}
+	if len(keys) > 0 {
+		set.Set("open", strings.Join(keys, ","))
+	}
+	row.Fold.Href = t.href(set)
+}
+
+// statusOf is the state of a line: of many, that which must be seen first.
+func (t *timelinePage) statusOf(l line) view.Status {
+	least := len(loudest) - 1
+	for _, st := range l.steps {
+		if i := slices.Index(loudest, st.status); i >= 0 {
+			least = min(least, i)
+		}
+	}
+	if len(l.steps) == 1 && l.steps[0].reused {
+		return word("ok", "i-reuse", locale.Mark("reused"), true)
+	}
+	return stepStatus(loudest[least])
+}
+
+// segment adds a stretch of a row; what lies outside of the axis is not drawn.
+func (t *timelinePage) segment(into map[int][]timeline.Segment, from, to time.Time, kind int) {
+	shown := t.axis.Span()
+	if to.Before(shown.From) || from.After(shown.To) {
+		return
+	}
+	into[kind] = append(into[kind], t.axis.At(timeline.Span{From: from, To: to}, kind))
+}
+
+// stepBars are the segments of a step: how long it was queued, its waits, its
+// attempts.
+func (t *timelinePage) stepBars(st *step, add func(from, to time.Time, kind int)) {
+	if st.reused {
+		add(t.origin, t.origin, barReused)
+		return
+	}
+	if st.status == kairos.NodeSkipped && st.took(t.now) < time.Millisecond {
+		return
+	}
+	if from := t.ready(st); !from.IsZero() && st.started.Sub(from) > 0 {
+		add(from, st.started, barQueued)
+	}
+	for _, w := range st.pauses(t.now) {
+		kind := barWait
+		if w.reason.NeedsPerson() {
+			kind = barHuman
+		}
+		add(w.From, w.To, kind)
+	}
+	for _, a := range st.attempts {
+		kind := barOK
+		switch a.status {
+		case kairos.NodeRunning:
+			kind = barRunning
+			if !t.d.Run.EndedAt.IsZero() {
+				kind = barIdle
+			}
+		case kairos.NodeFailed, kairos.NodeInDoubt:
+			kind = barFailed
+		case kairos.NodeSkipped, kairos.NodeCancelled:
+			kind = barIdle
+		}
+		add(a.started, t.endOf(a), kind)
+	}
+}
+
+// endOf is when an attempt was over; one that runs is not.
+func (t *timelinePage) endOf(a attempt) time.Time {
+	if a.status == kairos.NodeRunning {
+		return t.whole().To
+	}
+	return a.ended
+}
+
+// ready is when what a step waited for was over: the end of the last need, or of
+// the step that led to it. It is known only for first visits.
+func (t *timelinePage) ready(st *step) time.Time {
+	if st.visit > 1 || st.item >= 0 {
+		return time.Time{}
+	}
+	var at time.Time
+	needs, edges := t.before(st.node)
+	for i, list := range [][]string{needs, edges} {
+		for _, node := range list {
+			for _, before := range t.nodes[node] {
+				if i == 1 && before.led() != "" && before.led() != st.node || before.final == nil || before.reused {
+					continue
+				}
+				if end := before.final.At; end.After(at) && !end.After(st.started) {
+					at = end
+				}
+			}
+		}
+	}
+	return at
+}
+
+// drawn turns segments into bars, merged to what can be seen.
+func (t *timelinePage) drawn(segments map[int][]timeline.Segment) []view.Bar {
+	var all []timeline.Segment
+	for _, list := range segments {
+		all = append(all, list...)
+	}
+	var out []view.Bar
+	for _, s := range timeline.Union(all) {
+		b := bars[s.Kind]
+		b.X, b.W = percent(s.X), percent(s.W)
+		switch s.Kind {
+		case barFailed: // told apart without colours: a hatch, and a notch at its end
+			b.Hatch = true
+			if s.W > 1.2 {
+				b.Notch = percent(s.X + s.W)
+			}
+		case barHuman:
+			b.Diamond = percent(min(s.X+s.W, 99))
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+// notes are what a row says beside the name.
+func (t *timelinePage) notes(st *step) string {
+	var out []string
+	most := 1
+	if i, ok := t.program.Index[st.node]; ok {
+		most = t.program.Nodes[i].MaxAttempts
+		if e := t.program.Nodes[i].Effect; e == planner.EffectUnsafe {
+			out = append(out, t.t("side effects"))
+		}
+	}
+	if st.reused {
+		out = append(out, t.t("from %s", kairos.ShortID(t.d.Run.ForkedFrom)))
+	}
+	if n := len(st.attempts); n > 1 || n == 1 && most > 1 && st.failed() {
+		out = append(out, t.n(n, "%s of %s attempt", "%s of %s attempts", strconv.Itoa(max(most, n))))
+	}
+	var usage kairos.Usage
+	for _, c := range st.calls {
+		usage = usage.Add(c.Usage)
+	}
+	if st.final != nil {
+		usage = usage.Add(st.final.Usage)
+	}
+	if !usage.Zero() {
+		out = append(out, t.tokenText(usage))
+	}
+	if st.final != nil {
+		switch d := decision(st.final.Decision); {
+		case d.To != "" && t.forks(st.node):
+			out = append(out, "→ "+d.To)
+		case d.Ended != "":
+			out = append(out, t.t("ended: %s", d.Ended))
+		}
+	}
+	if st.status == kairos.NodeSkipped && st.last.Reason != "" {
+		out = append(out, visible(cut(st.last.Reason, 80)))
+	}
+	if st.status == kairos.NodeWaiting && len(st.waits) > 0 {
+		w := st.waits[len(st.waits)-1]
+		text := t.reason(kairos.WaitReason(w.Reason))
+		if !w.DueAt.IsZero() {
+			text += t.t(", until %s", t.time(w.DueAt).Text)
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, " · ")
+}
+
+// forks reports whether a node leads to more than one other.
+func (t *timelinePage) forks(node string) bool {
+	i, ok := t.program.Index[node]
+	return ok && len(t.program.Nodes[i].Out) > 1
+}
+
+func (r *request) tokenText(u kairos.Usage) string {
+	n := u.InputTokens + u.OutputTokens
+	if n < 1000 {
+		return r.t("%s tokens", r.number(n))
+	}
+	return r.t("%s tokens", fmt.Sprintf("%.1fk", float64(n)/1000))
+}
+
+// groupNotes counts the states of many steps.
+func (t *timelinePage) groupNotes(steps []*step) string {
+	count := map[kairos.NodeStatus]int{}
+	for _, st := range steps {
+		count[st.status]++
+	}
+	var out []string
+	for _, s := range loudest {
+		if n := count[s]; n > 0 {
+			out = append(out, t.number(int64(n))+" "+t.t(stepStatus(s).Word))
+		}
+	}
+	return strings.Join(out, " · ")
+}
+
+// notStarted are the rows of nodes with no step: those that were not taken last,
+// with the reason.
+func (t *timelinePage) notStarted() []view.StepRow {
+	var todo, passed []view.StepRow
+	for _, id := range t.missing() {
+		row := view.StepRow{Number: "–", Name: id, Kind: t.kind(id), Dim: true, Selected: id == t.node,
+			Href: t.href(url.Values{"node": {id}, "step": nil, "try": nil, "tab": nil}) + "#inspector"}
+		why, not := t.notTaken(id)
+		row.Status = notStarted(not).status
+		if not {
+			row.Notes = why
+			passed = append(passed, row)
+			continue
+		}
+		if i := t.program.Index[id]; t.program.Nodes[i].Effect == planner.EffectUnsafe {
+			row.Notes = t.t("side effects")
+		}
+		todo = append(todo, row)
+	}
+	return append(todo, passed...)
+}
+
+// notTaken says why the run went past a node; false: it may still come there, or
+// could have.
+func (b *runPage) notTaken(node string) (string, bool) {
+	i, ok := b.program.Index[node]
+	if !ok {
+		return "", false
+	}
+	n := &b.program.Nodes[i]
+	_, from := b.before(node)
+	for _, st := range b.steps {
+		if st.final == nil || !slices.Contains(from, st.node) {
+			continue
+		}
+		for _, e := range decision(st.final.Decision).Evaluated {
+			if e.To == node && e.Result != "true" {
+				text := b.t("not taken: %s", e.Condition)
+				if e.Saw != "" {
+					text = b.t("not taken: %s saw %s", e.Condition, e.Saw)
+				}
+				return visible(cut(text, 120)), true
+			}
+		}
+		if to := st.led(); to != "" && to != node {
+			return b.t("not taken: %s led to %s", st.node, to), true
+		}
+	}
+	return "", b.d.Run.Status == kairos.RunCompleted && len(n.Needs) == 0
+}
+
+func (b *runPage) kind(node string) string {
+	i, ok := b.program.Index[node]
+	if !ok {
+		return ""
+	}
+	n := &b.program.Nodes[i]
+	switch {
+	case n.Tool != "":
+		return "tool · " + n.Tool
+	case n.Agent != "":
+		return n.Type + " · " + n.Agent
+	case n.Plan != "":
+		return n.Type + " · " + n.Plan
+	}
+	return n.Type
+}
