@@ -374,7 +374,6 @@ var spanishCore = map[string]string{
 }
 
 var spanishCorePlurals = map[string][2]string{
-	"%s attempt":                   {"%s intento", "%s intentos"},
 	"%s event after that is lost.": {"Se ha perdido %s evento posterior.", "Se han perdido %s eventos posteriores."},
 	"%s item":                      {"%s elemento", "%s elementos"},
 	"%s run is held":               {"%s ejecución retenida", "%s ejecuciones retenidas"},
