@@ -26,10 +26,10 @@ type spec struct {
 	// names maps field names of the graph language to those of the document.
 	names map[string]string
 
-	task, expected string
-	order          int
-	step           bool
-	custom         string // expression of a custom step condition
+	skill, task, expected string
+	order                 int
+	step                  bool
+	custom                string // expression of a custom step condition
 }
 
 // field is where a field of the node stands in the document; the node itself
@@ -74,6 +74,8 @@ func (d *Document) compile(c *Catalog, first bool, r *reporter) *Program {
 		s := d.Steps
 		k.p.InputSchema, k.p.Limits, k.p.Strict, k.p.ContinueBranches = s.InputSchema, s.Limits, s.Strict, s.OnFailure == "continue_branches"
 		defaults = s.Defaults
+		word, _ := s.Plan.Extra[MetadataPriority].(string)
+		k.p.Priority = RunPriority(word)
 		k.stepSpecs(s)
 	}
 	k.schema(k.p.InputSchema, d.tree.get("input"), "")
@@ -106,7 +108,7 @@ func (k *compiler) nodes(defaults Defaults) {
 		s, n := &k.specs[i], &k.p.Nodes[i]
 		*n = ProgramNode{ID: s.ID, Index: i, Type: resolveType(s.Type), TypeName: s.Type, Tool: s.Tool, Agent: s.Agent, Plan: s.Plan,
 			Metadata: s.Metadata, OutputSchema: s.OutputSchema, MaxParallel: cmp.Or(s.MaxParallel, defaultMaxParallel), MaxVisits: cmp.Or(s.MaxVisits, 1),
-			Effect: s.Effect, Task: s.task, ExpectedOutput: s.expected, Order: s.order}
+			Effect: s.Effect, Skill: s.skill, Task: s.task, ExpectedOutput: s.expected, Order: s.order}
 		k.template(n, s)
 		k.action(n, s)
 		k.schema(s.OutputSchema, s.field("output_schema"), s.ID)

@@ -27,7 +27,7 @@ func (k *compiler) stepSpecs(s *StepPlan) {
 	for n, i := range order {
 		st := s.Steps[i]
 		sp := spec{Node: Node{ID: st.ID, Needs: st.Dependencies, Timeout: st.Timeout, OnError: st.OnError}, key: st.ID,
-			tree: list.items[i], names: stepNames, task: st.Task, expected: st.ExpectedOutput, order: st.Order, step: true}
+			tree: list.items[i], names: stepNames, skill: st.SkillID, task: st.Task, expected: st.ExpectedOutput, order: st.Order, step: true}
 		if k.p.Sequential && n > 0 {
 			sp.Needs = []string{s.Steps[order[n-1]].ID}
 		}

@@ -27,6 +27,8 @@ type Program struct {
 	Roots       []int          // nodes that start by themselves, in file order
 	InputSchema any
 	Limits      Limits
+	// Priority of runs that are started without one: -10, 0 or 10.
+	Priority int
 	// ContinueBranches is on_failure: continue_branches.
 	ContinueBranches bool
 	Strict           bool
@@ -81,7 +83,8 @@ type ProgramNode struct {
 	// Effect is what the document says; empty: the type's or tool's own.
 	Effect Effect
 
-	// Step-plan facts, for context messages and events.
+	// Step-plan facts, for context messages, events and estimates.
+	Skill          string // that the step names; empty: none
 	Task           string
 	ExpectedOutput string
 	Order          int

@@ -52,6 +52,22 @@ type StepRetry struct {
 	BackoffMs   []int64
 }
 
+// MetadataPriority is the key of `metadata` under which a step plan says with which
+// priority its runs start: low, medium or high. Anything else says nothing.
+const MetadataPriority = "priority"
+
+// RunPriority is the priority of runs that a word stands for: low is -10, high is
+// 10, anything else 0.
+func RunPriority(word string) int {
+	switch word {
+	case "low":
+		return -10
+	case "high":
+		return 10
+	}
+	return 0
+}
+
 // PlanMetadata says who made a step plan and how sure they were.
 type PlanMetadata struct {
 	CreatedBy    string

@@ -66,11 +66,14 @@ func (r *request) ask() error {
 	err := r.once(func() (string, error) {
 		// The model may take longer than a page may read, and what it made is kept
 		// when the browser has gone.
-		asked, err := r.s.Planner.Ask(context.WithoutCancel(r.c.Request().Context()), r.who.actor(), kairos.AskRequest{Query: intent, Agent: agent, PlanOnly: true})
+		asked, err := r.s.Planner.Ask(context.WithoutCancel(r.c.Request().Context()), r.who.actor(), kairos.AskRequest{Query: intent, Agent: agent, PlanOnly: true, Fresh: r.c.FormValue("fresh") != ""})
 		if err != nil {
 			return "", err
 		}
 		q := url.Values{"q": {intent}}
+		if asked.Plan.Found {
+			q.Set("found", "1")
+		}
 		if asked.Agent != "" {
 			q.Set("agent", asked.Agent)
 		}
@@ -128,6 +131,9 @@ func (r *request) draft() error {
 		fact(locale.Mark("Judged"), r.t(complexities[c.Complexity]))
 	}
 	fact(locale.Mark("Reason"), visible(v.Reason))
+	if r.c.QueryParam("found") != "" {
+		fact(locale.Mark("Asked before"), r.t("The same was asked before: this is its plan."))
+	}
 	r.estimates(v, fact)
 	catalog := r.s.Engine.Catalog()
 	for i := range program.Nodes {
@@ -152,9 +158,13 @@ var complexities = map[kairos.Complexity]string{kairos.Simple: locale.Mark("simp
 // estimates are what the planner wrote into a step plan of its own.
 func (r *request) estimates(v kairos.Version, fact func(term, text string)) {
 	var doc struct {
-		EstimatedDuration int64                        `json:"estimatedDuration"` // milliseconds
-		EstimatedCost     float64                      `json:"estimatedCost"`
-		Metadata          struct{ Confidence float64 } `json:"metadata"`
+		EstimatedDuration int64   `json:"estimatedDuration"` // milliseconds
+		EstimatedCost     float64 `json:"estimatedCost"`
+		Metadata          struct {
+			Confidence    float64
+			MeasuredSteps int
+		}
+		Steps []struct{}
 	}
 	if json.Unmarshal(v.Canonical, &doc) != nil {
 		return // a graph with metadata of its own kind
@@ -164,6 +174,9 @@ func (r *request) estimates(v kairos.Version, fact func(term, text string)) {
 	}
 	if doc.EstimatedCost > 0 {
 		fact(locale.Mark("Estimated tokens"), r.number(int64(doc.EstimatedCost)))
+	}
+	if n := doc.Metadata.MeasuredSteps; n > 0 {
+		fact(locale.Mark("Measured here"), r.t("%s of %s steps are estimated by medians of their runs", r.number(int64(n)), r.number(int64(len(doc.Steps)))))
 	}
 	if c := doc.Metadata.Confidence; c > 0 {
 		fact(locale.Mark("Confidence"), strconv.FormatFloat(c, 'f', 2, 64))

@@ -45,6 +45,12 @@ func TestAPlanFromAnIntentRunsOnlyOnceItIsAccepted(t *testing.T) {
 	if strings.Contains(second.Body, "step-2") || strings.Contains(second.Body, "cannot be repeated") {
 		t.Errorf("the refined draft still notifies:\n%s", second.Body)
 	}
+	// The same again is found, not planned.
+	f = form(t, b.Get("/ask").Body, `name="intent"`)
+	f.Set("intent", "collect the  figures, then stop")
+	if again := b.Post("/ask", f); !strings.Contains(again.Location, "found=1") || !strings.Contains(b.Get(again.Location).Body, "The same was asked before") {
+		t.Errorf("%d %s", again.Code, again.Location)
+	}
 	plans, err := site.Store.Plans(t.Context(), kairos.PlanFilter{})
 	if err != nil || len(plans.Items) != 2 {
 		t.Errorf("%d plans, %v", len(plans.Items), err)

@@ -303,6 +303,20 @@ BEGIN
 END;
 -- +goose StatementEnd
 
+-- How long a skill took and how many tokens it used, when it was done: what
+-- planners estimate with. bound is the tool or agent that did it then; only the
+-- newest of each pair are kept, longer than any run.
+CREATE TABLE skill_runs (
+    id     INTEGER PRIMARY KEY,
+    skill  TEXT    NOT NULL,
+    bound  TEXT    NOT NULL,
+    ms     INTEGER NOT NULL CHECK (ms >= 0),
+    tokens INTEGER NOT NULL CHECK (tokens >= 0),
+    at     INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX skill_runs_by_skill ON skill_runs (skill, bound, id);
+
 CREATE TABLE approvals (
     id         INTEGER PRIMARY KEY,
     public_id  TEXT    NOT NULL UNIQUE,
@@ -486,6 +500,7 @@ DROP TABLE users;
 DROP TRIGGER audit_events_are_kept;
 DROP TABLE audit_events;
 DROP TABLE approvals;
+DROP TABLE skill_runs;
 DROP TABLE memory_words;
 DROP TABLE memory;
 DROP TABLE messages;

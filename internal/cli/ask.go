@@ -2,7 +2,9 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -22,6 +24,7 @@ type answered struct {
 
 func (c *app) askCommand() *cobra.Command {
 	var r kairos.AskRequest
+	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "ask TEXT",
 		Short: "Make a plan of an intent, run it and print the answer",
@@ -30,12 +33,17 @@ for anything else a plan is made, by rules over the configured skills or by the
 planning model, stored, shown, and run. "/agent text" names the agent.
 
 A plan with steps that cannot be repeated is shown and not started, unless
---accept says that you want it. --plan-only starts nothing at all. With --json,
+--accept says that you want it. --plan-only starts nothing at all. What was asked
+before is not planned again: its plan is found, unless --fresh. With --json,
 stdout is one object: classification, plan, run, answer.`,
 		Example: "  kairos ask \"what is the status of order 17?\"\n  kairos ask \"write a post about tea and then summarize it\" --plan-only\n  kairos ask /support \"I want my money back\"",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r.Query = strings.Join(args, " ")
+			if cmd.Flags().Changed("timeout") {
+				ms := float64(timeout) / float64(time.Millisecond)
+				r.Constraints.Timeout = &ms
+			}
 			return c.with(cmd, func(b backend) error { return c.ask(cmd, b, r) })
 		},
 	}
@@ -43,6 +51,11 @@ stdout is one object: classification, plan, run, answer.`,
 	f.StringVar(&r.Agent, "agent", "", "the agent that answers, without a plan")
 	f.BoolVar(&r.PlanOnly, "plan-only", false, "make and store the plan, and start nothing")
 	f.BoolVar(&r.Accept, "accept", false, "start also a plan with steps that cannot be repeated")
+	f.BoolVar(&r.Fresh, "fresh", false, "plan anew, even if the same was asked before")
+	f.IntVar(&r.Constraints.MaxSteps, "max-steps", 0, "most steps of the plan")
+	f.DurationVar(&timeout, "timeout", 0, "most time that the plan may take, such as 2m")
+	f.Float64Var(&r.Constraints.Budget, "budget", 0, "most tokens that the plan may use")
+	f.StringVar(&r.Constraints.Priority, "priority", "", "low, medium or high")
 	f.StringVar(&r.Session, "session", "", "session for memory (default: the run's id)")
 	f.BoolVar(&c.memory, "memory", false, "store nothing on disk")
 	return cmd
@@ -103,15 +116,24 @@ func (c *app) showPlan(a kairos.Asked) {
 	var doc struct {
 		EstimatedDurationMs int64   `json:"estimatedDuration"`
 		EstimatedCost       float64 `json:"estimatedCost"`
+		Metadata            struct{ MeasuredSteps int }
 	}
 	if err := json.Unmarshal(a.Plan.Document, &doc); err != nil {
 		c.errorf("kairos: read the plan: %s\n", err)
 	}
-	c.errorf("%s: plan %s v%d, by %s: %s\n", a.Classification.Complexity, a.Plan.Key, a.Plan.Version, a.Plan.By, a.Plan.Name)
+	found := ""
+	if a.Plan.Found {
+		found = ", made before (--fresh plans anew)"
+	}
+	c.errorf("%s: plan %s v%d, by %s%s: %s\n", a.Classification.Complexity, a.Plan.Key, a.Plan.Version, a.Plan.By, found, a.Plan.Name)
 	for _, s := range a.Plan.Steps {
 		c.errorf("  %s\n", s)
 	}
 	if doc.EstimatedDurationMs > 0 || doc.EstimatedCost > 0 {
-		c.errorf("  estimated: %d ms, %.0f tokens\n", doc.EstimatedDurationMs, doc.EstimatedCost)
+		measured := ""
+		if n := doc.Metadata.MeasuredSteps; n > 0 {
+			measured = fmt.Sprintf(" (%d of %d steps by medians of runs here)", n, len(a.Plan.Steps))
+		}
+		c.errorf("  estimated: %d ms, %.0f tokens%s\n", doc.EstimatedDurationMs, doc.EstimatedCost, measured)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/kairosd/kairosd/internal/provider/offline"
 	"github.com/kairosd/kairosd/internal/provider/openai"
 	"github.com/kairosd/kairosd/internal/provider/scripted"
+	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/supervisor"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -94,10 +95,10 @@ func apiKey(p config.Provider) (string, error) {
 
 // newAsker makes what turns intents into plans. With the offline provider there
 // is no model to plan with (ruling 33).
-func newAsker(e *engine.Engine, m *handler.Models, cfg config.Config) *supervisor.Service {
+func newAsker(e *engine.Engine, m *handler.Models, s *store.Store, cfg config.Config) *supervisor.Service {
 	p := cfg.Planner
 	general, _ := m.Agent("")
-	c := supervisor.Config{Mode: supervisor.Mode(p.Mode), NoHeuristics: p.UseHeuristics != nil && !*p.UseHeuristics, DefaultAgent: general.ID, OnError: p.OnError}
+	c := supervisor.Config{Mode: supervisor.Mode(p.Mode), NoHeuristics: p.UseHeuristics != nil && !*p.UseHeuristics, DefaultAgent: general.ID, OnError: p.OnError, Recorded: s.SkillMedians}
 	for _, a := range m.Agents() {
 		c.Agents = append(c.Agents, supervisor.Agent{ID: a.ID, Name: a.Name, Description: a.Description, Icon: a.Icon, Color: a.Color,
 			Capabilities: a.Capabilities, TriggerKeywords: a.TriggerKeywords, System: a.System, Selectable: a.Selectable})

@@ -17,6 +17,15 @@ func (c *Client) Ask(ctx context.Context, _ kairos.Actor, r kairos.AskRequest) (
 	if r.Session != "" {
 		body["session"] = r.Session
 	}
+	if r.Fresh {
+		body["fresh"] = true
+	}
+	if r.Constraints != (kairos.Constraints{}) {
+		body["constraints"] = r.Constraints
+	}
+	if r.Preferences != nil {
+		body["preferences"] = r.Preferences
+	}
 	_, err := c.do(ctx, call{method: http.MethodPost, path: "/ask", body: body, into: &out})
 	return out, err
 }

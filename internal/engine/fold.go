@@ -114,6 +114,7 @@ func (s *state) apply(e *kairos.Entry) error {
 	if w == nil {
 		return corrupt(e, "visit %d of the node is not open", e.Visit)
 	}
+	w.usage = w.usage.Add(e.Usage)
 	switch e.Kind {
 	case kairos.EntryIntent:
 		if e.Substep > 0 {

@@ -41,6 +41,17 @@ func (e *Engine) SavePlan(ctx context.Context, actor kairos.Actor, src []byte, f
 	return p, stored, created, problems, err
 }
 
+// NewestVersion finds a plan by key or id, archived ones included, with its newest
+// version; CodeNotFound.
+func (e *Engine) NewestVersion(ctx context.Context, plan string) (kairos.Plan, kairos.Version, error) {
+	p, err := e.store.Plan(ctx, plan)
+	if err != nil {
+		return p, kairos.Version{}, err
+	}
+	v, err := e.store.VersionByHash(ctx, p.LatestHash)
+	return p, v, err
+}
+
 // ArchivePlan hides a plan from lists, or shows it again.
 func (e *Engine) ArchivePlan(ctx context.Context, actor kairos.Actor, plan string, archived bool, reason string) error {
 	action := "plan.unarchive"

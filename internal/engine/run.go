@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -273,9 +274,21 @@ func (a *actor) settle(w *work, status kairos.NodeStatus, out any, f *kairos.Fai
 	}
 	a.next.Entries = append(a.next.Entries, e)
 	a.converse(&e)
+	a.measure(w, &e)
 	patchOf(&a.next).AddSteps++
 	a.run.Steps++
 	a.use(e.Usage)
+}
+
+// measure tells what a skill took that an attempt has completed.
+func (a *actor) measure(w *work, e *kairos.Entry) {
+	node := &a.prog.Nodes[w.Node]
+	if node.Skill == "" || e.Status != kairos.NodeCompleted || e.StartedAt.IsZero() {
+		return
+	}
+	used := w.usage.Add(e.Usage)
+	a.next.Measured = append(a.next.Measured, kairos.SkillRun{Skill: node.Skill, Bound: cmp.Or(node.Agent, node.Tool, node.TypeName),
+		Time: e.At.Sub(e.StartedAt), Tokens: used.InputTokens + used.OutputTokens, At: e.At})
 }
 
 // use counts what a row used.

@@ -49,7 +49,7 @@ func (e *Engine) Start(ctx context.Context, actor kairos.Actor, r kairos.StartRe
 			return kairos.Run{}, err
 		}
 	}
-	n := kairos.NewRun{Input: r.Input, Actor: actor.Name, Origin: cmp.Or(r.Origin, actor.Surface), Session: r.Session, Priority: r.Priority,
+	n := kairos.NewRun{Input: r.Input, Actor: actor.Name, Origin: cmp.Or(r.Origin, actor.Surface), Session: r.Session, Priority: cmp.Or(r.Priority, p.Priority),
 		Labels: r.Labels, Limits: r.Limits, Key: r.Key, Concurrency: r.Concurrency, StartAt: r.StartAt}
 	return e.create(ctx, p, n, actor)
 }

@@ -47,6 +47,7 @@ type work struct {
 	effect planner.Effect // of the attempt in flight or in doubt
 	begun  time.Time      // when that attempt began
 
+	usage   kairos.Usage    // of everything that is recorded of it
 	failure *kairos.Failure // of the last attempt
 	// substeps are the recorded responses by number; inherited by an attempt
 	// after a crash, not by an error retry (ruling 21).

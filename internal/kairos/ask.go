@@ -31,6 +31,12 @@ type AskRequest struct {
 	// otherwise waits until a person has seen it (ruling 41).
 	Accept  bool
 	Session string
+	// Fresh plans anew where an equal request has a plan already (SPEC 7.3).
+	Fresh bool
+	// Constraints bound the plan, and become limits and priority of its runs
+	// (ruling 35). Preferences fill parameters of skills.
+	Constraints Constraints
+	Preferences map[string]any
 }
 
 // Asked is what became of an intent.
@@ -49,15 +55,20 @@ type Asked struct {
 
 // AskedPlan is the stored plan that answers an intent.
 type AskedPlan struct {
-	ID       string   `json:"id"`
-	Key      string   `json:"key"`
-	Version  int      `json:"version"`
-	Hash     string   `json:"hash"`
-	Name     string   `json:"name"`
-	By       string   `json:"by"` // rules, model, or direct
-	Steps    []string `json:"steps"`
-	Unsafe   []string `json:"unsafe,omitempty"` // steps that cannot be repeated
-	Document RawJSON  `json:"document"`
+	ID      string `json:"id"`
+	Key     string `json:"key"`
+	Version int    `json:"version"`
+	Hash    string `json:"hash"`
+	Name    string `json:"name"`
+	By      string `json:"by"` // rules, model, person, or direct
+	// Found says that an equal request had been planned before.
+	Found  bool     `json:"found,omitempty"`
+	Reason string   `json:"reason,omitempty"`
+	Steps  []string `json:"steps"`
+	Unsafe []string `json:"unsafe,omitempty"` // steps that cannot be repeated
+	// Usage is what making the plan took of a model.
+	Usage    Usage   `json:"usage,omitzero"`
+	Document RawJSON `json:"document"`
 }
 
 // PlanError says why there is no plan for an intent, with the codes of [001].

@@ -24,6 +24,8 @@ type Checkpoint struct {
 	Messages []Message
 	// Remember is what the run's session keeps of it; nil: nothing.
 	Remember *Memory
+	// Measured are skills that were done.
+	Measured []SkillRun
 	// Approvals opened or closed by this checkpoint.
 	Approvals []Approval
 }

@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -13,6 +15,8 @@ type PlanningRequest struct {
 	UserContext   UserContext   `json:"userContext,omitzero" required:"false"`
 	SystemContext SystemContext `json:"systemContext"`
 	Constraints   Constraints   `json:"constraints,omitzero" required:"false"`
+	// Fresh plans anew where an equal request has a plan already.
+	Fresh bool `json:"fresh,omitempty" doc:"Plan anew, even if an equal request has a plan already."`
 }
 
 // UserContext says who asks and how they like it.
@@ -40,9 +44,9 @@ type RateLimit struct {
 // be positive.
 type Constraints struct {
 	MaxSteps int      `json:"maxSteps,omitempty"`
-	Timeout  *float64 `json:"timeout,omitempty"` // milliseconds
-	Budget   float64  `json:"budget,omitempty"`  // tokens
-	Priority string   `json:"priority,omitempty"`
+	Timeout  *float64 `json:"timeout,omitempty"`                         // milliseconds
+	Budget   float64  `json:"budget,omitempty"`                          // tokens
+	Priority string   `json:"priority,omitempty" enum:"low,medium,high"` // of the runs of the plan
 }
 
 // TimeLimit is the timeout as a duration; 0: none.
@@ -53,19 +57,14 @@ func (c Constraints) TimeLimit() time.Duration {
 	return time.Duration(*c.Timeout * float64(time.Millisecond))
 }
 
-// RunPriority is the priority of the run that a plan becomes.
-func (c Constraints) RunPriority() int {
-	switch c.Priority {
-	case "high":
-		return 10
-	case "low":
-		return -10
-	}
-	return 0
-}
-
-// Hash names a request: equal requests give equal plans (INV-PLAN-001).
+// Hash names a request: equal requests give equal plans (INV-PLAN-001). Who asks,
+// in how many blanks, and the order of the skills do not matter.
 func (r PlanningRequest) Hash() string {
+	r.UserIntent = strings.Join(strings.Fields(r.UserIntent), " ")
+	r.UserContext.UserID, r.UserContext.SessionID, r.Fresh = "", "", false
+	skills := slices.Clone(r.SystemContext.AvailableSkills)
+	slices.Sort(skills)
+	r.SystemContext.AvailableSkills = slices.Compact(skills)
 	b, err := json.Marshal(r)
 	if err != nil {
 		b = []byte(r.UserIntent) // preferences that are not JSON cannot come from JSON

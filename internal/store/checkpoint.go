@@ -434,6 +434,11 @@ func (p *prepared) details(w *writer) error {
 			return err
 		}
 	}
+	for _, m := range p.c.Measured {
+		if err := w.measure(m); err != nil {
+			return err
+		}
+	}
 	for _, a := range p.c.Approvals {
 		if err := w.q.ApprovalPut(w.ctx, approvalParams(a, p.rowID)); err != nil {
 			return err

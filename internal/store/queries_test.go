@@ -163,7 +163,12 @@ func TestEveryQueryRuns(t *testing.T) {
 	_, err = s.Messages(ctx, parent.ID)
 	must("messages", err)
 	must("remember", s.Commit(ctx, kairos.Checkpoint{Run: child.ID, Fence: 1, Entries: []kairos.Entry{{Kind: kairos.EntryVerb, Item: -1, At: now}},
-		Remember: &kairos.Memory{Owner: "t", Session: "s", Input: "the second", Output: "no", At: now}}))
+		Remember: &kairos.Memory{Owner: "t", Session: "s", Input: "the second", Output: "no", At: now},
+		Measured: []kairos.SkillRun{{Skill: "write", Bound: "ana", Time: time.Second, Tokens: 10, At: now}}}))
+	medians, err := s.SkillMedians(ctx, "write", "ana")
+	if must("medians", err); medians.Runs != 1 {
+		t.Errorf("medians %+v", medians)
+	}
 	known, err := s.Recollect(ctx, "t", "s", "word", 1)
 	if must("recollect", err); len(known) != 2 {
 		t.Errorf("recollected %+v", known)

@@ -25,7 +25,7 @@ type Salvaged struct {
 
 // salvageTables are copied in this order: what others refer to comes first.
 var salvageTables = []string{"settings", "plans", "plan_versions", "runs", "run_details", "run_labels", "payloads", "payload_refs", "step_results",
-	"handoffs", "messages", "memory", "approvals", "audit_events", "users", "tokens"}
+	"handoffs", "messages", "memory", "skill_runs", "approvals", "audit_events", "users", "tokens"}
 
 // salvageWindow is how many rows are read at once before a damaged page makes
 // it go row by row.

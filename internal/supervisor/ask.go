@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -8,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
@@ -19,6 +21,8 @@ type Engine interface {
 	CheckPlan(src []byte, f planner.Format) (*planner.Document, planner.Problems)
 	Start(ctx context.Context, actor kairos.Actor, r kairos.StartRequest) (kairos.Run, error)
 	Catalog() *planner.Catalog
+	// NewestVersion finds a plan by key or id, with its newest version; CodeNotFound.
+	NewestVersion(ctx context.Context, plan string) (kairos.Plan, kairos.Version, error)
 }
 
 // Service turns intents into stored plans and runs.
@@ -57,21 +61,36 @@ func (s *Service) Ask(ctx context.Context, actor kairos.Actor, r kairos.AskReque
 	if id, text, ok := s.Directed(query); ok && r.Agent == "" {
 		r.Agent, query = id, text
 	}
-	d, err := s.Decide(ctx, query, r.Agent)
-	out.Classification, out.Agent, out.Reason = d.Classification, d.Agent, d.Reason
+	in := Intent{Query: query, Agent: r.Agent, Constraints: r.Constraints, Preferences: r.Preferences}
+	if err := checkConstraints(r.Constraints); err != nil {
+		return out, err
+	}
+	d, err := s.Route(in)
+	if err != nil {
+		out.Classification = d.Classification
+		return out, refusal(err)
+	}
+	var plan *kairos.AskedPlan
+	if d.Agent == "" && !r.Fresh {
+		if plan, err = s.known(ctx, s.Key(s.Request(in))); err != nil {
+			return out, err
+		}
+	}
+	if plan == nil {
+		if d.Agent == "" {
+			d, err = s.Make(ctx, in, d)
+		}
+		if err == nil {
+			plan, err = s.store(ctx, actor, d)
+		}
+	} else {
+		d.Reason = plan.Reason
+	}
+	out.Classification, out.Agent, out.Reason, out.Plan = d.Classification, d.Agent, d.Reason, plan
 	if err != nil {
 		return out, refusal(err)
 	}
-	src, err := document(d)
-	if err != nil {
-		return out, err
-	}
-	plan, doc, err := s.store(ctx, actor, d, src)
-	if err != nil {
-		return out, err
-	}
-	out.Plan = plan
-	out.NeedsAcceptance = doc.Steps != nil && len(plan.Unsafe) > 0 && !r.Accept
+	out.NeedsAcceptance = d.Agent == "" && len(plan.Unsafe) > 0 && !r.Accept
 	if r.PlanOnly || out.NeedsAcceptance {
 		return out, nil
 	}
@@ -79,32 +98,53 @@ func (s *Service) Ask(ctx context.Context, actor kairos.Actor, r kairos.AskReque
 	if err != nil {
 		return out, kairos.Errorf(kairos.CodeInvalid, "the intent: %w", err)
 	}
-	run, err := s.engine.Start(ctx, actor, kairos.StartRequest{Plan: plan.ID, Hash: plan.Hash, Input: input, Session: r.Session, Origin: "ask"})
+	run, err := s.engine.Start(ctx, actor, kairos.StartRequest{Plan: plan.ID, Hash: plan.Hash, Input: input, Session: r.Session, Origin: "ask",
+		Priority: planner.RunPriority(r.Constraints.Priority),
+		Limits:   kairos.Limits{MaxDuration: r.Constraints.TimeLimit(), MaxTokens: int64(r.Constraints.Budget)}})
 	out.Run = run.ID
 	return out, err
 }
 
+// checkConstraints refuses bounds that no plan can keep, also where no plan is
+// made by rules.
+func checkConstraints(c Constraints) error {
+	switch {
+	case c.Timeout != nil && *c.Timeout <= 0:
+		return refusal(refuse([]violation{{"PRE-PLAN-001", "Planning request must have valid intent and available skills (the timeout must be positive)"}}))
+	case c.MaxSteps < 0 || c.Budget < 0:
+		return kairos.Errorf(kairos.CodeInvalid, "maxSteps and budget must not be negative")
+	case !slices.Contains([]string{"", "low", "medium", "high"}, c.Priority):
+		return kairos.Errorf(kairos.CodeInvalid, "the priority %q is unknown", c.Priority).Suggest("write low, medium or high")
+	}
+	return nil
+}
+
 // PlanRequest makes a plan for a whole request and stores it as a draft that
-// nothing has started.
+// nothing has started; an equal request has one already, unless it is fresh.
 func (s *Service) PlanRequest(ctx context.Context, actor kairos.Actor, r kairos.PlanningRequest) (kairos.AskedPlan, error) {
 	var none kairos.AskedPlan
 	if !actor.Role.Includes(kairos.RoleOperator) {
 		return none, kairos.Errorf(kairos.CodeForbidden, "planning stores a plan, which needs the role operator")
 	}
-	p, err := s.Plan(r)
+	if !r.Fresh {
+		if plan, err := s.known(ctx, s.Key(r)); err != nil || plan != nil {
+			return value(plan), err
+		}
+	}
+	p, err := s.Plan(ctx, r)
 	if err != nil {
 		return none, refusal(err)
 	}
-	d := Decision{Plan: p, By: "rules", Reason: "a planning request"}
-	src, err := document(d)
-	if err != nil {
-		return none, err
+	p.Defaults.OnError = s.c.OnError
+	plan, err := s.store(ctx, actor, Decision{Plan: p, By: "rules", Reason: "a planning request"})
+	return value(plan), err
+}
+
+func value(p *kairos.AskedPlan) kairos.AskedPlan {
+	if p == nil {
+		return kairos.AskedPlan{}
 	}
-	plan, _, err := s.store(ctx, actor, d, src)
-	if err != nil {
-		return none, err
-	}
-	return *plan, nil
+	return *p
 }
 
 // refusal is an error of planning as the engine's callers know errors.
@@ -128,38 +168,126 @@ func document(d Decision) ([]byte, error) {
 		"nodes": map[string]any{"answer": map[string]any{"type": "agent", "agent": d.Agent, "input": "${input}"}}})
 }
 
-// store keeps the plan as a version made by the planner, not by a person: the
-// engine then trusts none of its claims (ruling 41).
-func (s *Service) store(ctx context.Context, actor kairos.Actor, d Decision, src []byte) (*kairos.AskedPlan, *planner.Document, error) {
-	doc, problems := s.engine.CheckPlan(src, planner.FormatJSON)
-	if err := problems.Err(); err != nil {
-		return nil, nil, refusal(&Error{Code: CodeNoValidPlan, Message: "Cannot create valid execution plan for request: " + err.Error(), Suggestion: "Rephrase request or make skills available"})
+// known finds the plan that an equal request has (SPEC 7.3): its newest version,
+// if it can still run. nil: there is none.
+func (s *Service) known(ctx context.Context, key string) (*kairos.AskedPlan, error) {
+	p, v, err := s.engine.NewestVersion(ctx, key)
+	switch {
+	case kairos.CodeOf(err) == kairos.CodeNotFound:
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case p.Archived:
+		return nil, nil
 	}
+	doc, problems := s.engine.CheckPlan(v.Source, planner.Format(v.Format))
+	if problems.Err() != nil || doc.Steps == nil {
+		return nil, nil // what it names is not configured any more
+	}
+	out, err := s.examine(doc, v.ByPerson)
+	if err != nil {
+		return nil, nil
+	}
+	out.ID, out.Key, out.Version, out.Hash, out.Name, out.Reason, out.Found = p.ID, p.Key, v.Number, v.Hash, p.Name, v.Reason, true
+	switch {
+	case v.ByPerson:
+		out.By = "person"
+	case doc.Steps.Steps[0].SkillID != "":
+		out.By = "rules"
+	default:
+		out.By = "model"
+	}
+	return out, nil
+}
+
+// examine says what a plan does. What nobody wrote may use neither secrets nor
+// exec (ruling 41).
+func (s *Service) examine(doc *planner.Document, byPerson bool) (*kairos.AskedPlan, error) {
 	catalog := s.engine.Catalog()
 	program, err := doc.Program(catalog)
 	if err != nil {
-		return nil, nil, kairos.Errorf(kairos.CodeInvalid, "the plan that was made: %w", err)
+		return nil, kairos.Errorf(kairos.CodeInvalid, "the plan that was made: %w", err)
 	}
-	out := &kairos.AskedPlan{By: cmp.Or(d.By, "direct"), Document: doc.Canonical()}
+	out := &kairos.AskedPlan{Document: doc.Canonical()}
+	if !byPerson && strings.Contains(string(doc.Source), "${secret.") {
+		return nil, forbidden
+	}
 	for i := range program.Nodes {
 		n := &program.Nodes[i]
 		out.Steps = append(out.Steps, describe(program, n))
-		if n.Tool == "exec" || strings.Contains(string(src), "${secret.") {
-			return nil, nil, refusal(forbidden)
+		if n.Tool == "exec" && !byPerson {
+			return nil, forbidden
 		}
 		if s.unsafe(catalog, n) {
 			out.Unsafe = append(out.Unsafe, n.ID)
 		}
+	}
+	return out, nil
+}
+
+// store keeps the plan as a version made by the planner, not by a person: the
+// engine then trusts none of its claims (ruling 41).
+func (s *Service) store(ctx context.Context, actor kairos.Actor, d Decision) (*kairos.AskedPlan, error) {
+	if d.Plan != nil {
+		same, err := s.unchanged(ctx, d.Plan)
+		if err != nil {
+			return nil, err
+		}
+		if same != nil {
+			same.Usage = usageOf(d.Usage)
+			return same, nil
+		}
+		d.Plan.Plan.CreatedAt = time.Now().UTC().Format(time.RFC3339)
+	}
+	src, err := document(d)
+	if err != nil {
+		return nil, err
+	}
+	doc, problems := s.engine.CheckPlan(src, planner.FormatJSON)
+	if err := problems.Err(); err != nil {
+		return nil, refusal(&Error{Code: CodeNoValidPlan, Message: "Cannot create valid execution plan for request: " + err.Error(), Suggestion: "Rephrase request or make skills available"})
+	}
+	out, err := s.examine(doc, false)
+	if err != nil {
+		return nil, refusal(err)
 	}
 	// Whoever may ask may have the plan stored that answers; it is the planner's.
 	author := actor
 	author.Role = kairos.RoleAuthor
 	p, v, _, _, err := s.engine.SavePlan(ctx, author, src, planner.FormatJSON, "planner", d.Reason)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	out.ID, out.Key, out.Version, out.Hash, out.Name = p.ID, p.Key, v.Number, v.Hash, p.Name
-	return out, doc, nil
+	out.ID, out.Key, out.Version, out.Hash, out.Name, out.Reason, out.By = p.ID, p.Key, v.Number, v.Hash, p.Name, v.Reason, cmp.Or(d.By, "direct")
+	out.Usage = usageOf(d.Usage)
+	return out, nil
+}
+
+// unchanged finds the newest version of a plan that is made anew, if it says the
+// same; the time does not count.
+func (s *Service) unchanged(ctx context.Context, p *planner.StepPlan) (*kairos.AskedPlan, error) {
+	old, err := s.known(ctx, p.ID)
+	if err != nil || old == nil {
+		return nil, err
+	}
+	doc, problems := planner.Reopen(old.Document, planner.FormatJSON)
+	if problems.Err() != nil || doc.Steps == nil {
+		return nil, nil
+	}
+	timeless := *doc.Steps
+	timeless.Plan.CreatedAt = ""
+	before, err := planner.MarshalStepsJSON(&timeless, false)
+	if err != nil {
+		return nil, fmt.Errorf("write plan %s: %w", p.ID, err)
+	}
+	now, err := planner.MarshalStepsJSON(p, false)
+	if err != nil {
+		return nil, fmt.Errorf("write the plan: %w", err)
+	}
+	if !bytes.Equal(before, now) {
+		return nil, nil
+	}
+	return old, nil
 }
 
 // forbidden refuses what only a person may write into a plan (ruling 41).

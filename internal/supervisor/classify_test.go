@@ -86,7 +86,7 @@ const good = `{"summary": "Compare invoices with contracts", "requiresMultiStep"
 
 func decide(t *testing.T, p agent.Provider, query, agentID string) (supervisor.Decision, error) {
 	t.Helper()
-	return supervisor.New(supervisor.Config{Agents: agents, DefaultAgent: "general", Generator: &supervisor.Generator{Provider: p, Agents: agents}}).Decide(t.Context(), query, agentID)
+	return supervisor.New(supervisor.Config{Agents: agents, DefaultAgent: "general", Generator: &supervisor.Generator{Provider: p, Agents: agents}}).Decide(t.Context(), supervisor.Intent{Query: query, Agent: agentID})
 }
 
 func TestPlannerAgent(t *testing.T) {

@@ -70,7 +70,7 @@ func (g *Generator) Generate(ctx context.Context, query string) (Generated, erro
 		answer = r.Text
 		var v map[string]any
 		if v, problems = g.read(answer); len(problems) == 0 {
-			g.build(&out, query, v)
+			g.build(&out, v)
 			return out, nil
 		}
 		messages = append(messages, agent.Message{Role: agent.RoleAssistant, Text: answer},
@@ -164,15 +164,14 @@ func (g *Generator) read(text string) (map[string]any, []string) {
 }
 
 // build makes a plan of an answer without problems.
-func (g *Generator) build(out *Generated, query string, m map[string]any) {
+func (g *Generator) build(out *Generated, m map[string]any) {
 	text := func(v any) string { s, _ := v.(string); return s }
 	out.Reasoning = text(m["reasoning"])
 	if multi, _ := m["requiresMultiStep"].(bool); !multi {
 		out.Direct = text(m["directAgentId"])
 		return
 	}
-	p := &planner.StepPlan{ID: "plan-" + Request{UserIntent: query}.Hash()[:12], Name: text(m["summary"]), Description: text(m["summary"]),
-		Plan: planner.PlanMetadata{CreatedBy: "planner"}}
+	p := newPlan(text(m["summary"]))
 	steps, _ := m["steps"].([]any)
 	for i, s := range steps {
 		s, _ := s.(map[string]any)

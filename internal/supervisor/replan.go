@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kairosd/kairosd/agent"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/supervisor/prompts"
 	"github.com/kairosd/kairosd/planner"
@@ -30,11 +31,11 @@ func (s *Service) Replan(ctx context.Context, r kairos.ReplanRequest) (kairos.Re
 		return s.replanGraph(ctx, r, doc.Graph)
 	}
 	p, keep := doc.Steps, keeps(r)
-	tail, reason, err := s.tailByRules(r, p, keep)
+	tail, reason, err := s.tailByRules(ctx, r, p, keep)
 	if err != nil {
 		var g Generated
 		g, err = s.tailByModel(ctx, r, p, err)
-		out.Usage = usageOf(g)
+		out.Usage = usageOf(g.Usage)
 		if err != nil {
 			return out, err
 		}
@@ -69,8 +70,8 @@ func reasonOf(r kairos.ReplanRequest, reason string) string {
 	return strings.TrimSuffix(fmt.Sprintf("%s failed (%s); %s", r.Node, r.Failure.Message, reason), "; ")
 }
 
-func usageOf(g Generated) kairos.Usage {
-	return kairos.Usage{InputTokens: g.Usage.InputTokens, OutputTokens: g.Usage.OutputTokens, Cost: g.Usage.Cost}
+func usageOf(u agent.Usage) kairos.Usage {
+	return kairos.Usage{InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, Cost: u.Cost}
 }
 
 // keeps names the nodes that stay: those that are done and those that wait.
@@ -177,7 +178,7 @@ func renamedText(expr string, names map[string]string) string {
 
 // tailByRules plans the intent again without the skill that failed, and takes
 // what is not done of it.
-func (s *Service) tailByRules(r kairos.ReplanRequest, p *planner.StepPlan, keep map[string]bool) ([]planner.Step, string, error) {
+func (s *Service) tailByRules(ctx context.Context, r kairos.ReplanRequest, p *planner.StepPlan, keep map[string]bool) ([]planner.Step, string, error) {
 	if s.c.Mode == ByModel {
 		return nil, "", fmt.Errorf("rules do not plan here")
 	}
@@ -194,7 +195,7 @@ func (s *Service) tailByRules(r kairos.ReplanRequest, p *planner.StepPlan, keep 
 		}
 	}
 	usable := slices.DeleteFunc(s.rules.Skills(), func(id string) bool { return id == failed })
-	fresh, err := s.rules.Plan(Request{UserIntent: intentOf(r, p), SystemContext: SystemContext{AvailableSkills: usable}})
+	fresh, err := s.Plan(ctx, Request{UserIntent: intentOf(r, p), SystemContext: SystemContext{AvailableSkills: usable}})
 	if err != nil {
 		return nil, "", err
 	}
@@ -285,7 +286,7 @@ func (s *Service) replanGraph(ctx context.Context, r kairos.ReplanRequest, g *pl
 	model.MaxSteps = 1
 	p := &planner.StepPlan{ID: g.ID, Name: g.Name, Description: g.Description}
 	made, err := s.ask(ctx, &model, r, intentOf(r, p), r.Node, nil)
-	out.Usage = usageOf(made)
+	out.Usage = usageOf(made.Usage)
 	if err != nil {
 		return out, err
 	}

@@ -24,6 +24,9 @@ func (c checker) CheckPlan(src []byte, f planner.Format) (*planner.Document, pla
 func (checker) SavePlan(context.Context, kairos.Actor, []byte, planner.Format, string, string) (kairos.Plan, kairos.Version, bool, planner.Problems, error) {
 	return kairos.Plan{}, kairos.Version{}, false, nil, errors.New("nothing is stored here")
 }
+func (checker) NewestVersion(context.Context, string) (kairos.Plan, kairos.Version, error) {
+	return kairos.Plan{}, kairos.Version{}, kairos.Errorf(kairos.CodeNotFound, "nothing is stored here")
+}
 func (checker) Start(context.Context, kairos.Actor, kairos.StartRequest) (kairos.Run, error) {
 	return kairos.Run{}, errors.New("nothing is started here")
 }

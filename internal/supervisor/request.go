@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
 )
 
 // The words of a planning request [001].
@@ -24,6 +25,27 @@ const (
 
 // Error says why there is no plan.
 type Error = kairos.PlanError
+
+// newPlan begins a plan; what it is called follows from the request.
+func newPlan(goal string) *planner.StepPlan {
+	return &planner.StepPlan{Name: goal, Description: goal, Plan: planner.PlanMetadata{CreatedBy: "planner"}}
+}
+
+// bound makes constraints the limits and the priority of a plan's runs (ruling 35).
+func bound(p *planner.StepPlan, c Constraints) {
+	if t := c.TimeLimit(); t > 0 {
+		p.Limits.MaxDuration = planner.Duration(t)
+	}
+	if c.Budget > 0 {
+		p.Limits.MaxTokens = int64(c.Budget)
+	}
+	if c.Priority != "" {
+		if p.Plan.Extra == nil {
+			p.Plan.Extra = map[string]any{}
+		}
+		p.Plan.Extra[planner.MetadataPriority] = c.Priority
+	}
+}
 
 // violation is a broken rule.
 type violation struct{ rule, text string }

@@ -2,13 +2,16 @@ package supervisor
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -18,22 +21,19 @@ type Rules struct {
 	skills []Skill
 	byID   map[string]*Skill
 	keys   map[string][][]string
-	// recorded gives what this installation has measured of a skill; nil: nothing.
-	recorded func(skill string) Recorded
+	// recorded is what this installation has measured, by skill; nil: nothing.
+	recorded map[string]Recorded
 }
 
 // Recorded are medians over the runs of a skill.
-type Recorded struct {
-	Runs       int
-	Ms, Tokens int64
-}
+type Recorded = kairos.SkillMedians
 
 // minRecorded is how many runs make a median worth more than the configuration.
 const minRecorded = 5
 
-// NewRules makes a planner over skills. recorded may be nil.
-func NewRules(skills []Skill, recorded func(string) Recorded) *Rules {
-	p := &Rules{skills: skills, byID: map[string]*Skill{}, keys: map[string][][]string{}, recorded: recorded}
+// NewRules makes a planner over skills.
+func NewRules(skills []Skill) *Rules {
+	p := &Rules{skills: skills, byID: map[string]*Skill{}, keys: map[string][][]string{}}
 	for i := range skills {
 		s := &skills[i]
 		p.byID[s.ID] = s
@@ -44,6 +44,13 @@ func NewRules(skills []Skill, recorded func(string) Recorded) *Rules {
 		}
 	}
 	return p
+}
+
+// With is the same planner, estimating by medians of what was recorded.
+func (p *Rules) With(recorded map[string]Recorded) *Rules {
+	q := *p
+	q.recorded = recorded
+	return &q
 }
 
 // Skills lists the ids of all skills in the order of the configuration.
@@ -187,6 +194,7 @@ func (p *Rules) Plan(r Request) (*planner.StepPlan, error) {
 	if problems := CheckPlan(plan, &r); len(problems) > 0 {
 		return nil, refuse(asViolations(problems))
 	}
+	bound(plan, r.Constraints)
 	return plan, nil
 }
 
@@ -276,7 +284,7 @@ func (p *Rules) needed(id string, chosen []string) bool {
 // sequence is phases 3 and 4: a stable topological order, dependencies only
 // where they carry something, data wired by reference, retries.
 func (p *Rules) sequence(r Request, a Analysis, chosen []string) (*planner.StepPlan, error) {
-	plan := &planner.StepPlan{ID: "plan-" + r.Hash()[:12], Name: a.Goal, Description: a.Goal, Plan: planner.PlanMetadata{CreatedBy: "planner"}}
+	plan := newPlan(a.Goal)
 	ids := map[string]string{}
 	left := slices.Clone(chosen)
 	for len(left) > 0 {
@@ -306,12 +314,6 @@ func (p *Rules) sequence(r Request, a Analysis, chosen []string) (*planner.StepP
 		}
 		ids[s.ID] = step.ID
 		plan.Steps = append(plan.Steps, step)
-	}
-	if t := r.Constraints.TimeLimit(); t > 0 {
-		plan.Limits.MaxDuration = planner.Duration(t)
-	}
-	if b := r.Constraints.Budget; b > 0 {
-		plan.Limits.MaxTokens = int64(b)
 	}
 	return plan, nil
 }
@@ -359,10 +361,8 @@ func (p *Rules) params(s *Skill, a Analysis, r Request, ids map[string]string, c
 // estimate is what a skill is expected to take: medians of this installation
 // once there are enough runs, else the configuration.
 func (p *Rules) estimate(s *Skill) (ms, tokens int64, measured bool) {
-	if p.recorded != nil {
-		if m := p.recorded(s.ID); m.Runs >= minRecorded {
-			return m.Ms, m.Tokens, true
-		}
+	if m := p.recorded[s.ID]; m.Runs >= minRecorded {
+		return m.Time.Milliseconds(), m.Tokens, true
 	}
 	return s.EstimatedMs, s.EstimatedTokens, false
 }
@@ -409,9 +409,15 @@ func (p *Rules) judge(plan *planner.StepPlan, a Analysis, chosen []string) {
 			measured++
 		}
 	}
+	if measured > 0 {
+		plan.Plan.Extra = map[string]any{measuredKey: json.Number(strconv.Itoa(measured))}
+	}
 	share := func(n, of int) float64 { return math.Min(1, float64(n)/float64(max(of, 1))) }
 	plan.Plan.Confidence = math.Round(100*(0.5+0.3*share(a.matched, a.total)+0.2*share(measured, len(chosen)))) / 100
 }
+
+// measuredKey is where metadata says how many steps are estimated by medians.
+const measuredKey = "measuredSteps"
 
 // alternatives are the same plan without its optional steps, if that is cheaper,
 // and without its gates, if that is faster.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -36,7 +37,7 @@ func request(intent string, skills ...string) supervisor.Request {
 
 func plan(t *testing.T, r supervisor.Request) *planner.StepPlan {
 	t.Helper()
-	p, err := supervisor.NewRules(blog(), nil).Plan(r)
+	p, err := supervisor.NewRules(blog()).Plan(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +105,7 @@ func TestSpanishIntentAndPreferences(t *testing.T) {
 
 func fails(t *testing.T, r supervisor.Request, code string, recoverable bool, parts ...string) {
 	t.Helper()
-	_, err := supervisor.NewRules(blog(), nil).Plan(r)
+	_, err := supervisor.NewRules(blog()).Plan(r)
 	e, ok := supervisor.AsError(err)
 	if !ok {
 		t.Fatalf("not refused: %v", err)
@@ -226,15 +227,15 @@ func TestPlannerAgentInvariants(t *testing.T) {
 		// Skills that need each other get no plan, not an endless one.
 		skills := blog()
 		skills[0].DependsOn = []string{"summarize_content"}
-		_, err := supervisor.NewRules(skills, nil).Plan(request("Create a post about tea with summary", all...))
+		_, err := supervisor.NewRules(skills).Plan(request("Create a post about tea with summary", all...))
 		if e, ok := supervisor.AsError(err); !ok || !slices.Contains(e.Violations, "INV-PLAN-002") {
 			t.Errorf("got %v", err)
 		}
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		skills, r := generated(t)
-		one, err1 := supervisor.NewRules(skills, nil).Plan(r)
-		two, err2 := supervisor.NewRules(skills, nil).Plan(r)
+		one, err1 := supervisor.NewRules(skills).Plan(r)
+		two, err2 := supervisor.NewRules(skills).Plan(r)
 		if !reflect.DeepEqual(one, two) || fmt.Sprint(err1) != fmt.Sprint(err2) {
 			t.Fatalf("INV-PLAN-001 generates idempotent plans: %v, %v\n%+v\n%+v", err1, err2, one, two)
 		}
@@ -272,9 +273,11 @@ func TestEstimates(t *testing.T) {
 	if d := cmp.Diff([]any{"cheaper", "faster"}, kinds); d != "" {
 		t.Error(d)
 	}
-	measured, err := supervisor.NewRules(blog(), func(id string) supervisor.Recorded {
-		return supervisor.Recorded{Runs: map[string]int{"generate_content": 5, "analyze_seo": 4}[id], Ms: 1000, Tokens: 100}
-	}).Plan(r)
+	recorded := map[string]supervisor.Recorded{}
+	for id, runs := range map[string]int{"generate_content": 5, "analyze_seo": 4} {
+		recorded[id] = supervisor.Recorded{Runs: runs, Time: time.Second, Tokens: 100}
+	}
+	measured, err := supervisor.NewRules(blog()).With(recorded).Plan(r)
 	if err != nil || measured.EstimatedDurationMs != 5000 || measured.EstimatedCost != 1000 || measured.Plan.Confidence <= p.Plan.Confidence {
 		t.Errorf("%v %d ms, %v tokens, %v against %v", err, measured.EstimatedDurationMs, measured.EstimatedCost, measured.Plan.Confidence, p.Plan.Confidence)
 	}

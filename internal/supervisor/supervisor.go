@@ -1,7 +1,11 @@
 package supervisor
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -31,7 +35,9 @@ type Config struct {
 	Agents       []Agent
 	DefaultAgent string
 	Skills       []Skill
-	Recorded     func(skill string) Recorded
+	// Recorded gives what this installation has measured of a skill, by the tool
+	// or agent that it is bound to; nil: nothing.
+	Recorded func(ctx context.Context, skill, bound string) (Recorded, error)
 	// Generator plans by model; nil: rules only, as with the offline provider.
 	Generator *Generator
 	// OnError is what a failed step of a plan made here does: fail (empty) or
@@ -44,6 +50,7 @@ type Supervisor struct {
 	c          Config
 	classifier *Classifier
 	rules      *Rules
+	configured string // fingerprint of the configuration
 }
 
 // New makes a supervisor.
@@ -51,7 +58,59 @@ func New(c Config) *Supervisor {
 	if c.Mode == "" {
 		c.Mode = Auto
 	}
-	return &Supervisor{c, NewClassifier(c.Agents, c.DefaultAgent), NewRules(c.Skills, c.Recorded)}
+	return &Supervisor{c, NewClassifier(c.Agents, c.DefaultAgent), NewRules(c.Skills), fingerprint(c)}
+}
+
+// fingerprint names what a configuration plans with.
+func fingerprint(c Config) string {
+	parts := []any{c.Mode, c.NoHeuristics, c.Agents, c.DefaultAgent, c.Skills, c.OnError}
+	if g := c.Generator; g != nil {
+		parts = append(parts, g.Model, g.MaxSteps, g.MaxTokens, g.Temperature)
+	}
+	b, err := json.Marshal(parts)
+	if err != nil {
+		b = fmt.Appendf(nil, "%+v", parts) // defaults that are not JSON
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// Key names the plan of a request: equal requests have the same, as long as the
+// configuration plans with the same skills, agents and settings.
+func (s *Supervisor) Key(r Request) string {
+	sum := sha256.Sum256([]byte(r.Hash() + s.configured))
+	return "plan-" + hex.EncodeToString(sum[:6])
+}
+
+// Intent is a query with what is asked of the plan for it.
+type Intent struct {
+	Query string
+	// Agent is named in directed mode: it answers without a plan.
+	Agent       string
+	Constraints Constraints
+	Preferences map[string]any
+}
+
+// Request is the planning request of an intent, over every configured skill.
+func (s *Supervisor) Request(in Intent) Request {
+	return Request{UserIntent: in.Query, UserContext: UserContext{Preferences: in.Preferences},
+		SystemContext: SystemContext{AvailableSkills: s.rules.Skills()}, Constraints: in.Constraints}
+}
+
+// measured is the planner by rules with what is recorded now.
+func (s *Supervisor) measured(ctx context.Context) (*Rules, error) {
+	if s.c.Recorded == nil {
+		return s.rules, nil
+	}
+	recorded := map[string]Recorded{}
+	for _, skill := range s.c.Skills {
+		m, err := s.c.Recorded(ctx, skill.ID, cmp.Or(skill.Agent, skill.Tool))
+		if err != nil {
+			return nil, fmt.Errorf("what skill %s took: %w", skill.ID, err)
+		}
+		recorded[skill.ID] = m
+	}
+	return s.rules.With(recorded), nil
 }
 
 // Decision is what a query becomes: a plan, or the agent that answers directly.
@@ -85,45 +144,80 @@ func (s *Supervisor) has(id string) bool {
 // Classify judges a query without a model.
 func (s *Supervisor) Classify(query string) Classification { return s.classifier.Classify(query) }
 
-// Plan is the planner by rules over every configured skill, for those who bring
-// their own request.
-func (s *Supervisor) Plan(r Request) (*planner.StepPlan, error) { return s.rules.Plan(r) }
+// Plan is the planner by rules, for those who bring their own request.
+func (s *Supervisor) Plan(ctx context.Context, r Request) (*planner.StepPlan, error) {
+	rules, err := s.measured(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, err := rules.Plan(r)
+	if err == nil {
+		p.ID = s.Key(r)
+	}
+	return p, err
+}
 
-// Decide says what becomes of a query (SPEC 7.2). agentID names the agent in
-// directed mode: it answers without a plan. The error is an [*Error], or the
-// provider's.
-func (s *Supervisor) Decide(ctx context.Context, query, agentID string) (Decision, error) {
-	d := Decision{Classification: s.classifier.Classify(query)}
-	if agentID != "" {
-		if !s.has(agentID) {
-			return d, &Error{Code: "unknown_agent", Message: fmt.Sprintf("no agent %q is configured", agentID), Suggestion: "choose one of the configured agents"}
+// Decide says what becomes of an intent (SPEC 7.2). The error is an [*Error], or
+// the provider's.
+func (s *Supervisor) Decide(ctx context.Context, in Intent) (Decision, error) {
+	d, err := s.Route(in)
+	if err != nil || d.Agent != "" {
+		return d, err
+	}
+	return s.Make(ctx, in, d)
+}
+
+// Route says who answers without a plan; nobody: a plan is to be made.
+func (s *Supervisor) Route(in Intent) (Decision, error) {
+	d := Decision{Classification: s.classifier.Classify(in.Query)}
+	if in.Agent != "" {
+		if !s.has(in.Agent) {
+			return d, &Error{Code: "unknown_agent", Message: fmt.Sprintf("no agent %q is configured", in.Agent), Suggestion: "choose one of the configured agents"}
 		}
-		d.Agent, d.Reason = agentID, "the caller named the agent"
+		d.Agent, d.Reason = in.Agent, "the caller named the agent"
 		return d, nil
 	}
 	if !d.Classification.RequiresPlanning && !s.c.NoHeuristics {
 		d.Agent, d.Reason = d.Classification.SuggestedAgents[0], d.Classification.Reasoning
-		return d, nil
 	}
+	return d, nil
+}
+
+// Make makes the plan of an intent that nobody answers directly, unless who plans
+// it finds that somebody can.
+func (s *Supervisor) Make(ctx context.Context, in Intent, d Decision) (Decision, error) {
+	r := s.Request(in)
 	var refused error
 	if s.c.Mode != ByModel && len(s.c.Skills) > 0 {
-		p, err := s.rules.Plan(Request{UserIntent: query, SystemContext: SystemContext{AvailableSkills: s.rules.Skills()}})
+		p, err := s.Plan(ctx, r)
 		if err == nil {
 			p.Defaults.OnError = s.c.OnError
 			d.Plan, d.By, d.Reason = p, "rules", "skills match what is asked"
+			if n, ok := p.Plan.Extra[measuredKey]; ok {
+				d.Reason += fmt.Sprintf("; %v of %d estimates are medians of runs here", n, len(p.Steps))
+			}
 			return d, nil
+		}
+		if _, ok := AsError(err); !ok {
+			return d, err
 		}
 		refused = err
 	}
 	if s.c.Mode == ByRules || s.c.Generator == nil {
-		if d.Classification.Complexity == Moderate || len(s.c.Skills) == 0 {
+		e, ok := AsError(refused)
+		overBounds := ok && slices.ContainsFunc(e.Violations, isBound)
+		if !overBounds && (d.Classification.Complexity == Moderate || len(s.c.Skills) == 0) {
 			// Nothing says that one agent cannot answer it, and nothing can plan it.
 			d.Agent, d.Reason = d.Classification.SuggestedAgents[0], "no rule plans it, and no model is configured to"
 			return d, nil
 		}
 		return d, refused
 	}
-	g, err := s.c.Generator.Generate(ctx, query)
+	model := *s.c.Generator
+	if n := in.Constraints.MaxSteps; n > 0 && n < model.maxSteps() {
+		model.MaxSteps = n
+	}
+	g, err := model.Generate(ctx, in.Query)
 	d.Usage = g.Usage
 	if err != nil {
 		return d, err
@@ -133,13 +227,17 @@ func (s *Supervisor) Decide(ctx context.Context, query, agentID string) (Decisio
 		d.Agent = g.Direct
 		return d, nil
 	}
-	if broken := CheckPlan(g.Plan, nil); len(broken) > 0 {
+	if broken := CheckPlan(g.Plan, &r); len(broken) > 0 {
 		return d, refuse(asViolations(broken))
 	}
-	g.Plan.Defaults.OnError = s.c.OnError
+	bound(g.Plan, in.Constraints)
+	g.Plan.ID, g.Plan.Defaults.OnError = s.Key(r), s.c.OnError
 	d.Plan, d.By = g.Plan, "model"
 	return d, nil
 }
+
+// isBound marks rules that speak of a request's constraints.
+func isBound(rule string) bool { return rule == "PRE-PLAN-003" || rule == "POST-PLAN-004" }
 
 // AsError finds the planner's error in a chain.
 func AsError(err error) (*Error, bool) { return errors.AsType[*Error](err) }

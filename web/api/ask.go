@@ -27,6 +27,10 @@ type AskBody struct {
 	PlanOnly bool   `json:"planOnly,omitempty" doc:"Make and store the plan, and start nothing."`
 	Accept   bool   `json:"accept,omitempty" doc:"Start also a plan with steps that cannot be repeated."`
 	Session  string `json:"session,omitempty"`
+	Fresh    bool   `json:"fresh,omitempty" doc:"Plan anew, even if an equal request has a plan already."`
+	// Constraints and preferences are those of a planning request.
+	Constraints kairos.Constraints `json:"constraints,omitzero" required:"false"`
+	Preferences map[string]any     `json:"preferences,omitempty" doc:"Fill parameters of skills, such as a tone."`
 }
 
 // ClassifyBody is a query to be classified.
@@ -57,7 +61,8 @@ func (a *API) askRoutes() {
 			if err := there(); err != nil {
 				return nil, err
 			}
-			asked, err := a.Planner.Ask(ctx, actorOf(ctx), kairos.AskRequest{Query: in.Body.Query, Agent: in.Body.Agent, PlanOnly: in.Body.PlanOnly, Accept: in.Body.Accept, Session: in.Body.Session})
+			asked, err := a.Planner.Ask(ctx, actorOf(ctx), kairos.AskRequest{Query: in.Body.Query, Agent: in.Body.Agent, PlanOnly: in.Body.PlanOnly, Accept: in.Body.Accept, Session: in.Body.Session,
+				Fresh: in.Body.Fresh, Constraints: in.Body.Constraints, Preferences: in.Body.Preferences})
 			return &askedOut{asked}, err
 		})
 	register(a, huma.Operation{OperationID: "classify", Method: http.MethodPost, Path: "/planner/classify", Tags: tags,

@@ -351,6 +351,15 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.settingPutStmt, err = db.PrepareContext(ctx, settingPut); err != nil {
 		return nil, fmt.Errorf("error preparing query SettingPut: %w", err)
 	}
+	if q.skillRunInsertStmt, err = db.PrepareContext(ctx, skillRunInsert); err != nil {
+		return nil, fmt.Errorf("error preparing query SkillRunInsert: %w", err)
+	}
+	if q.skillRunListStmt, err = db.PrepareContext(ctx, skillRunList); err != nil {
+		return nil, fmt.Errorf("error preparing query SkillRunList: %w", err)
+	}
+	if q.skillRunTrimStmt, err = db.PrepareContext(ctx, skillRunTrim); err != nil {
+		return nil, fmt.Errorf("error preparing query SkillRunTrim: %w", err)
+	}
 	if q.stepAuditSeqStmt, err = db.PrepareContext(ctx, stepAuditSeq); err != nil {
 		return nil, fmt.Errorf("error preparing query StepAuditSeq: %w", err)
 	}
@@ -961,6 +970,21 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing settingPutStmt: %w", cerr)
 		}
 	}
+	if q.skillRunInsertStmt != nil {
+		if cerr := q.skillRunInsertStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing skillRunInsertStmt: %w", cerr)
+		}
+	}
+	if q.skillRunListStmt != nil {
+		if cerr := q.skillRunListStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing skillRunListStmt: %w", cerr)
+		}
+	}
+	if q.skillRunTrimStmt != nil {
+		if cerr := q.skillRunTrimStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing skillRunTrimStmt: %w", cerr)
+		}
+	}
 	if q.stepAuditSeqStmt != nil {
 		if cerr := q.stepAuditSeqStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing stepAuditSeqStmt: %w", cerr)
@@ -1209,6 +1233,9 @@ type Queries struct {
 	settingDeleteStmt          *sql.Stmt
 	settingGetStmt             *sql.Stmt
 	settingPutStmt             *sql.Stmt
+	skillRunInsertStmt         *sql.Stmt
+	skillRunListStmt           *sql.Stmt
+	skillRunTrimStmt           *sql.Stmt
 	stepAuditSeqStmt           *sql.Stmt
 	stepDeleteStmt             *sql.Stmt
 	stepHashesStmt             *sql.Stmt
@@ -1344,6 +1371,9 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		settingDeleteStmt:          q.settingDeleteStmt,
 		settingGetStmt:             q.settingGetStmt,
 		settingPutStmt:             q.settingPutStmt,
+		skillRunInsertStmt:         q.skillRunInsertStmt,
+		skillRunListStmt:           q.skillRunListStmt,
+		skillRunTrimStmt:           q.skillRunTrimStmt,
 		stepAuditSeqStmt:           q.stepAuditSeqStmt,
 		stepDeleteStmt:             q.stepDeleteStmt,
 		stepHashesStmt:             q.stepHashesStmt,

@@ -271,6 +271,15 @@ type Setting struct {
 	Value string
 }
 
+type SkillRun struct {
+	ID     int64
+	Skill  string
+	Bound  string
+	Ms     int64
+	Tokens int64
+	At     int64
+}
+
 type StepResult struct {
 	ID           int64
 	RunID        int64

@@ -1,0 +1,134 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// A skill that says it takes an hour, and an agent that answers at once.
+const askConfig = `
+providers: {script: {type: scripted, file: answers.yaml}}
+agents: [{id: writer, name: Writer, system_prompt: You write.}]
+skills:
+  - {id: write, description: Write about the topic., keywords: {en: [write]}, params: {topic: {}}, produces: [text], estimated_ms: 3600000, estimated_tokens: 100000, agent: writer}
+planner: {mode: rules}
+`
+
+type askedPlan struct {
+	ID, Key, Hash, By, Reason string
+	Version                   int
+	Found                     bool
+	Document                  struct {
+		EstimatedDuration int64
+		EstimatedCost     float64
+		Metadata          struct {
+			CreatedAt     string
+			MeasuredSteps int
+			Confidence    float64
+		}
+	}
+}
+
+func (s *shell) ask(config string, args ...string) (plan askedPlan, run string) {
+	s.t.Helper()
+	stdout, _ := s.expect(0, append([]string{"ask", "--config", config, "--json"}, args...)...)
+	var out struct {
+		Plan askedPlan
+		Run  *struct{ RunID, Status string }
+	}
+	if err := json.Unmarshal([]byte(stdout), &out); err != nil {
+		s.t.Fatalf("%v\n%s", err, stdout)
+	}
+	if out.Run != nil {
+		run = out.Run.RunID
+		if out.Run.Status != "completed" {
+			s.t.Fatalf("the run is %s", out.Run.Status)
+		}
+	}
+	return out.Plan, run
+}
+
+// An equal request finds its plan, a fresh one is planned again; what five runs of
+// a skill took replaces what the configuration says (SPEC 7.3).
+func TestAskFindsItsPlanAndLearnsWhatSkillsTake(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	s.file("answers.yaml", "answers: [{contains: tea, text: Tea is hot.}]\n")
+	config := s.file("kairos.yaml", askConfig)
+	first, _ := s.ask(config, "write about tea and then stop")
+	if first.Found || first.Document.EstimatedDuration != 3_600_000 || first.Document.EstimatedCost != 100_000 || first.Document.Metadata.CreatedAt == "" {
+		t.Fatalf("%+v", first)
+	}
+	for i := range 4 {
+		// Blanks do not make another request.
+		if again, run := s.ask(config, "write  about tea "+strings.Repeat(" ", i)+"and then stop "); !again.Found || again.Hash != first.Hash || again.By != "rules" || run == "" {
+			t.Fatalf("asked again: %+v", again)
+		}
+	}
+	if found, _ := s.ask(config, "write about tea and then stop", "--plan-only"); found.Document.EstimatedDuration != 3_600_000 {
+		t.Errorf("a found plan is another one: %+v", found)
+	}
+	fresh, _ := s.ask(config, "write about tea and then stop", "--plan-only", "--fresh")
+	d := fresh.Document
+	if fresh.Found || fresh.Version != 2 || fresh.Key != first.Key || d.EstimatedDuration >= 3_600_000 || d.EstimatedCost == 0 || d.EstimatedCost > 1000 || d.Metadata.MeasuredSteps != 1 || d.Metadata.Confidence <= first.Document.Metadata.Confidence {
+		t.Errorf("with five runs: %+v", fresh)
+	}
+	if !strings.Contains(fresh.Reason, "1 of 1 estimates are medians of runs here") {
+		t.Errorf("the reason is %q", fresh.Reason)
+	}
+	_, stderr := s.expect(0, "ask", "--config", config, "write about tea and then stop", "--plan-only")
+	for _, want := range []string{"made before (--fresh plans anew)", "(1 of 1 steps by medians of runs here)"} {
+		if !strings.Contains(stderr, want) {
+			t.Errorf("%q is missing:\n%s", want, stderr)
+		}
+	}
+	if again, _ := s.ask(config, "write about tea and then stop", "--plan-only", "--fresh"); again.Version != 2 {
+		t.Errorf("planned anew to the same content it is another version: %+v", again)
+	}
+	if other, _ := s.ask(config, "write about coffee and then stop", "--plan-only"); other.Found || other.Key == first.Key {
+		t.Errorf("another request: %+v", other)
+	}
+	// Another configuration is another planner.
+	config = s.file("kairos.yaml", strings.Replace(askConfig, "produces: [text]", "produces: [text], defaults: {tone: dry}", 1))
+	if other, _ := s.ask(config, "write about tea and then stop", "--plan-only"); other.Found {
+		t.Errorf("found after the skill has changed: %+v", other)
+	}
+}
+
+// Priority, timeout and budget become those of the run (ruling 35).
+func TestConstraintsOfAskBecomeTheRuns(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	s.file("answers.yaml", "answers: [{contains: tea, text: Tea is hot.}]\n")
+	config := s.file("kairos.yaml", askConfig)
+	stdout, stderr, code := s.run("ask", "--config", config, "write about tea", "--budget", "10", "--json")
+	if code != 2 || !strings.Contains(stderr, "PRE-PLAN-003") && !strings.Contains(stderr, "budget") {
+		t.Errorf("exit %d\n%s%s", code, stdout, stderr)
+	}
+	if _, stderr, code := s.run("ask", "--config", config, "write about tea", "--timeout", "0s"); code != 2 || !strings.Contains(stderr, "timeout") {
+		t.Errorf("a timeout of nothing: exit %d, %s", code, stderr)
+	}
+	if _, stderr, code := s.run("ask", "--config", config, "write about tea", "--priority", "urgent"); code != 2 || !strings.Contains(stderr, "low, medium or high") {
+		t.Errorf("an unknown priority: exit %d, %s", code, stderr)
+	}
+	_, run := s.ask(config, "write about tea", "--budget", "200000", "--timeout", "2h", "--priority", "high")
+	stdout, _ = s.expect(0, "show", run, "--json")
+	var shown struct {
+		Run struct {
+			Priority int
+			Limits   struct {
+				MaxDuration string
+				MaxTokens   int64
+			}
+		}
+		Priority int
+	}
+	if err := json.Unmarshal([]byte(stdout), &shown); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(stdout, `"priority": 10`) && !strings.Contains(stdout, `"priority":10`) {
+		t.Error(fmt.Sprintf("%+v\n%s", shown, stdout))
+	}
+}
