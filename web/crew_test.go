@@ -30,7 +30,7 @@ func TestTheRunPageShowsAgents(t *testing.T) {
 	if run.Status != kairos.RunCompleted {
 		t.Fatalf("%s: %+v", run.Status, run.Error)
 	}
-	p := b.Get("/runs/" + run.ID + "?view=agents")
+	p := b.Get("/runs/" + run.ID + "?view=handoffs")
 	text := words(p.Body)
 	for _, want := range []string{
 		"answer desk 4 1 330 33 0.3960", // two answers of each agent, one calculation
@@ -43,7 +43,7 @@ func TestTheRunPageShowsAgents(t *testing.T) {
 		}
 	}
 	crawl(t, "agents", p.Body)
-	if p := b.Get("/runs/" + site.Run(t, "quiet", "1").ID + "?view=agents"); !strings.Contains(p.Body, "No agent or model has worked in this run.") {
+	if p := b.Get("/runs/" + site.Run(t, "quiet", "1").ID + "?view=handoffs"); !strings.Contains(p.Body, "No agent or model has worked in this run.") {
 		t.Errorf("a run without agents: %d %s", p.Code, words(p.Body))
 	}
 }

@@ -41,7 +41,7 @@ func (r *request) run() error {
 	if r.htmx() {
 		switch r.c.Request().Header.Get("HX-Target") {
 		case "head":
-			return r.render(http.StatusOK, view.RunHead(p))
+			return r.render(http.StatusOK, view.RunHeadAlong(p))
 		case "view":
 			return r.render(http.StatusOK, view.RunView(p))
 		}
@@ -60,6 +60,7 @@ type runPage struct {
 	view    string
 	never   []string         // nodes without a step
 	into    map[int][]string // sources of the edges to a node
+	front   map[int]bool     // nodes that the run may still come to
 }
 
 func (b *runPage) build() (view.RunPage, error) {
@@ -74,7 +75,7 @@ func (b *runPage) build() (view.RunPage, error) {
 		p.Notices = append(p.Notices, view.Notice{Text: b.t("Retention removed the journal, input and output of this run on %s.", b.time(run.PurgedAt).Text)})
 	}
 	b.view = b.c.QueryParam("view")
-	if !slices.Contains([]string{"timeline", "graph", "state", "log", "agents", "handoffs", "events", "io"}, b.view) {
+	if !slices.Contains([]string{"timeline", "graph", "state", "log", "handoffs", "events", "io"}, b.view) {
 		b.view = "timeline"
 	}
 	p.View = b.view
@@ -95,10 +96,13 @@ func (b *runPage) build() (view.RunPage, error) {
 	p.Summary = b.summary()
 	p.FaviconPath = static.Path("fav-" + p.Favicon + ".svg")
 	b.facts(&p)
-	for _, v := range []struct{ id, text string }{{"timeline", locale.Mark("Timeline")}, {"graph", locale.Mark("Graph")}, {"state", locale.Mark("State")}, {"log", locale.Mark("Log")}, {"agents", locale.Mark("Agents")}, {"handoffs", locale.Mark("Handoffs")}, {"events", locale.Mark("Events")}, {"io", locale.Mark("Input and output")}} {
+	for _, v := range []struct{ id, text string }{{"timeline", locale.Mark("Timeline")}, {"graph", locale.Mark("Graph")}, {"state", locale.Mark("State")}, {"log", locale.Mark("Log")}, {"handoffs", locale.Mark("Handoffs")}, {"events", locale.Mark("Events")}, {"io", locale.Mark("Input and output")}} {
 		l := view.Link{Text: b.t(v.text), Href: b.href(url.Values{"view": {v.id}}), Current: v.id == b.view}
-		if v.id == "events" {
-			l.Count = strconv.Itoa(len(b.d.Journal))
+		switch v.id {
+		case "state":
+			l.Count = b.number(int64(b.checkpoints() + 1))
+		case "events":
+			l.Count = b.number(int64(len(b.d.Journal)))
 		}
 		p.Views = append(p.Views, l)
 	}
@@ -121,10 +125,6 @@ func (b *runPage) build() (view.RunPage, error) {
 		p.Events = b.events()
 	case "log":
 		p.Log = b.log()
-	case "agents":
-		if p.Talk, err = b.talk(); err != nil {
-			return p, err
-		}
 	case "io":
 		p.Blocks = []view.Block{block("in", b.t("Input"), run.Input, ""), block("out", b.t("Output"), run.Output, "")}
 	}
@@ -134,6 +134,9 @@ func (b *runPage) build() (view.RunPage, error) {
 	}
 	if err := b.approvals(&p); err != nil {
 		return p, err
+	}
+	if len(p.Approvals) == 1 && p.Why != nil && p.Why.Headline == p.Approvals[0].Message {
+		p.Why = nil // the question is asked below
 	}
 	related, err := b.s.Reader.Lineage(b.ctx, run.ID)
 	if err != nil {

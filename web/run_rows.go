@@ -90,6 +90,15 @@ func (t *timelinePage) row(l line) view.StepRow {
 		t.stepBars(s, add)
 	}
 	row.Bars = t.drawn(segments)
+	if row.Critical && len(row.Bars) > 0 { // a line below what is drawn
+		from, to := 100.0, 0.0
+		for _, list := range segments {
+			for _, s := range list {
+				from, to = min(from, s.X), max(to, s.X+s.W)
+			}
+		}
+		row.Bars = append(row.Bars, view.Bar{Class: "g-crit", X: percent(from), W: percent(to - from), Y: "84%", H: "3"})
+	}
 	if len(l.steps) > 1 || l.fold != "" {
 		t.foldOf(&row, l)
 	}
@@ -351,14 +360,71 @@ func (t *timelinePage) notStarted() []view.StepRow {
 	return append(todo, passed...)
 }
 
+// ahead are the nodes that the run may still come to, or could have: all behind
+// what is not over, or did not go well.
+func (b *runPage) ahead() map[int]bool {
+	if b.front != nil {
+		return b.front
+	}
+	b.front = map[int]bool{}
+	var queue []int
+	reach := func(i int) {
+		if !b.front[i] {
+			b.front[i] = true
+			queue = append(queue, i)
+		}
+	}
+	visited := map[string]bool{}
+	for _, st := range b.steps {
+		visited[st.node] = true
+	}
+	next := func(i int, to string) {
+		n := &b.program.Nodes[i]
+		for _, e := range n.Out {
+			if to == "" || b.program.Nodes[e.To].ID == to {
+				reach(e.To)
+			}
+		}
+		for _, j := range n.Dependents {
+			reach(j)
+		}
+	}
+	if len(b.steps) == 0 {
+		for _, i := range b.program.Roots {
+			reach(i)
+		}
+	}
+	for _, st := range b.steps {
+		i, ok := b.program.Index[st.node]
+		switch {
+		case !ok || st.status == kairos.NodeSkipped || b.d.Run.Status == kairos.RunCompleted:
+		case st.status != kairos.NodeCompleted:
+			next(i, "")
+		case st.led() != "" && !visited[st.led()]:
+			next(i, st.led())
+		case st.led() == "":
+			for _, j := range b.program.Nodes[i].Dependents {
+				if !visited[b.program.Nodes[j].ID] {
+					reach(j)
+				}
+			}
+		}
+	}
+	for len(queue) > 0 {
+		i := queue[0]
+		queue = queue[1:]
+		next(i, "")
+	}
+	return b.front
+}
+
 // notTaken says why the run went past a node; false: it may still come there, or
 // could have.
 func (b *runPage) notTaken(node string) (string, bool) {
 	i, ok := b.program.Index[node]
-	if !ok {
+	if !ok || b.ahead()[i] {
 		return "", false
 	}
-	n := &b.program.Nodes[i]
 	_, from := b.before(node)
 	for _, st := range b.steps {
 		if st.final == nil || !slices.Contains(from, st.node) {
@@ -377,7 +443,7 @@ func (b *runPage) notTaken(node string) (string, bool) {
 			return b.t("not taken: %s led to %s", st.node, to), true
 		}
 	}
-	return "", b.d.Run.Status == kairos.RunCompleted && len(n.Needs) == 0
+	return "", b.d.Run.Status == kairos.RunCompleted
 }
 
 func (b *runPage) kind(node string) string {

@@ -60,6 +60,9 @@ func stepsOf(run kairos.Run, journal []kairos.Entry) []*step {
 			at[k] = st
 			out = append(out, st)
 		}
+		if !e.At.Before(run.CreatedAt) {
+			st.reused = false
+		}
 		st.add(e)
 	}
 	return out
@@ -74,9 +77,6 @@ func cmpTime(a, b time.Time) time.Time {
 
 func (st *step) add(e *kairos.Entry) {
 	st.last, st.ended = *e, e.At
-	if st.reused && e.Kind == kairos.EntryIntent {
-		st.reused = false
-	}
 	switch e.Kind {
 	case kairos.EntryIntent:
 		st.status = kairos.NodeRunning

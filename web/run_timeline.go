@@ -150,7 +150,7 @@ func (t *timelinePage) scale(v *view.Timeline) {
 // ends it (UI 3.5: no drag).
 func (t *timelinePage) ticks(v *view.Timeline, hasFrom, hasTo bool) {
 	for _, tick := range t.axis.Ticks(t.origin, 15) {
-		k := view.Tick{X: percent(tick.X), Label: took(tick.At)}
+		k := view.Tick{X: percent(tick.X), Label: roundTime(tick.At)}
 		if tick.At > 0 || hasFrom {
 			key, set := "from", url.Values{"from": {tick.At.String()}}
 			if hasFrom && !hasTo && t.origin.Add(tick.At).After(t.axis.Span().From) {
@@ -166,6 +166,23 @@ func (t *timelinePage) ticks(v *view.Timeline, hasFrom, hasTo bool) {
 		}
 		v.Ticks = append(v.Ticks, k)
 	}
+}
+
+// roundTime is a time since the start as the axis says it: 0, 30 s, 2m, 1h 30m.
+func roundTime(d time.Duration) string {
+	switch {
+	case d == 0:
+		return "0"
+	case d < time.Second:
+		return strconv.FormatInt(d.Milliseconds(), 10) + " ms"
+	case d < time.Minute:
+		return strings.TrimSuffix(strconv.FormatFloat(d.Seconds(), 'f', 1, 64), ".0") + " s"
+	}
+	text := took(d)
+	for _, zero := range []string{" 0s", " 0m", " 0h"} {
+		text = strings.TrimSuffix(text, zero)
+	}
+	return text
 }
 
 // cuts says what the axis leaves out, and for what the run waited meanwhile.

@@ -29,10 +29,9 @@ func (b *runPage) state() view.StateView {
 	}
 	var points []kairos.Entry
 	for _, e := range b.d.Journal {
-		if !e.Final || e.Status != kairos.NodeCompleted || e.Node == "" {
-			continue
+		if isCheckpoint(&e) {
+			points = append(points, e)
 		}
-		points = append(points, e)
 	}
 	if at < 0 && len(points) > 0 {
 		at = points[len(points)-1].Seq
@@ -94,6 +93,21 @@ func (b *runPage) state() view.StateView {
 	return v
 }
 
+// checkpoints is how many rows changed what the run knows.
+func (b *runPage) checkpoints() int {
+	n := 0
+	for i := range b.d.Journal {
+		if isCheckpoint(&b.d.Journal[i]) {
+			n++
+		}
+	}
+	return n
+}
+
+func isCheckpoint(e *kairos.Entry) bool {
+	return e.Final && e.Status == kairos.NodeCompleted && e.Node != ""
+}
+
 // itemsUntil is the outputs of a foreach visit up to a row, as a list; nil when
 // it is too long to show.
 func (b *runPage) itemsUntil(last kairos.Entry) kairos.RawJSON {
@@ -130,19 +144,6 @@ func stepName(node string, visit int) string {
 		return fmt.Sprintf("%s#%d", node, visit)
 	}
 	return node
-}
-
-func (b *runPage) handoffs() ([]view.HandoffRow, error) {
-	list, err := b.s.Reader.Handoffs(b.ctx, b.d.Run.ID)
-	if err != nil {
-		return nil, err
-	}
-	rows := make([]view.HandoffRow, len(list))
-	for i, h := range list {
-		rows[i] = view.HandoffRow{At: b.time(h.At), From: visible(h.From), To: visible(h.To), Step: h.Node, Reason: strings.ReplaceAll(h.Reason, "_", " "), Context: visible(cut(h.Context, 2000)),
-			Href: b.href(url.Values{"view": {"timeline"}, "step": {h.Node}}) + "#inspector"}
-	}
-	return rows, nil
 }
 
 // cut shortens a text at a rune, saying so.

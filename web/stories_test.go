@@ -164,8 +164,8 @@ edges:
 // forkStory took half of the failed run over.
 func forkStory(tb testing.TB) *story {
 	s := failedStory(tb)
-	s.run.ID, s.run.ForkedFrom, s.run.ForkSeq = "01jr8k2mf0s0000000007qx6", s.run.ID, 12
-	s.journal = s.journal[:12]
+	s.run.ID, s.run.ForkedFrom, s.run.ForkSeq = "01jr8k2mf0s0000000007qx6", s.run.ID, 11
+	s.journal = s.journal[:11]
 	s.run.CreatedAt, s.run.StartedAt, s.run.Error = epoch.Add(10*time.Minute), epoch.Add(10*time.Minute), nil
 	s.try(kairos.Entry{Node: "extract_totals", Item: -1, Output: kairos.RawJSON(`{"total":118000}`), Decision: s.leads("extract_totals", "validate")}, 10*time.Minute+time.Second, 10*time.Minute+12*time.Second, kairos.NodeCompleted, true)
 	s.ends(10*time.Minute+13*time.Second, kairos.RunCancelled)

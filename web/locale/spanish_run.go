@@ -2,6 +2,9 @@ package locale
 
 // What the page of a run says: its timeline, graph, inspector and state.
 var spanishRun = map[string]string{
+	"Lanes, from left to right:":     "Carriles, de izquierda a derecha:",
+	"Lanes":                          "Carriles",
+	"returned":                       "devuelto",
 	"%s idle":                        "%s sin actividad",
 	"%s tokens":                      "%s tokens",
 	"%s waiting for %s at %s":        "%s a la espera de %s en %s",

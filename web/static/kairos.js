@@ -155,7 +155,7 @@
     if (body.dataset.shortcuts === "off" || e.ctrlKey || e.metaKey || e.altKey || e.target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(e.target.tagName) && e.target.type !== "checkbox") return;
     if (g && places[e.key]) { location.href = places[e.key]; g = 0; return; }
     g = 0;
-    if (/^[1-9]$/.test(e.key)) { const a = $$("#head .tabs a")[Number(e.key) - 1]; if (a) location.href = a.href; return; }
+    if (/^[1-9]$/.test(e.key)) { const a = $$("#tabs a")[Number(e.key) - 1]; if (a) location.href = a.href; return; }
     switch (e.key) {
       case "g": g = 1; setTimeout(() => { g = 0; }, 1000); break;
       case "/": if ($(".search")) { e.preventDefault(); const s = $$(".search, #q").find((x) => x.offsetParent); if (s) s.focus(); } break;

@@ -19,3 +19,11 @@ func current(is bool) templ.Attributes {
 	}
 	return nil
 }
+
+// outOfBand marks what comes along with another fragment.
+func outOfBand(along bool) templ.Attributes {
+	if along {
+		return templ.Attributes{"hx-swap-oob": "true"}
+	}
+	return nil
+}

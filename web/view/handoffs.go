@@ -1,8 +1,23 @@
 package view
 
+// Handoffs is who gave work to whom in a run, one lane per agent.
+type Handoffs struct {
+	Lanes []string
+	X     []string // where each lane is
+	Width string
+	Rows  []HandoffRow
+	Talk  Talk
+}
+
 // HandoffRow is work passing from one agent to another.
 type HandoffRow struct {
-	At                              Time
-	From, To, Step, Reason, Context string
-	Href                            string
+	At                    Time
+	From, To              string
+	Step                  Link
+	Reason, Context, Size string
+	Back                  bool // work comes back to who gave it
+	Open                  bool // the receiver is at it
+	Result                Status
+	Took, Cost            string
+	X1, X2, Arrow, Tip    string // of the arrow in the lanes
 }

@@ -31,10 +31,9 @@ type RunPage struct {
 	Events    []EventRow
 	Blocks    []Block
 	Log       []LogLine
-	Talk      Talk
 	Related   []RunRow
 	State     *StateView
-	Handoffs  []HandoffRow
+	Handoffs  *Handoffs
 	Summary   string
 	// FaviconPath is the icon of the tab that goes with the state.
 	FaviconPath string
