@@ -21,6 +21,9 @@ type Accounts interface {
 	// UpdateUser changes what is not nil; the last admin cannot be disabled or
 	// made less (CodeConflict).
 	UpdateUser(ctx context.Context, actor kairos.Actor, idOrName string, role *kairos.Role, password *string, disabled *bool) (kairos.User, error)
+	// LinkUser says who a user is at the identity provider; an empty subject ends
+	// the link.
+	LinkUser(ctx context.Context, actor kairos.Actor, idOrName, subject string) (kairos.User, error)
 	// ChangePassword checks the old one, and ends all sessions but keep.
 	ChangePassword(ctx context.Context, u kairos.User, old, password, keep string) error
 	Sessions(ctx context.Context, userID string) ([]kairos.Session, error)
@@ -75,7 +78,7 @@ func (r *request) usersPage(code int, problem string) error {
 	}
 	p := view.UsersPage{Shell: r.shell("settings", "Users"), Idem: newID(), Error: problem, Name: r.c.FormValue("name"), Roles: r.roleOptions(kairos.RoleOperator)}
 	for _, u := range list {
-		row := view.UserRow{Name: visible(u.Name), Href: "/settings/users/" + url.PathEscape(u.ID), Role: string(u.Role), Disabled: u.Disabled, Created: r.time(u.CreatedAt), Seen: r.time(u.LastSeenAt)}
+		row := view.UserRow{Name: visible(u.Name), Href: "/settings/users/" + url.PathEscape(u.ID), Role: string(u.Role), Disabled: u.Disabled, Linked: u.Subject != "", Created: r.time(u.CreatedAt), Seen: r.time(u.LastSeenAt)}
 		sessions, err := a.Sessions(r.ctx, u.ID)
 		if err != nil {
 			return err
@@ -134,6 +137,8 @@ func (r *request) userPage(code int, problem string) error {
 	}
 	p := view.UserPage{Shell: r.shell("settings", "Users"), Idem: newID(), Error: problem, Name: visible(u.Name), Action: "/settings/users/" + url.PathEscape(u.ID),
 		Role: string(u.Role), Roles: r.roleOptions(u.Role), Disabled: u.Disabled, Self: u.ID == r.who.ID, Created: r.time(u.CreatedAt), Seen: r.time(u.LastSeenAt)}
+	_, p.Provider = r.s.Auth.Ways()
+	p.Subject, p.Issuer, p.HasPassword = visible(u.Subject), visible(u.Issuer), u.PasswordHash != ""
 	if p.Sessions, err = r.sessions(u.ID); err != nil {
 		return err
 	}
@@ -161,6 +166,15 @@ func (r *request) changeUser() error {
 		case "disable", "enable":
 			v := do == "disable"
 			disabled = &v
+		case "link", "unlink":
+			subject := ""
+			if do == "link" {
+				if subject = strings.TrimSpace(r.c.FormValue("subject")); subject == "" {
+					return "", kairos.Errorf(kairos.CodeInvalid, "no subject is given").Suggest("the audit log names it where the login was refused")
+				}
+			}
+			u, err := a.LinkUser(r.ctx, r.who.actor(), id, subject)
+			return "/settings/users/" + url.PathEscape(u.ID), err
 		case "sign-out":
 			keep := ""
 			if id == r.who.ID {

@@ -3,6 +3,7 @@ package web
 
 import (
 	"context"
+	"net/url"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
@@ -99,8 +100,21 @@ type Auth interface {
 	Token(ctx context.Context, token string) (kairos.Actor, error)
 	// NeedsSetup reports whether there is no user yet.
 	NeedsSetup(ctx context.Context) (bool, error)
-	// Setup consumes the one-time setup secret and creates the first admin.
-	Setup(ctx context.Context, setup, name, password string) (kairos.User, error)
+	// Setup consumes the one-time setup secret, creates the first admin and opens
+	// a session for them.
+	Setup(ctx context.Context, setup, name, password, address, userAgent string) (secret string, u kairos.User, err error)
+	// Ways says whether passwords are taken, and the name of the identity provider
+	// ("": there is none).
+	Ways() (password bool, provider string)
+	// BeginSSO gives the address of the identity provider and what the browser
+	// keeps meanwhile; redirect is where the provider sends it back to.
+	// CodeUnavailable when the provider does not answer.
+	BeginSSO(ctx context.Context, redirect, next string) (address, kept string, err error)
+	// FinishSSO opens a session for whom the provider vouches, by the query that it
+	// sent the browser back with; next is what BeginSSO was given.
+	FinishSSO(ctx context.Context, kept string, answer url.Values, address, userAgent string) (secret string, u kairos.User, next string, err error)
+	// FollowLink uses up a login link and opens a session.
+	FollowLink(ctx context.Context, link, address, userAgent string) (secret string, u kairos.User, err error)
 }
 
 // System looks after the installation as a whole.

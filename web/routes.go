@@ -19,13 +19,18 @@ type route struct {
 	handle       func(*request) error
 }
 
-// table is every address of the dashboard. A GET never changes anything; every
+// table is every address of the dashboard. A GET never changes
+// anything, but for the one that ends a login at the identity provider; every
 // POST that acts on a run also answers GET with a preview of the act.
 func (s *Server) table() []route {
 	const get, post = http.MethodGet, http.MethodPost
 	return []route{
 		{get, "/login", open, (*request).loginPage},
 		{post, "/login", open, (*request).login},
+		{get, "/login/oidc", open, (*request).toProvider},
+		{get, "/login/oidc/callback", open, (*request).fromProvider},
+		{get, "/login/link", open, (*request).linkPage},
+		{post, "/login/link", open, (*request).followLink},
 		{get, "/setup", open, (*request).setupPage},
 		{post, "/setup", open, (*request).setup},
 		{post, "/logout", kairos.RoleViewer, (*request).logout},

@@ -399,8 +399,13 @@ CREATE TABLE users (
     disabled      INTEGER NOT NULL CHECK (disabled IN (0, 1)),
     created_at    INTEGER NOT NULL,
     last_seen_at  INTEGER NOT NULL,
-    settings      TEXT    NOT NULL CHECK (json_valid(settings))
+    settings      TEXT    NOT NULL CHECK (json_valid(settings)),
+    -- who an identity provider says that this is; both empty: it knows nothing of them
+    issuer        TEXT    NOT NULL,
+    subject       TEXT    NOT NULL,
+    CHECK ((issuer = '') = (subject = ''))
 ) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX users_by_identity ON users (issuer, subject) WHERE subject <> '';
 
 CREATE TABLE sessions (
     id_hash    TEXT    NOT NULL PRIMARY KEY,

@@ -1,15 +1,19 @@
 -- name: UserInsert :exec
-INSERT INTO users (id, name, role, password_hash, disabled, created_at, last_seen_at, settings)
-VALUES (@id, @name, @role, @password_hash, @disabled, @created_at, @last_seen_at, @settings);
+INSERT INTO users (id, name, role, password_hash, disabled, created_at, last_seen_at, settings, issuer, subject)
+VALUES (@id, @name, @role, @password_hash, @disabled, @created_at, @last_seen_at, @settings, @issuer, @subject);
 
 -- name: UserGet :one
 SELECT * FROM users WHERE id = @id_or_name OR name = @id_or_name;
+
+-- name: UserByIdentity :one
+SELECT * FROM users WHERE issuer = @issuer AND subject = @subject AND subject <> '';
 
 -- name: UserList :many
 SELECT * FROM users ORDER BY name;
 
 -- name: UserUpdate :execrows
-UPDATE users SET role = @role, password_hash = @password_hash, disabled = @disabled, last_seen_at = @last_seen_at, settings = @settings WHERE id = @id;
+UPDATE users SET role = @role, password_hash = @password_hash, disabled = @disabled, last_seen_at = @last_seen_at, settings = @settings,
+    issuer = @issuer, subject = @subject WHERE id = @id;
 
 -- name: UserCount :one
 SELECT count(*) FROM users;

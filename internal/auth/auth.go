@@ -39,7 +39,16 @@ type Config struct {
 	Now func() time.Time
 	// SetupFile is where the one-time setup secret is written for the operator
 	// of the machine, mode 0600; empty: nowhere.
-	SetupFile       string
+	SetupFile string
+	// Provider logs people in besides passwords; nil: nobody else does.
+	Provider IdentityProvider
+	// Issuer is the provider that users are linked to; empty: Provider's.
+	Issuer string
+	// CreateUsers makes users of whom the provider vouches for and nobody knows.
+	CreateUsers bool
+	// NoPassword refuses logins with passwords. The setup link and login links
+	// stay.
+	NoPassword      bool
 	IdleTimeout     time.Duration // 0: DefaultIdleTimeout
 	SessionLifetime time.Duration // 0: DefaultSessionLifetime
 }
@@ -54,12 +63,18 @@ type Service struct {
 	idle     time.Duration
 	lifetime time.Duration
 
+	provider    IdentityProvider
+	issuer      string
+	createUsers bool
+	noPassword  bool
+
 	hasher   *hasher
 	throttle *throttle
 
 	mu     sync.Mutex
 	latest time.Time // the clock never runs backwards here (A48)
 	setup  setupSecret
+	links  map[string]loginLink // by hash
 
 	// change orders changes of users, so that the last admin stays one.
 	change sync.Mutex
@@ -78,7 +93,11 @@ func New(c Config) (*Service, error) {
 		store: c.Store, audit: c.Audit, log: c.Log, clock: c.Now, file: c.SetupFile,
 		idle:     cmp.Or(c.IdleTimeout, DefaultIdleTimeout),
 		lifetime: cmp.Or(c.SessionLifetime, DefaultSessionLifetime),
-		hasher:   h, throttle: newThrottle(),
+		provider: c.Provider, issuer: c.Issuer, createUsers: c.CreateUsers, noPassword: c.NoPassword,
+		hasher: h, throttle: newThrottle(), links: map[string]loginLink{},
+	}
+	if s.provider != nil && s.issuer == "" {
+		s.issuer = s.provider.Issuer()
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)

@@ -341,18 +341,18 @@ func TestSetup(t *testing.T) {
 	if text, _ := os.ReadFile(h.file); strings.TrimSpace(string(text)) != secret {
 		t.Error("the setup file does not hold the secret")
 	}
-	_, err = h.Setup(t.Context(), "wrong", "marta", good)
+	_, _, err = h.Setup(t.Context(), "wrong", "marta", good, "192.0.2.1", "test")
 	wantCode(t, err, kairos.CodeForbidden)
-	_, err = h.Setup(t.Context(), secret, "marta", "short")
+	_, _, err = h.Setup(t.Context(), secret, "marta", "short", "192.0.2.1", "test")
 	wantCode(t, err, kairos.CodeInvalid)
-	_, err = h.Setup(t.Context(), secret, "no blanks", good)
+	_, _, err = h.Setup(t.Context(), secret, "no blanks", good, "192.0.2.1", "test")
 	wantCode(t, err, kairos.CodeInvalid)
 
 	var wg sync.WaitGroup
 	var won atomic.Int32
 	for i := range 50 {
 		wg.Go(func() {
-			if _, err := h.Setup(context.WithoutCancel(t.Context()), secret, "admin"+string(rune('a'+i%26)), good); err == nil {
+			if _, _, err := h.Setup(context.WithoutCancel(t.Context()), secret, "admin"+string(rune('a'+i%26)), good, "192.0.2.1", "test"); err == nil {
 				won.Add(1)
 			}
 		})
@@ -365,7 +365,7 @@ func TestSetup(t *testing.T) {
 	if _, err := os.Stat(h.file); !os.IsNotExist(err) {
 		t.Errorf("the setup file is still there: %v", err)
 	}
-	_, err = h.Setup(t.Context(), secret, "again", good)
+	_, _, err = h.Setup(t.Context(), secret, "again", good, "192.0.2.1", "test")
 	wantCode(t, err, kairos.CodeForbidden)
 	if again, err := h.BeginSetup(t.Context()); err != nil || again != "" {
 		t.Errorf("BeginSetup with users = %q, %v", again, err)
@@ -377,10 +377,10 @@ func TestSetupExpires(t *testing.T) {
 	h := open(t)
 	first, _ := h.BeginSetup(t.Context())
 	second, _ := h.BeginSetup(t.Context())
-	_, err := h.Setup(t.Context(), first, "marta", good)
+	_, _, err := h.Setup(t.Context(), first, "marta", good, "192.0.2.1", "test")
 	wantCode(t, err, kairos.CodeForbidden)
 	h.pass(61 * time.Minute)
-	_, err = h.Setup(t.Context(), second, "marta", good)
+	_, _, err = h.Setup(t.Context(), second, "marta", good, "192.0.2.1", "test")
 	wantCode(t, err, kairos.CodeForbidden)
 }
 
@@ -473,9 +473,9 @@ func TestChangesAreAudited(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = h.Setup(t.Context(), "wrong", "marta", good)
+	_, _, err = h.Setup(t.Context(), "wrong", "marta", good, "192.0.2.1", "test")
 	wantCode(t, err, kairos.CodeForbidden)
-	if _, err := h.Setup(t.Context(), secret, "marta", good); err != nil {
+	if _, _, err := h.Setup(t.Context(), secret, "marta", good, "192.0.2.1", "test"); err != nil {
 		t.Fatal(err)
 	}
 	u := h.user(t, "ana", kairos.RoleViewer)

@@ -16,6 +16,10 @@ func (s *Service) Login(ctx context.Context, name, password, address, userAgent 
 	name = foldName(name)
 	now := s.now()
 	who := kairos.Actor{Name: shown(name), Surface: "ui"}
+	if s.noPassword {
+		s.recordDenied(ctx, who, "login", "user:"+who.Name, "with a password, from "+address)
+		return "", kairos.User{}, kairos.Errorf(kairos.CodeForbidden, "nobody logs in with a password here").Suggest("log in with %s", s.label())
+	}
 	if wait, first := s.throttle.allow(now, name, address); wait > 0 {
 		if first {
 			s.recordDenied(ctx, who, "login", "user:"+who.Name, "throttled, from "+address)
@@ -202,13 +206,15 @@ func noSession() error {
 func foldName(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
 
 // shown is a name from outside as a log may hold it.
-func shown(name string) string {
-	return cut(strings.Map(func(r rune) rune {
+func shown(name string) string { return cut(shownAll(name), 64) }
+
+func shownAll(text string) string {
+	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
 			return '?'
 		}
 		return r
-	}, name), 64)
+	}, text)
 }
 
 // cut shortens s to n bytes of valid text.

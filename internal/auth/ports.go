@@ -17,9 +17,12 @@ type Store interface {
 	CreateFirstUser(ctx context.Context, u kairos.User) error
 	// User finds a user by id or name, disabled ones included.
 	User(ctx context.Context, idOrName string) (kairos.User, error)
+	// UserByIdentity finds whom an identity provider means, disabled ones included.
+	UserByIdentity(ctx context.Context, issuer, subject string) (kairos.User, error)
 	// Users lists all users by name.
 	Users(ctx context.Context) ([]kairos.User, error)
-	// UpdateUser replaces everything but ID, Name and CreatedAt.
+	// UpdateUser replaces everything but ID, Name and CreatedAt; an identity that
+	// another user has is CodeConflict.
 	UpdateUser(ctx context.Context, u kairos.User) error
 	CountUsers(ctx context.Context) (int, error)
 

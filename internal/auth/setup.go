@@ -51,9 +51,9 @@ func (s *Service) BeginSetup(ctx context.Context) (string, error) {
 	return secret, nil
 }
 
-// Setup consumes the one-time setup secret and creates the first admin. Of many
-// at once, one succeeds (A25).
-func (s *Service) Setup(ctx context.Context, setup, name, password string) (kairos.User, error) {
+// Setup consumes the one-time setup secret, creates the first admin and opens a
+// session for them, whose secret it returns. Of many at once, one succeeds (A25).
+func (s *Service) Setup(ctx context.Context, setup, name, password, address, userAgent string) (string, kairos.User, error) {
 	now := s.now()
 	who := kairos.Actor{Name: shown(foldName(name)), Role: kairos.RoleAdmin, Surface: "ui"}
 	s.mu.Lock()
@@ -62,26 +62,35 @@ func (s *Service) Setup(ctx context.Context, setup, name, password string) (kair
 	valid := want.hash != "" && subtle.ConstantTimeCompare([]byte(hashOf(setup)), []byte(want.hash)) == 1 && now.Before(want.expires)
 	if !valid {
 		s.recordDenied(ctx, who, "setup", "", "wrong or expired setup secret")
-		return kairos.User{}, kairos.Errorf(kairos.CodeForbidden, "this setup link is wrong, used or expired").
+		return "", kairos.User{}, kairos.Errorf(kairos.CodeForbidden, "this setup link is wrong, used or expired").
 			Suggest("restart kairosd for a new link, or run: kairosd user add")
 	}
 	u, err := s.newUser(ctx, name, password, kairos.RoleAdmin, now)
 	if err != nil {
-		return kairos.User{}, err
+		return "", kairos.User{}, err
 	}
 	if err := s.store.CreateFirstUser(ctx, u); err != nil {
 		if kairos.CodeOf(err) == kairos.CodeConflict {
-			return kairos.User{}, kairos.Errorf(kairos.CodeConflict, "this installation is already set up").Suggest("log in")
+			return "", kairos.User{}, kairos.Errorf(kairos.CodeConflict, "this installation is already set up").Suggest("log in")
 		}
-		return kairos.User{}, fmt.Errorf("create the first user: %w", err)
+		return "", kairos.User{}, fmt.Errorf("create the first user: %w", err)
 	}
+	s.endSetup()
+	if err := s.record(ctx, who, "setup", "user:"+u.Name, "ok", ""); err != nil {
+		return "", u, err
+	}
+	secret, err := s.openSession(ctx, u, now, address, userAgent)
+	return secret, u, err
+}
+
+// endSetup makes the setup secret void: there is a first user.
+func (s *Service) endSetup() {
 	s.mu.Lock()
 	s.setup = setupSecret{}
 	s.mu.Unlock()
 	if err := s.removeSetupFile(); err != nil {
 		s.log.Warn("remove the setup file", "err", err)
 	}
-	return u, s.record(ctx, who, "setup", "user:"+u.Name, "ok", "")
 }
 
 func (s *Service) removeSetupFile() error {

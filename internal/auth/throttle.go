@@ -55,7 +55,8 @@ func newThrottle() *throttle {
 // allow says how long this attempt has to wait: 0 lets it through. first is
 // true for the first refusal of a wait, which is worth recording. What is let
 // through counts as a failure at once, so that many at the same time do not
-// slip in together; succeeded takes it back.
+// slip in together; succeeded takes it back. Without an account (before it is
+// known whose it would be) only the address counts.
 func (t *throttle) allow(now time.Time, account, address string) (wait time.Duration, first bool) {
 	address = network(address)
 	t.mu.Lock()
@@ -71,6 +72,10 @@ func (t *throttle) allow(now time.Time, account, address string) (wait time.Dura
 	if b.left < 1 {
 		first, b.blocked = !b.blocked, true
 		return time.Duration((1 - b.left) * float64(addressRefill)), first
+	}
+	if account == "" {
+		b.left, b.blocked = b.left-1, false
+		return 0, false
 	}
 	f := t.accounts[account]
 	if f == nil {
@@ -102,6 +107,9 @@ func (t *throttle) succeeded(now time.Time, account, address string) {
 	defer t.mu.Unlock()
 	if b := t.addresses[address]; b != nil {
 		b.left = min(addressBurst, b.left+1)
+	}
+	if account == "" {
+		return
 	}
 	delete(t.accounts, account)
 	makeRoom(t.known, func(at time.Time) time.Time { return at })

@@ -44,6 +44,19 @@ func (s *Service) CreateUser(ctx context.Context, actor kairos.Actor, name, pass
 }
 
 func (s *Service) newUser(ctx context.Context, name, password string, role kairos.Role, now time.Time) (kairos.User, error) {
+	u, err := newAccount(name, role, now)
+	if err != nil {
+		return u, err
+	}
+	if err := CheckPassword(u.Name, password); err != nil {
+		return kairos.User{}, err
+	}
+	u.PasswordHash, err = s.hasher.hash(ctx, password)
+	return u, err
+}
+
+// newAccount is a user without a password.
+func newAccount(name string, role kairos.Role, now time.Time) (kairos.User, error) {
 	name = foldName(name)
 	if !nameForm.MatchString(name) || slices.Contains(reserved, name) {
 		return kairos.User{}, kairos.Errorf(kairos.CodeInvalid, "%q cannot be a user's name", shown(name)).
@@ -52,14 +65,7 @@ func (s *Service) newUser(ctx context.Context, name, password string, role kairo
 	if err := validRole(role); err != nil {
 		return kairos.User{}, err
 	}
-	if err := CheckPassword(name, password); err != nil {
-		return kairos.User{}, err
-	}
-	phc, err := s.hasher.hash(ctx, password)
-	if err != nil {
-		return kairos.User{}, err
-	}
-	return kairos.User{ID: kairos.NewID(), Name: name, Role: role, PasswordHash: phc, CreatedAt: now}, nil
+	return kairos.User{ID: kairos.NewID(), Name: name, Role: role, CreatedAt: now}, nil
 }
 
 // UpdateUser changes what is not nil. A change of role, password or access ends

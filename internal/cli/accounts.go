@@ -12,6 +12,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/auth"
 	"github.com/kairosd/kairosd/internal/client"
+	"github.com/kairosd/kairosd/internal/config"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store"
 )
@@ -22,6 +23,7 @@ type accounts interface {
 	Users(ctx context.Context) ([]kairos.User, error)
 	CreateUser(ctx context.Context, actor kairos.Actor, name, password string, role kairos.Role) (kairos.User, error)
 	UpdateUser(ctx context.Context, actor kairos.Actor, idOrName string, role *kairos.Role, password *string, disabled *bool) (kairos.User, error)
+	LinkUser(ctx context.Context, actor kairos.Actor, idOrName, subject string) (kairos.User, error)
 	Tokens(ctx context.Context) ([]kairos.Token, error)
 	CreateToken(ctx context.Context, actor kairos.Actor, name string, role kairos.Role, scopes []string, lifetime time.Duration) (string, kairos.Token, error)
 	RevokeToken(ctx context.Context, actor kairos.Actor, id string) error
@@ -30,8 +32,12 @@ type accounts interface {
 // withAccounts works while the daemon is stopped, and through its socket while
 // it runs.
 func (d *daemon) withAccounts(ctx context.Context, f func(accounts) error) error {
-	err := d.withStore(ctx, false, func(s *store.Store) error {
-		service, err := auth.New(auth.Config{Store: s, Audit: s})
+	cfg, err := config.Load(d.config)
+	if err != nil {
+		return err
+	}
+	err = d.withStore(ctx, false, func(s *store.Store) error {
+		service, err := auth.New(auth.Config{Store: s, Audit: s, Issuer: cfg.Login.Issuer()})
 		if err != nil {
 			return err
 		}
@@ -55,7 +61,7 @@ func (d *daemon) userCommand() *cobra.Command {
 		Use: "user", Short: "Manage users", Args: cobra.NoArgs,
 		Long: "Adds, lists and changes the people who may log in. Works while the daemon runs.", Example: "  kairosd user list --data /var/lib/kairos",
 		RunE: func(*cobra.Command, []string) error {
-			return usage("say: kairosd user add, list, passwd, role, disable or enable")
+			return usage("say: kairosd user add, list, passwd, role, link, login-link, disable or enable")
 		},
 	}
 	var role string
@@ -115,6 +121,7 @@ func (d *daemon) userCommand() *cobra.Command {
 			r, err := parseRole(arg)
 			return &r, nil, nil, err
 		}),
+		d.userLinkCommand(), d.loginLinkCommand(),
 		d.userChange("disable NAME", "Keep a user out; open sessions end", func(string) (*kairos.Role, *string, *bool, error) {
 			yes := true
 			return nil, nil, &yes, nil
@@ -145,6 +152,47 @@ func (d *daemon) userChange(use, short string, change func(arg string) (*kairos.
 				}
 				return err
 			})
+		},
+	}
+}
+
+func (d *daemon) userLinkCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "link NAME [SUBJECT]", Short: "Say who a user is at the identity provider", Args: cobra.RangeArgs(1, 2),
+		Long: `Says by which subject the identity provider of the configuration knows a user; without a
+subject the link ends. Open sessions end. The audit log names the subject of whoever was refused.`,
+		Example: "  kairosd user link marta 248289761001 --config kairos.yaml\n  kairosd user link marta",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			subject := ""
+			if len(args) > 1 {
+				subject = args[1]
+			}
+			return d.withAccounts(cmd.Context(), func(a accounts) error {
+				u, err := a.LinkUser(cmd.Context(), localActor(), args[0], subject)
+				if err == nil {
+					d.printf("user %s changed\n", u.Name)
+				}
+				return err
+			})
+		},
+	}
+}
+
+func (d *daemon) loginLinkCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "login-link NAME", Short: "Print a link that logs a user in once", Args: cobra.ExactArgs(1),
+		Long: `Prints the path of a page that logs a user in, once and within ten minutes, without a password
+or an identity provider: the way in when no other works. The daemon must be running.`,
+		Example: "  kairosd user login-link marta --data /var/lib/kairos",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !socketThere(socketPath(d.database())) {
+				return kairos.Errorf(kairos.CodeUnavailable, "no daemon runs on %s", d.data).Suggest("start it: kairosd serve")
+			}
+			secret, err := client.Unix(socketPath(d.database())).LoginLink(cmd.Context(), localActor(), args[0])
+			if err == nil {
+				d.printf("/login/link?token=%s\n", secret)
+			}
+			return err
 		},
 	}
 }

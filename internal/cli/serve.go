@@ -188,7 +188,14 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe string) error {
 	if err := s.system.checkClock(ctx); err != nil {
 		return err
 	}
-	if s.auth, err = auth.New(auth.Config{Store: s.store, Audit: s.store, Log: s.log, SetupFile: filepath.Join(s.data, "setup.token")}); err != nil {
+	access := auth.Config{Store: s.store, Audit: s.store, Log: s.log, SetupFile: filepath.Join(s.data, "setup.token"), NoPassword: !s.cfg.Login.Passwords()}
+	if provider, err := newIdentityProvider(s.cfg.Login.OIDC, s.log); err != nil {
+		return err
+	} else if provider != nil {
+		access.Provider = provider
+		access.CreateUsers = s.cfg.Login.OIDC.CreateUsers == nil || *s.cfg.Login.OIDC.CreateUsers
+	}
+	if s.auth, err = auth.New(access); err != nil {
 		return err
 	}
 	if s.examples {
@@ -223,6 +230,9 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe string) error {
 func (s *server) guardFiles() {
 	own := []string{s.config, filepath.Join(s.data, "setup.token"), socketPath(s.database()), startsOf(s.data).path, failureFile(s.data), s.backups(s.cfg),
 		s.cfg.Server.TLSKey}
+	if o := s.cfg.Login.OIDC; o != nil {
+		own = append(own, o.ClientSecretFile)
+	}
 	for _, secret := range s.cfg.Secrets {
 		own = append(own, secret.File)
 	}

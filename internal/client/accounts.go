@@ -42,12 +42,14 @@ type userWire struct {
 	Name       string      `json:"name"`
 	Role       kairos.Role `json:"role"`
 	Disabled   bool        `json:"disabled"`
+	Issuer     string      `json:"issuer"`
+	Subject    string      `json:"subject"`
 	CreatedAt  time.Time   `json:"createdAt"`
 	LastSeenAt time.Time   `json:"lastSeenAt"`
 }
 
 func (w userWire) user() kairos.User {
-	return kairos.User{ID: w.ID, Name: w.Name, Role: w.Role, Disabled: w.Disabled, CreatedAt: w.CreatedAt, LastSeenAt: w.LastSeenAt}
+	return kairos.User{ID: w.ID, Name: w.Name, Role: w.Role, Disabled: w.Disabled, Issuer: w.Issuer, Subject: w.Subject, CreatedAt: w.CreatedAt, LastSeenAt: w.LastSeenAt}
 }
 
 // Users lists all users by name, without what they prove themselves with.
@@ -77,6 +79,24 @@ func (c *Client) UpdateUser(ctx context.Context, _ kairos.Actor, idOrName string
 		Disabled *bool        `json:"disabled,omitempty"`
 	}{role, password, disabled}})
 	return out.user(), err
+}
+
+// LinkUser says who a user is at the identity provider; "" ends the link.
+func (c *Client) LinkUser(ctx context.Context, _ kairos.Actor, idOrName, subject string) (kairos.User, error) {
+	var out userWire
+	_, err := c.do(ctx, call{method: http.MethodPost, path: "/users/" + url.PathEscape(idOrName) + "/link", into: &out, body: struct {
+		Subject string `json:"subject"`
+	}{subject}})
+	return out.user(), err
+}
+
+// LoginLink makes the secret of a link that logs a user in once.
+func (c *Client) LoginLink(ctx context.Context, _ kairos.Actor, idOrName string) (string, error) {
+	var out struct {
+		Token string `json:"token"`
+	}
+	_, err := c.do(ctx, call{method: http.MethodPost, path: "/users/" + url.PathEscape(idOrName) + "/login-link", into: &out})
+	return out.Token, err
 }
 
 type tokenWire struct {

@@ -38,6 +38,7 @@ type Config struct {
 	Retention       Retention           `yaml:"retention"`
 	Backup          Backup              `yaml:"backup"`
 	Server          Server              `yaml:"server"`
+	Login           Login               `yaml:"login"`
 }
 
 // Provider is a model behind agents.
@@ -431,6 +432,9 @@ func (c *Config) check() error {
 	if c.Engine.MaxRunning < 0 || c.Engine.MaxNodes < 0 {
 		add("engine: limits must not be negative")
 	}
+	if err := c.Login.check(); err != nil {
+		add("login: %w", err)
+	}
 	if (c.Server.TLSCert == "") != (c.Server.TLSKey == "") {
 		add("server: tls_cert and tls_key go together")
 	}
@@ -479,5 +483,8 @@ func (c *Config) resolve(dir string) {
 		c.Providers[name] = p
 	}
 	c.Backup.Dir = abs(c.Backup.Dir)
+	if o := c.Login.OIDC; o != nil {
+		o.ClientSecretFile, o.CAFile = abs(o.ClientSecretFile), abs(o.CAFile)
+	}
 	c.Server.TLSCert, c.Server.TLSKey = abs(c.Server.TLSCert), abs(c.Server.TLSKey)
 }

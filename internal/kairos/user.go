@@ -7,10 +7,13 @@ type User struct {
 	ID           string
 	Name         string
 	Role         Role
-	PasswordHash string // PHC string
-	Disabled     bool
-	CreatedAt    time.Time
-	LastSeenAt   time.Time
+	PasswordHash string // PHC string; empty: no password opens the account
+	// Issuer and Subject are who an identity provider says that this is; both
+	// empty: it knows nothing of them.
+	Issuer, Subject string
+	Disabled        bool
+	CreatedAt       time.Time
+	LastSeenAt      time.Time
 	// Settings are the person's preferences (language, zone, theme, density).
 	Settings RawJSON
 }

@@ -334,6 +334,19 @@ func everyUserQuery(t *testing.T, s *Store, must func(string, error)) {
 	if must("user", err); got.Role != kairos.RoleAuthor {
 		t.Errorf("user: %+v", got)
 	}
+	other.Issuer, other.Subject = "https://login.example", "7"
+	must("link", s.UpdateUser(ctx, other))
+	if got, err := s.UserByIdentity(ctx, "https://login.example", "7"); err != nil || got.ID != other.ID {
+		t.Errorf("by identity: %+v, %v", got, err)
+	}
+	if _, err := s.UserByIdentity(ctx, "https://elsewhere.example", "7"); kairos.CodeOf(err) != kairos.CodeNotFound {
+		t.Errorf("by the subject alone: %v", err)
+	}
+	same := u
+	same.Issuer, same.Subject = other.Issuer, other.Subject
+	if err := s.UpdateUser(ctx, same); kairos.CodeOf(err) != kairos.CodeConflict {
+		t.Errorf("two users are one person: %v", err)
+	}
 	all, err := s.Users(ctx)
 	if must("users", err); len(all) != 2 {
 		t.Errorf("users: %d", len(all))

@@ -29,12 +29,12 @@ func userParams(u kairos.User) dbsqlc.UserInsertParams {
 		settings = "{}"
 	}
 	return dbsqlc.UserInsertParams{ID: u.ID, Name: u.Name, Role: string(u.Role), PasswordHash: u.PasswordHash, Disabled: flag(u.Disabled),
-		CreatedAt: micros(u.CreatedAt), LastSeenAt: micros(u.LastSeenAt), Settings: settings}
+		CreatedAt: micros(u.CreatedAt), LastSeenAt: micros(u.LastSeenAt), Settings: settings, Issuer: u.Issuer, Subject: u.Subject}
 }
 
 func user(u dbsqlc.User) kairos.User {
 	return kairos.User{ID: u.ID, Name: u.Name, Role: kairos.Role(u.Role), PasswordHash: u.PasswordHash, Disabled: u.Disabled != 0,
-		CreatedAt: fromMicros(u.CreatedAt), LastSeenAt: fromMicros(u.LastSeenAt), Settings: kairos.RawJSON(u.Settings)}
+		CreatedAt: fromMicros(u.CreatedAt), LastSeenAt: fromMicros(u.LastSeenAt), Settings: kairos.RawJSON(u.Settings), Issuer: u.Issuer, Subject: u.Subject}
 }
 
 // CreateUser stores a new user; a taken name is CodeConflict.
@@ -48,7 +48,35 @@ func insertUser(ctx context.Context, q *dbsqlc.Queries, u kairos.User) error {
 	} else if !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
+	if err := identityIsFree(ctx, q, u); err != nil {
+		return err
+	}
 	return q.UserInsert(ctx, userParams(u))
+}
+
+// identityIsFree refuses that two users are the same person at a provider.
+func identityIsFree(ctx context.Context, q *dbsqlc.Queries, u kairos.User) error {
+	if u.Subject == "" {
+		return nil
+	}
+	other, err := q.UserByIdentity(ctx, u.Issuer, u.Subject)
+	switch {
+	case errors.Is(err, sql.ErrNoRows) || err == nil && other.ID == u.ID:
+		return nil
+	case err != nil:
+		return err
+	}
+	return kairos.Errorf(kairos.CodeConflict, "the identity provider's user %q is %s here already", u.Subject, other.Name)
+}
+
+// UserByIdentity finds whom an identity provider means, disabled ones included;
+// CodeNotFound.
+func (s *Store) UserByIdentity(ctx context.Context, issuer, subject string) (kairos.User, error) {
+	u, err := s.q.UserByIdentity(ctx, issuer, subject)
+	if errors.Is(err, sql.ErrNoRows) {
+		return kairos.User{}, kairos.Errorf(kairos.CodeNotFound, "no user is %q of %s", subject, issuer)
+	}
+	return user(u), translate(err, "read user")
 }
 
 // CreateFirstUser stores u only if there is no user at all, in one transaction;
@@ -88,9 +116,12 @@ func (s *Store) Users(ctx context.Context) ([]kairos.User, error) {
 // UpdateUser replaces everything but ID, Name and CreatedAt.
 func (s *Store) UpdateUser(_ context.Context, u kairos.User) error {
 	return s.exec("update user "+u.Name, func(ctx context.Context, q *dbsqlc.Queries) error {
+		if err := identityIsFree(ctx, q, u); err != nil {
+			return err
+		}
 		p := userParams(u)
 		n, err := q.UserUpdate(ctx, dbsqlc.UserUpdateParams{Role: p.Role, PasswordHash: p.PasswordHash, Disabled: p.Disabled, LastSeenAt: p.LastSeenAt,
-			Settings: p.Settings, ID: p.ID})
+			Settings: p.Settings, Issuer: p.Issuer, Subject: p.Subject, ID: p.ID})
 		if err == nil && n == 0 {
 			return kairos.Errorf(kairos.CodeNotFound, "no user %q", u.Name)
 		}

@@ -92,6 +92,9 @@ var access = map[string]need{
 	"GET /users":          {kairos.RoleAdmin, "admin"},
 	"POST /users":         {kairos.RoleAdmin, "admin"},
 	"PATCH /users/{id}":   {kairos.RoleAdmin, "admin"},
+
+	"POST /users/{id}/link":       {kairos.RoleAdmin, "admin"},
+	"POST /users/{id}/login-link": {kairos.RoleAdmin, "admin"},
 }
 
 // allow returns nil if the actor has what is needed.

@@ -16,6 +16,8 @@ type UserView struct {
 	Name       string      `json:"name"`
 	Role       kairos.Role `json:"role"`
 	Disabled   bool        `json:"disabled"`
+	Issuer     string      `json:"issuer,omitempty" doc:"The identity provider that knows the user."`
+	Subject    string      `json:"subject,omitempty" doc:"What it knows the user as."`
 	CreatedAt  time.Time   `json:"createdAt"`
 	LastSeenAt time.Time   `json:"lastSeenAt,omitzero"`
 }
@@ -46,6 +48,16 @@ type UserBody struct {
 	Role     *kairos.Role `json:"role,omitempty" enum:"viewer,operator,author,admin"`
 	Password *string      `json:"password,omitempty" maxLength:"1024"`
 	Disabled *bool        `json:"disabled,omitempty"`
+}
+
+// LinkBody says who a user is at the identity provider.
+type LinkBody struct {
+	Subject string `json:"subject" maxLength:"255" doc:"What the provider calls the user for ever; empty ends the link."`
+}
+
+// LoginLinkView is the secret of a login link.
+type LoginLinkView struct {
+	Token string `json:"token" doc:"For the page /login/link?token=…; it works once, for ten minutes."`
 }
 
 // NewTokenBody makes a token.
@@ -86,6 +98,10 @@ func (a *API) accountRoutes() {
 		Summary: "Make a user", DefaultStatus: http.StatusCreated}, a.createUser)
 	register(a, huma.Operation{OperationID: "update-user", Method: http.MethodPatch, Path: "/users/{id}", Tags: tags,
 		Summary: "Change a user's role, password or access; ends the user's sessions"}, a.updateUser)
+	register(a, huma.Operation{OperationID: "link-user", Method: http.MethodPost, Path: "/users/{id}/link", Tags: tags,
+		Summary: "Say who a user is at the identity provider; ends the user's sessions"}, a.linkUser)
+	register(a, huma.Operation{OperationID: "make-login-link", Method: http.MethodPost, Path: "/users/{id}/login-link", Tags: tags,
+		Summary: "Make a link that logs a user in once; through the local socket only"}, a.loginLink)
 	register(a, huma.Operation{OperationID: "list-tokens", Method: http.MethodGet, Path: "/tokens", Tags: tags,
 		Summary: "List API tokens, newest first"}, a.listTokens)
 	register(a, huma.Operation{OperationID: "create-token", Method: http.MethodPost, Path: "/tokens", Tags: tags,
@@ -118,7 +134,7 @@ func (a *API) listUsers(ctx context.Context, _ *struct{}) (*usersOut, error) {
 }
 
 func viewUser(u kairos.User) UserView {
-	return UserView{ID: u.ID, Name: u.Name, Role: u.Role, Disabled: u.Disabled, CreatedAt: u.CreatedAt, LastSeenAt: u.LastSeenAt}
+	return UserView{ID: u.ID, Name: u.Name, Role: u.Role, Disabled: u.Disabled, Issuer: u.Issuer, Subject: u.Subject, CreatedAt: u.CreatedAt, LastSeenAt: u.LastSeenAt}
 }
 
 type createUserIn struct{ Body NewUserBody }
@@ -152,6 +168,41 @@ func (a *API) updateUser(ctx context.Context, in *updateUserIn) (*userOut, error
 		return nil, err
 	}
 	return &userOut{Body: viewUser(u)}, nil
+}
+
+type linkUserIn struct {
+	ID   string `path:"id" maxLength:"64" doc:"The user's id or name."`
+	Body LinkBody
+}
+
+func (a *API) linkUser(ctx context.Context, in *linkUserIn) (*userOut, error) {
+	acc, err := a.accounts()
+	if err != nil {
+		return nil, err
+	}
+	u, err := acc.LinkUser(ctx, actorOf(ctx), in.ID, in.Body.Subject)
+	if err != nil {
+		return nil, err
+	}
+	return &userOut{Body: viewUser(u)}, nil
+}
+
+type loginLinkIn struct {
+	ID string `path:"id" maxLength:"64" doc:"The user's id or name."`
+}
+
+type loginLinkOut struct{ Body LoginLinkView }
+
+func (a *API) loginLink(ctx context.Context, in *loginLinkIn) (*loginLinkOut, error) {
+	acc, err := a.accounts()
+	if err != nil {
+		return nil, err
+	}
+	secret, err := acc.LoginLink(ctx, actorOf(ctx), in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &loginLinkOut{Body: LoginLinkView{Token: secret}}, nil
 }
 
 type tokensOut struct{ Body List[TokenView] }

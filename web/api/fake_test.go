@@ -332,6 +332,12 @@ func (f *fake) CreateUser(_ context.Context, _ kairos.Actor, name, _ string, rol
 	return kairos.User{ID: "u1", Name: name, Role: role}, nil
 }
 
+func (f *fake) LinkUser(_ context.Context, _ kairos.Actor, id, subject string) (kairos.User, error) {
+	return kairos.User{ID: id, Name: id, Role: kairos.RoleViewer, Issuer: "https://login.example", Subject: subject}, nil
+}
+
+func (f *fake) LoginLink(context.Context, kairos.Actor, string) (string, error) { return "secret", nil }
+
 func (f *fake) UpdateUser(_ context.Context, _ kairos.Actor, id string, _ *kairos.Role, _ *string, _ *bool) (kairos.User, error) {
 	return kairos.User{ID: id}, nil
 }

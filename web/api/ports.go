@@ -63,6 +63,12 @@ type Accounts interface {
 	// UpdateUser changes what is not nil; it ends the user's sessions when role,
 	// password or access changes.
 	UpdateUser(ctx context.Context, actor kairos.Actor, idOrName string, role *kairos.Role, password *string, disabled *bool) (kairos.User, error)
+	// LinkUser says by which subject the identity provider knows a user; "" ends
+	// the link. It ends the user's sessions.
+	LinkUser(ctx context.Context, actor kairos.Actor, idOrName, subject string) (kairos.User, error)
+	// LoginLink makes the secret of a link that logs a user in once; only for
+	// somebody at the machine itself.
+	LoginLink(ctx context.Context, actor kairos.Actor, idOrName string) (secret string, err error)
 	Tokens(ctx context.Context) ([]kairos.Token, error)
 	// CreateToken returns the token's text, which is shown only here. A zero
 	// lifetime means the default of 90 days.

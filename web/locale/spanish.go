@@ -8,7 +8,7 @@ import "maps"
 // their own. Readers are addressed as usted.
 var (
 	spanish        = joined(spanishCore, spanishAccess, spanishDashboard, spanishAgents, spanishPlanning, spanishLists, spanishRun)
-	spanishPlurals = joined(spanishCorePlurals, spanishDashboardPlurals, spanishAgentsPlurals, spanishPlanningPlurals, spanishListsPlurals, spanishRunPlurals)
+	spanishPlurals = joined(spanishCorePlurals, spanishDashboardPlurals, spanishAgentsPlurals, spanishPlanningPlurals, spanishListsPlurals, spanishRunPlurals, spanishAccessPlurals)
 )
 
 func joined[V any](parts ...map[string]V) map[string]V {

@@ -11,7 +11,7 @@ type UsersPage struct {
 // UserRow is a user in the list.
 type UserRow struct {
 	Name, Href, Role, Sessions string
-	Disabled                   bool
+	Disabled, Linked           bool
 	Created, Seen              Time
 }
 
@@ -20,9 +20,12 @@ type UserPage struct {
 	Shell
 	Idem, Error, Name, Action, Role string
 	Roles                           []Option
-	Disabled, Self                  bool
+	Disabled, Self, HasPassword     bool
 	Created, Seen                   Time
-	Sessions                        []SessionRow
+	// Provider is the identity provider's name, Subject and Issuer whom it knows
+	// this user as; each empty: none.
+	Provider, Subject, Issuer string
+	Sessions                  []SessionRow
 }
 
 // SessionRow is an open login.
@@ -59,5 +62,6 @@ type RevokeTokenPage struct {
 type MePage struct {
 	Shell
 	Idem, Error, Name, Role string
+	HasPassword             bool
 	Sessions                []SessionRow
 }

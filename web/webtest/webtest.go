@@ -51,6 +51,12 @@ func New(tb testing.TB) *Site {
 // NewOn starts an installation on a store; it ends with the test.
 func NewOn(tb testing.TB, on *store.Store) *Site {
 	tb.Helper()
+	return NewWith(tb, on, auth.Config{})
+}
+
+// NewWith starts an installation that people come into as access says.
+func NewWith(tb testing.TB, on *store.Store, access auth.Config) *Site {
+	tb.Helper()
 	s := &Site{Store: on, Admin: kairos.Actor{Name: "marta", Role: kairos.RoleAdmin, Surface: "ui"}}
 	tools, err := tool.Builtin(tool.Config{HTTP: tool.HTTPConfig{AllowPrivate: []string{"127.0.0.1"}}}, nil)
 	if err != nil {
@@ -65,7 +71,8 @@ func NewOn(tb testing.TB, on *store.Store) *Site {
 	if err := s.Engine.Open(context.Background()); err != nil {
 		tb.Fatal(err)
 	}
-	if s.Auth, err = auth.New(auth.Config{Store: s.Store, Audit: s.Store}); err != nil {
+	access.Store, access.Audit = s.Store, s.Store
+	if s.Auth, err = auth.New(access); err != nil {
 		tb.Fatal(err)
 	}
 	if s.Setup, err = s.Auth.BeginSetup(context.Background()); err != nil {
@@ -234,7 +241,7 @@ type Browser struct {
 
 // Paths are the pages to look at, with the runs of a seed.
 func (d Seeded) Paths() []string {
-	out := []string{"/", "/runs", "/runs?q=status:failed", "/plans", "/plans/new", "/ask", "/plans/ledger", "/plans/ledger/start", "/plans/ledger/edit", "/approvals", "/audit", "/system", "/help", "/settings/users", "/settings/tokens", "/me", "/agents", "/agents/providers", "/agents/tools"}
+	out := []string{"/", "/runs", "/runs?q=status:failed", "/plans", "/plans/new", "/ask", "/plans/ledger", "/plans/ledger/start", "/plans/ledger/edit", "/approvals", "/audit", "/system", "/help", "/settings/users", "/settings/tokens", "/me", "/login", "/login/link?token=none", "/agents", "/agents/providers", "/agents/tools"}
 	for _, r := range []kairos.Run{d.Completed, d.Failed, d.Waiting, d.InDoubt, d.Hostile} {
 		for _, v := range []string{"", "?view=graph", "?view=state", "?view=handoffs", "?view=events", "?view=log", "?view=io"} {
 			out = append(out, "/runs/"+r.ID+v)

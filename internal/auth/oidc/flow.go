@@ -41,6 +41,7 @@ func (p *Provider) Begin(ctx context.Context, redirect, next string) (address, k
 	if err != nil {
 		return "", "", err
 	}
+	redirect = cmp.Or(p.c.Redirect, redirect)
 	f := flow{State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(), Redirect: redirect, Next: next, Ends: p.c.Now().Add(Lifetime)}
 	kept, err = p.close(f)
 	return p.oauth(found, redirect).AuthCodeURL(f.State, oidc.Nonce(f.Nonce), oauth2.S256ChallengeOption(f.Verifier)), kept, err
@@ -97,6 +98,11 @@ func (p *Provider) Finish(ctx context.Context, kept string, answer url.Values) (
 	f, err := p.take(kept, answer.Get("state"))
 	if err != nil {
 		return id, "", err
+	}
+	for name, values := range answer {
+		if len(values) > 1 { // RFC 6749, 3.1: which of them counts is anybody's guess
+			return id, "", p.distrust("%.40q is given twice", name)
+		}
 	}
 	if iss := answer.Get("iss"); iss != "" && iss != p.c.Issuer { // RFC 9207
 		return id, "", p.distrust("the answer comes from another issuer, %.200q", iss)

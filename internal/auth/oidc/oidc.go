@@ -41,7 +41,10 @@ type Config struct {
 	Issuer       string
 	ClientID     string
 	ClientSecret string // empty: a public client, PKCE alone
-	Scopes       []string
+	// Redirect is where the provider sends browsers back to, as it is registered
+	// there; empty: the address that the browser used.
+	Redirect string
+	Scopes   []string // besides openid
 	// Label is the provider's name, as on the button.
 	Label string
 	// NameClaim holds the name of a new user; default preferred_username.
@@ -199,8 +202,7 @@ func (p *Provider) known() (*oidc.Provider, error) {
 
 func (p *Provider) down(err error) error {
 	p.c.Log.Warn("the identity provider cannot be used", "issuer", p.c.Issuer, "err", err)
-	e := kairos.Errorf(kairos.CodeUnavailable, "%s cannot be reached now", p.c.Label).Suggest("try again in a moment, or log in with a password")
-	return fmt.Errorf("%w: %w", e, err)
+	return kairos.Errorf(kairos.CodeUnavailable, "%s cannot be used now", p.c.Label).Suggest("try again in a moment; the log of kairosd says what is wrong")
 }
 
 func (p *Provider) oauth(found *oidc.Provider, redirect string) *oauth2.Config {

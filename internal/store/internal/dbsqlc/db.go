@@ -390,6 +390,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.tokenTouchStmt, err = db.PrepareContext(ctx, tokenTouch); err != nil {
 		return nil, fmt.Errorf("error preparing query TokenTouch: %w", err)
 	}
+	if q.userByIdentityStmt, err = db.PrepareContext(ctx, userByIdentity); err != nil {
+		return nil, fmt.Errorf("error preparing query UserByIdentity: %w", err)
+	}
 	if q.userCountStmt, err = db.PrepareContext(ctx, userCount); err != nil {
 		return nil, fmt.Errorf("error preparing query UserCount: %w", err)
 	}
@@ -1035,6 +1038,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing tokenTouchStmt: %w", cerr)
 		}
 	}
+	if q.userByIdentityStmt != nil {
+		if cerr := q.userByIdentityStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing userByIdentityStmt: %w", cerr)
+		}
+	}
 	if q.userCountStmt != nil {
 		if cerr := q.userCountStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing userCountStmt: %w", cerr)
@@ -1246,6 +1254,7 @@ type Queries struct {
 	tokenListStmt              *sql.Stmt
 	tokenRevokeStmt            *sql.Stmt
 	tokenTouchStmt             *sql.Stmt
+	userByIdentityStmt         *sql.Stmt
 	userCountStmt              *sql.Stmt
 	userGetStmt                *sql.Stmt
 	userInsertStmt             *sql.Stmt
@@ -1384,6 +1393,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		tokenListStmt:              q.tokenListStmt,
 		tokenRevokeStmt:            q.tokenRevokeStmt,
 		tokenTouchStmt:             q.tokenTouchStmt,
+		userByIdentityStmt:         q.userByIdentityStmt,
 		userCountStmt:              q.userCountStmt,
 		userGetStmt:                q.userGetStmt,
 		userInsertStmt:             q.userInsertStmt,

@@ -336,4 +336,6 @@ type User struct {
 	CreatedAt    int64
 	LastSeenAt   int64
 	Settings     string
+	Issuer       string
+	Subject      string
 }

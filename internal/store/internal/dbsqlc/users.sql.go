@@ -354,6 +354,28 @@ func (q *Queries) TokenTouch(ctx context.Context, usedAt int64, iD string) error
 	return err
 }
 
+const userByIdentity = `-- name: UserByIdentity :one
+SELECT id, name, role, password_hash, disabled, created_at, last_seen_at, settings, issuer, subject FROM users WHERE issuer = ?1 AND subject = ?2 AND subject <> ''
+`
+
+func (q *Queries) UserByIdentity(ctx context.Context, issuer string, subject string) (User, error) {
+	row := q.queryRow(ctx, q.userByIdentityStmt, userByIdentity, issuer, subject)
+	var i User
+	err := row.Scan(
+		&i.ID,
+		&i.Name,
+		&i.Role,
+		&i.PasswordHash,
+		&i.Disabled,
+		&i.CreatedAt,
+		&i.LastSeenAt,
+		&i.Settings,
+		&i.Issuer,
+		&i.Subject,
+	)
+	return i, err
+}
+
 const userCount = `-- name: UserCount :one
 SELECT count(*) FROM users
 `
@@ -366,7 +388,7 @@ func (q *Queries) UserCount(ctx context.Context) (int64, error) {
 }
 
 const userGet = `-- name: UserGet :one
-SELECT id, name, role, password_hash, disabled, created_at, last_seen_at, settings FROM users WHERE id = ?1 OR name = ?1
+SELECT id, name, role, password_hash, disabled, created_at, last_seen_at, settings, issuer, subject FROM users WHERE id = ?1 OR name = ?1
 `
 
 func (q *Queries) UserGet(ctx context.Context, idOrName string) (User, error) {
@@ -381,13 +403,15 @@ func (q *Queries) UserGet(ctx context.Context, idOrName string) (User, error) {
 		&i.CreatedAt,
 		&i.LastSeenAt,
 		&i.Settings,
+		&i.Issuer,
+		&i.Subject,
 	)
 	return i, err
 }
 
 const userInsert = `-- name: UserInsert :exec
-INSERT INTO users (id, name, role, password_hash, disabled, created_at, last_seen_at, settings)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+INSERT INTO users (id, name, role, password_hash, disabled, created_at, last_seen_at, settings, issuer, subject)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
 `
 
 type UserInsertParams struct {
@@ -399,6 +423,8 @@ type UserInsertParams struct {
 	CreatedAt    int64
 	LastSeenAt   int64
 	Settings     string
+	Issuer       string
+	Subject      string
 }
 
 func (q *Queries) UserInsert(ctx context.Context, arg UserInsertParams) error {
@@ -411,12 +437,14 @@ func (q *Queries) UserInsert(ctx context.Context, arg UserInsertParams) error {
 		arg.CreatedAt,
 		arg.LastSeenAt,
 		arg.Settings,
+		arg.Issuer,
+		arg.Subject,
 	)
 	return err
 }
 
 const userList = `-- name: UserList :many
-SELECT id, name, role, password_hash, disabled, created_at, last_seen_at, settings FROM users ORDER BY name
+SELECT id, name, role, password_hash, disabled, created_at, last_seen_at, settings, issuer, subject FROM users ORDER BY name
 `
 
 func (q *Queries) UserList(ctx context.Context) ([]User, error) {
@@ -437,6 +465,8 @@ func (q *Queries) UserList(ctx context.Context) ([]User, error) {
 			&i.CreatedAt,
 			&i.LastSeenAt,
 			&i.Settings,
+			&i.Issuer,
+			&i.Subject,
 		); err != nil {
 			return nil, err
 		}
@@ -452,7 +482,8 @@ func (q *Queries) UserList(ctx context.Context) ([]User, error) {
 }
 
 const userUpdate = `-- name: UserUpdate :execrows
-UPDATE users SET role = ?1, password_hash = ?2, disabled = ?3, last_seen_at = ?4, settings = ?5 WHERE id = ?6
+UPDATE users SET role = ?1, password_hash = ?2, disabled = ?3, last_seen_at = ?4, settings = ?5,
+    issuer = ?6, subject = ?7 WHERE id = ?8
 `
 
 type UserUpdateParams struct {
@@ -461,6 +492,8 @@ type UserUpdateParams struct {
 	Disabled     int64
 	LastSeenAt   int64
 	Settings     string
+	Issuer       string
+	Subject      string
 	ID           string
 }
 
@@ -471,6 +504,8 @@ func (q *Queries) UserUpdate(ctx context.Context, arg UserUpdateParams) (int64, 
 		arg.Disabled,
 		arg.LastSeenAt,
 		arg.Settings,
+		arg.Issuer,
+		arg.Subject,
 		arg.ID,
 	)
 	if err != nil {

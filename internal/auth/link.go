@@ -1,0 +1,83 @@
+package auth
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// LinkLifetime is how long a login link works.
+const LinkLifetime = 10 * time.Minute
+
+// maxLinks bounds how many login links are open at once.
+const maxLinks = 100
+
+// loginLink lets one person in once, without password or provider.
+type loginLink struct {
+	user string
+	ends time.Time
+}
+
+// LoginLink makes the secret of a link, /login/link?token=SECRET, that logs a
+// user in once within ten minutes: the way in when no other works. Only somebody
+// at the machine itself may make one.
+func (s *Service) LoginLink(ctx context.Context, actor kairos.Actor, idOrName string) (string, error) {
+	if actor.Surface != "cli" || requireAdmin(actor) != nil {
+		s.recordDenied(ctx, actor, "user.login-link", "user:"+shown(idOrName), "not at the machine itself")
+		return "", kairos.Errorf(kairos.CodeForbidden, "a login link is made at the machine itself").Suggest("run there: kairosd user login-link NAME")
+	}
+	u, err := s.store.User(ctx, idOrName)
+	if err != nil {
+		return "", err
+	}
+	if u.Disabled {
+		return "", kairos.Errorf(kairos.CodeConflict, "user %s is disabled", u.Name).Suggest("run first: kairosd user enable %s", u.Name)
+	}
+	if err := s.record(ctx, actor, "user.login-link", "user:"+u.Name, "ok", ""); err != nil {
+		return "", err
+	}
+	secret, now := newSecret(), s.now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.links, func(_ string, l loginLink) bool { return !now.Before(l.ends) })
+	if len(s.links) >= maxLinks {
+		return "", kairos.Errorf(kairos.CodeTooMany, "too many login links are open").Suggest("wait ten minutes")
+	}
+	s.links[hashOf(secret)] = loginLink{u.ID, now.Add(LinkLifetime)}
+	return secret, nil
+}
+
+// FollowLink consumes the secret of a login link and opens a session.
+func (s *Service) FollowLink(ctx context.Context, link, address, userAgent string) (string, kairos.User, error) {
+	now := s.now()
+	who := kairos.Actor{Name: "anonymous", Surface: "ui"}
+	if wait, first := s.throttle.allow(now, "", address); wait > 0 {
+		if first {
+			s.recordDenied(ctx, who, "login", "", "throttled, from "+address)
+		}
+		return "", kairos.User{}, tooMany(wait)
+	}
+	s.mu.Lock()
+	l, ok := s.links[hashOf(link)]
+	delete(s.links, hashOf(link))
+	s.mu.Unlock()
+	if !ok || !now.Before(l.ends) {
+		s.recordDenied(ctx, who, "login", "", "wrong, used or expired login link, from "+address)
+		return "", kairos.User{}, kairos.Errorf(kairos.CodeForbidden, "this login link is wrong, used or expired").Suggest("make a new one: kairosd user login-link NAME")
+	}
+	u, err := s.seen(ctx, kairos.User{ID: l.user})
+	if err != nil {
+		return "", u, fmt.Errorf("log in: %w", err)
+	}
+	if err := s.record(ctx, ActorOf(u, "ui"), "login", "user:"+u.Name, "ok", "by a login link, from "+address); err != nil {
+		return "", u, fmt.Errorf("log in: %w", err)
+	}
+	secret, err := s.openSession(ctx, u, now, address, userAgent)
+	if err == nil {
+		s.throttle.succeeded(now, "", address)
+	}
+	return secret, u, err
+}

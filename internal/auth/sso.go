@@ -1,0 +1,197 @@
+package auth
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+
+	"github.com/kairosd/kairosd/internal/auth/oidc"
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// IdentityProvider vouches for people. [oidc.Provider] is one.
+type IdentityProvider interface {
+	Label() string
+	Issuer() string
+	Begin(ctx context.Context, redirect, next string) (address, kept string, err error)
+	Finish(ctx context.Context, kept string, answer url.Values) (id oidc.Identity, next string, err error)
+}
+
+// Ways says how people log in: with a password, and with what a provider of the
+// given name says of them (empty: there is none).
+func (s *Service) Ways() (password bool, provider string) {
+	if s.provider != nil {
+		provider = s.provider.Label()
+	}
+	return !s.noPassword, provider
+}
+
+// label names the provider in sentences.
+func (s *Service) label() string {
+	if s.provider == nil {
+		return "the identity provider"
+	}
+	return s.provider.Label()
+}
+
+// BeginSSO starts a login at the identity provider: address is where the browser
+// goes, kept is for a cookie of its own. It changes nothing here.
+func (s *Service) BeginSSO(ctx context.Context, redirect, next string) (address, kept string, err error) {
+	if s.provider == nil {
+		return "", "", kairos.Errorf(kairos.CodeNotFound, "no identity provider is configured")
+	}
+	return s.provider.Begin(ctx, redirect, next)
+}
+
+// FinishSSO opens a session for whom the identity provider vouches. They are
+// found by issuer and subject, never by a name or an address; a user of the same
+// name is somebody else until an admin links them. Every outcome is recorded.
+func (s *Service) FinishSSO(ctx context.Context, kept string, answer url.Values, address, userAgent string) (secret string, u kairos.User, next string, err error) {
+	if s.provider == nil {
+		return "", u, "", kairos.Errorf(kairos.CodeNotFound, "no identity provider is configured")
+	}
+	now := s.now()
+	who := kairos.Actor{Name: "anonymous", Surface: "ui"}
+	if wait, first := s.throttle.allow(now, "", address); wait > 0 {
+		if first {
+			s.recordDenied(ctx, who, "login", "", "throttled, from "+address)
+		}
+		return "", u, "", tooMany(wait)
+	}
+	id, next, err := s.provider.Finish(ctx, kept, answer)
+	if err == nil {
+		who.Name = shown(foldName(id.Name))
+		u, err = s.admit(ctx, id)
+	}
+	if err != nil {
+		s.recordDenied(ctx, who, "login", subjectOf(id), s.provider.Label()+": "+shownLong(err.Error())+", from "+address)
+		return "", u, "", err
+	}
+	if err := s.record(ctx, ActorOf(u, "ui"), "login", "user:"+u.Name, "ok", "by "+s.provider.Label()+", from "+address); err != nil {
+		return "", u, "", fmt.Errorf("log in: %w", err)
+	}
+	if secret, err = s.openSession(ctx, u, now, address, userAgent); err != nil {
+		return "", u, "", err
+	}
+	s.throttle.succeeded(now, "", address)
+	return secret, u, next, nil
+}
+
+// subjectOf names a stranger in the audit log, so that an admin can link them.
+func subjectOf(id oidc.Identity) string {
+	if id.Subject == "" {
+		return ""
+	}
+	return "subject:" + cut(id.Subject, 200)
+}
+
+func shownLong(s string) string { return cut(shownAll(s), 400) }
+
+// admit finds the user of an identity, or makes one.
+func (s *Service) admit(ctx context.Context, id oidc.Identity) (kairos.User, error) {
+	u, err := s.store.UserByIdentity(ctx, id.Issuer, id.Subject)
+	if kairos.CodeOf(err) == kairos.CodeNotFound {
+		return s.newcomer(ctx, id)
+	} else if err != nil {
+		return u, fmt.Errorf("log in: %w", err)
+	}
+	if u.Disabled {
+		return u, kairos.Errorf(kairos.CodeForbidden, "your account %s is disabled", u.Name).Suggest("ask an admin of kairosd")
+	}
+	if id.Managed && id.Role != u.Role {
+		who := kairos.Actor{Name: kairos.System.Name, Role: kairos.RoleAdmin, Surface: kairos.System.Surface}
+		u, err = s.changeUser(ctx, who, u.ID, "", func(u *kairos.User) (string, error) {
+			u.Role = id.Role
+			return " role " + string(id.Role) + ", as " + s.provider.Label() + " says", nil
+		})
+		if err != nil {
+			return u, err
+		}
+	}
+	return s.seen(ctx, u)
+}
+
+// seen notes when a user was last seen.
+func (s *Service) seen(ctx context.Context, u kairos.User) (kairos.User, error) {
+	s.change.Lock()
+	defer s.change.Unlock()
+	u, err := s.store.User(ctx, u.ID)
+	if err != nil {
+		return u, err
+	}
+	if u.Disabled { // meanwhile
+		return u, noSession()
+	}
+	u.LastSeenAt = s.now()
+	return u, s.store.UpdateUser(ctx, u)
+}
+
+// newcomer makes a user of whom nothing was known. The first of all must be an
+// admin, or nobody could ever make another one.
+func (s *Service) newcomer(ctx context.Context, id oidc.Identity) (kairos.User, error) {
+	if !s.createUsers {
+		return kairos.User{}, kairos.Errorf(kairos.CodeForbidden, "you have no account here").
+			Suggest("ask an admin of kairosd for one; at %s you are %s", s.provider.Label(), shown(id.Subject))
+	}
+	u, err := newAccount(id.Name, id.Role, s.now())
+	if err != nil {
+		return u, kairos.Errorf(kairos.CodeForbidden, "your name at %s, %q, cannot be a name here", s.provider.Label(), shown(id.Name)).
+			Suggest("ask an admin of kairosd for an account; at %s you are %s", s.provider.Label(), shown(id.Subject))
+	}
+	u.Issuer, u.Subject, u.LastSeenAt = id.Issuer, id.Subject, u.CreatedAt
+	first, err := s.NeedsSetup(ctx)
+	if err != nil {
+		return u, err
+	}
+	create := s.store.CreateUser
+	if first {
+		if u.Role != kairos.RoleAdmin {
+			return u, kairos.Errorf(kairos.CodeForbidden, "this installation is not set up yet").Suggest("let an admin log in first, or open the link that kairosd printed when it started")
+		}
+		create = s.store.CreateFirstUser
+	}
+	err = create(ctx, u)
+	if kairos.CodeOf(err) == kairos.CodeConflict {
+		// The same person in another tab, or another user of that name.
+		if same, err := s.store.UserByIdentity(ctx, id.Issuer, id.Subject); err == nil && !same.Disabled {
+			return same, nil
+		}
+		return u, kairos.Errorf(kairos.CodeForbidden, "there is a user %s here already, who is not linked to %s", u.Name, s.provider.Label()).
+			Suggest("if that is you, ask an admin to link the account; at %s you are %s", s.provider.Label(), shown(id.Subject))
+	} else if err != nil {
+		return u, fmt.Errorf("create user %s: %w", u.Name, err)
+	}
+	if first {
+		s.endSetup()
+	}
+	return u, s.record(ctx, kairos.System, "user.create", "user:"+u.Name, "ok", "role "+string(u.Role)+", by "+s.provider.Label())
+}
+
+// LinkUser says who a user is at the identity provider, by the subject that it
+// knows them by; an empty subject ends the link. All their sessions end. Only
+// admins may.
+func (s *Service) LinkUser(ctx context.Context, actor kairos.Actor, idOrName, subject string) (kairos.User, error) {
+	if err := requireAdmin(actor); err != nil {
+		s.recordDenied(ctx, actor, "user.link", "user:"+shown(idOrName), err.Error())
+		return kairos.User{}, err
+	}
+	issuer := ""
+	if subject != "" {
+		if issuer = s.issuer; issuer == "" {
+			return kairos.User{}, kairos.Errorf(kairos.CodeConflict, "no identity provider is configured").Suggest("set login.oidc in the configuration")
+		}
+		if len(subject) > 255 || shownAll(subject) != subject {
+			return kairos.User{}, kairos.Errorf(kairos.CodeInvalid, "a subject has 1 to 255 printable characters")
+		}
+	}
+	return s.changeUser(ctx, actor, idOrName, "", func(u *kairos.User) (string, error) {
+		if u.Issuer == issuer && u.Subject == subject {
+			return "", nil
+		}
+		u.Issuer, u.Subject = issuer, subject
+		if subject == "" {
+			return " no longer linked to an identity provider", nil
+		}
+		return " linked to " + subject + " of " + issuer, nil
+	})
+}

@@ -1,0 +1,139 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// Login says how people come in: with a password, and with what an identity
+// provider says of them.
+type Login struct {
+	// Password: false refuses passwords; it needs oidc. The setup link and
+	// kairosd user login-link stay.
+	Password *bool `yaml:"password"`
+	OIDC     *OIDC `yaml:"oidc"`
+}
+
+// OIDC is a provider of OpenID Connect.
+type OIDC struct {
+	Issuer   string `yaml:"issuer"`
+	ClientID string `yaml:"client_id"`
+	// The client secret's place; neither: a public client.
+	ClientSecretEnv  string `yaml:"client_secret_env"`
+	ClientSecretFile string `yaml:"client_secret_file"`
+	// RedirectURL is registered at the provider: https://HOST/login/oidc/callback.
+	// Default: the address that the browser used.
+	RedirectURL string `yaml:"redirect_url"`
+	// Label is what the button calls the provider; default: the issuer's host.
+	Label string `yaml:"label"`
+	// Scopes besides openid; default profile.
+	Scopes []string `yaml:"scopes"`
+	// NameClaim names a new user; default preferred_username.
+	NameClaim string `yaml:"name_claim"`
+	// RoleClaim holds the groups; default groups. Dots lead into objects.
+	RoleClaim string `yaml:"role_claim"`
+	// Roles maps groups to roles, at every login. Empty: roles are given here.
+	Roles map[string]kairos.Role `yaml:"roles"`
+	// DefaultRole is for those without a mapped group. Empty: they are refused if
+	// there are roles, else new users are viewers.
+	DefaultRole kairos.Role `yaml:"default_role"`
+	// AllowedGroups lets in only their members; empty: everybody.
+	AllowedGroups []string `yaml:"allowed_groups"`
+	// CreateUsers makes a user of whoever comes for the first time; default true.
+	CreateUsers *bool `yaml:"create_users"`
+	// CAFile holds certificates to trust for the provider.
+	CAFile string `yaml:"ca_file"`
+}
+
+// Issuer is the identity provider that users are linked to; "" without one.
+func (l Login) Issuer() string {
+	if l.OIDC == nil {
+		return ""
+	}
+	return l.OIDC.Issuer
+}
+
+// Passwords says whether people log in with passwords.
+func (l Login) Passwords() bool { return l.Password == nil || *l.Password }
+
+func (l Login) check() error {
+	if l.OIDC == nil {
+		if !l.Passwords() {
+			return errors.New("password: false needs oidc, or nobody could log in")
+		}
+		return nil
+	}
+	return l.OIDC.check()
+}
+
+func (o *OIDC) check() error {
+	var errs []error
+	add := func(format string, args ...any) { errs = append(errs, fmt.Errorf("oidc."+format, args...)) }
+	if err := webAddress(o.Issuer); err != nil {
+		add("issuer: %w", err)
+	}
+	if o.RedirectURL != "" {
+		if err := webAddress(o.RedirectURL); err != nil {
+			add("redirect_url: %w", err)
+		} else if !strings.HasSuffix(o.RedirectURL, "/login/oidc/callback") {
+			add("redirect_url: it must end in /login/oidc/callback")
+		}
+	}
+	if o.ClientID == "" {
+		add("client_id is missing")
+	}
+	if o.ClientSecretEnv != "" && o.ClientSecretFile != "" {
+		add("client_secret_env and client_secret_file: only one of them")
+	}
+	for group, role := range o.Roles {
+		if !slices.Contains(kairos.Roles, role) {
+			add("roles: %q of group %q is not viewer, operator, author or admin", role, group)
+		}
+	}
+	if o.DefaultRole != "" && !slices.Contains(kairos.Roles, o.DefaultRole) {
+		add("default_role: %q is not viewer, operator, author or admin", o.DefaultRole)
+	}
+	return errors.Join(errs...)
+}
+
+// Secret reads the client secret from where the configuration says.
+func (o *OIDC) Secret() (string, error) {
+	secret := ""
+	switch {
+	case o.ClientSecretFile != "":
+		b, err := os.ReadFile(o.ClientSecretFile)
+		if err != nil {
+			return "", kairos.Errorf(kairos.CodeInvalid, "login.oidc.client_secret_file: %w", err)
+		}
+		secret = strings.TrimRight(string(b), "\r\n")
+	case o.ClientSecretEnv != "":
+		secret = os.Getenv(o.ClientSecretEnv)
+	default:
+		return "", nil
+	}
+	if secret == "" {
+		return "", kairos.Errorf(kairos.CodeInvalid, "the client secret of login.oidc is empty").Suggest("set the environment variable or fill the file that the configuration names")
+	}
+	return secret, nil
+}
+
+// webAddress accepts https, and http on this machine only.
+func webAddress(s string) error {
+	u, err := url.Parse(s)
+	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return fmt.Errorf("%q is not an address like https://login.example.com", s)
+	}
+	ip := net.ParseIP(u.Hostname())
+	local := u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+	if u.Scheme != "https" && (u.Scheme != "http" || !local) {
+		return fmt.Errorf("%s must begin with https://", s)
+	}
+	return nil
+}
