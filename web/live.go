@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/kairos"
@@ -20,10 +21,6 @@ func (r *request) live() error {
 			only = ""
 		}
 	}
-	events, err := r.s.Engine.Subscribe(r.ctx, -1, only)
-	if err != nil {
-		return err
-	}
 	w := r.c.Response()
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
@@ -37,6 +34,16 @@ func (r *request) live() error {
 			return err
 		}
 		return control.Flush()
+	}
+	if !r.s.streams.enter(r.who.secret) {
+		w.WriteHeader(http.StatusOK)
+		_ = send("poll", "1") // or the browser has gone
+		return nil
+	}
+	defer r.s.streams.leave(r.who.secret)
+	events, err := r.s.Engine.Subscribe(r.ctx, -1, only)
+	if err != nil {
+		return err
 	}
 	w.WriteHeader(http.StatusOK)
 	if err := send("hello", r.s.Engine.Incarnation()); err != nil {
@@ -71,5 +78,37 @@ func (r *request) live() error {
 		if err != nil {
 			return nil // the browser has gone
 		}
+	}
+}
+
+// streamsPerSession leaves two of the six connections that a browser opens to one
+// host (HTTP/1.1) for pages: with six streams the seventh tab would not load.
+const streamsPerSession = 4
+
+// streams counts the live streams that each session has open. Whoever comes too
+// late polls.
+type streams struct {
+	mu   sync.Mutex
+	open map[string]int
+}
+
+func (s *streams) enter(session string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open[session] >= streamsPerSession {
+		return false
+	}
+	if s.open == nil {
+		s.open = map[string]int{}
+	}
+	s.open[session]++
+	return true
+}
+
+func (s *streams) leave(session string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open[session]--; s.open[session] == 0 {
+		delete(s.open, session)
 	}
 }

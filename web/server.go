@@ -54,6 +54,7 @@ type Server struct {
 	echo    *echo.Echo
 	handler http.Handler
 	posts   *posts
+	streams streams
 	closing context.Context
 	close   context.CancelFunc
 }

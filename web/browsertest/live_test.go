@@ -2,7 +2,15 @@ package browsertest
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
 	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 )
@@ -66,4 +74,259 @@ func TestAnOpenListLeavesWhatIsHeldAlone(t *testing.T) {
 	if chosen := eval[string](b, `document.querySelector('form[action="/bulk"] input[name=run]').value`); chosen != s.Failed.ID {
 		t.Errorf("the preview is about %q", chosen)
 	}
+}
+
+// gate is a server that answers only once it is opened.
+func gate(t testing.TB) (url string, calls <-chan struct{}, open func()) {
+	t.Helper()
+	seen, answer := make(chan struct{}, 1000), make(chan struct{})
+	opened := sync.OnceFunc(func() { close(answer) })
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen <- struct{}{}
+		select {
+		case <-answer:
+			fmt.Fprint(w, `{"ok": true, "lines": [1, 2, 3]}`)
+		case <-r.Context().Done():
+		}
+	}))
+	t.Cleanup(func() { opened(); s.Close() })
+	return s.URL, seen, opened
+}
+
+// busy is a run that waits for a decision, hangs in a call, and has n more steps
+// to go once that call is answered.
+func (d *daemon) busy(n int) (run kairos.Run, open func()) {
+	d.t.Helper()
+	url, calls, open := gate(d.t)
+	var b strings.Builder
+	fmt.Fprintf(&b, `
+id: busy
+nodes:
+  first: {type: set, input: {order: 4711, lines: [{sku: a, n: 1}, {sku: b, n: 2}], customer: {name: Ada, city: London}}}
+  ask: {type: approval, needs: [first], input: {message: "Ship it?"}}
+  slow: {type: http, needs: [first], effect: idempotent, timeout: 10m, input: {url: %q}}
+`, url)
+	before := "slow"
+	for i := range n {
+		fmt.Fprintf(&b, "  step_%d: {type: set, needs: [%s], input: {value: %d}}\n", i, before, i)
+		before = fmt.Sprintf("step_%d", i)
+	}
+	d.plan(b.String())
+	run, err := d.api.Start(d.t.Context(), admin, kairos.StartRequest{Plan: "busy"})
+	must(d.t, err)
+	select {
+	case <-calls:
+	case <-time.After(patience):
+		d.t.Fatal("the run does not reach its call")
+	}
+	for deadline := time.Now().Add(patience); ; {
+		list, err := d.api.Approvals(d.t.Context(), kairos.ApprovalFilter{Run: run.ID})
+		must(d.t, err)
+		if len(list.Items) == 1 {
+			return run, open
+		}
+		if time.Now().After(deadline) {
+			d.t.Fatal("the run asks nobody")
+		}
+	}
+}
+
+// hold takes hold of a run page as an operator does: a half-written reason, an
+// open disclosure, a selection, the place where it was scrolled to, the focus.
+// The function that it gives checks that all of it is still there.
+func (b *tab) hold() (held func(when string)) {
+	b.t.Helper()
+	b.fill("input[name=comment]", "half a thought")
+	state := `JSON.stringify({
+	  typed: document.querySelector("input[name=comment]").value,
+	  open: [...document.querySelectorAll("main details")].map((d) => d.open),
+	  selected: getSelection().toString(), scroll: Math.round(scrollY),
+	  focus: document.activeElement.getAttribute("name")})`
+	eval[bool](b, `(() => {
+	  const d = [...document.querySelectorAll("#inspector details")]; d[d.length - 1].open = !d[d.length - 1].open;
+	  document.querySelector("main details").open = true;
+	  getSelection().selectAllChildren(document.querySelector("#ih span"));
+	  document.querySelector("input[name=comment]").focus({preventScroll: true});
+	  getSelection().selectAllChildren(document.querySelector("#ih span"));
+	  scrollTo(0, 60);
+	  return true;
+	})()`)
+	before := eval[string](b, state)
+	if !strings.Contains(before, "half a thought") || !strings.Contains(before, `"scroll":60`) || strings.Contains(before, `"selected":""`) {
+		b.fail("nothing could be taken hold of: " + before)
+	}
+	return func(when string) {
+		b.t.Helper()
+		if now := eval[string](b, state); now != before {
+			b.t.Errorf("%s, the page took something out of the operator's hands:\nbefore %s\nafter  %s", when, before, now)
+		}
+	}
+}
+
+// small makes the window so low that the page scrolls.
+func (b *tab) small() *tab {
+	b.t.Helper()
+	must(b.t, chromedp.Do(b.ctx, chromedp.EmulateViewport(1440, 500)))
+	return b
+}
+
+// state says what the indicator of the page shows.
+func indicates(state string) string {
+	return fmt.Sprintf(`document.querySelector("#live")?.dataset.state === %q`, state)
+}
+
+// The daemon is killed under an open page, and starts again. The page says since
+// when it knows nothing, asks by itself, comes back, and shows the truth; what the
+// operator holds stays (UI 3.2.3, 5.8).
+func TestAPageSurvivesTheDaemon(t *testing.T) {
+	d := newDaemon(t)
+	run, open := d.busy(3)
+	b := d.tab().small()
+	b.open("/runs/" + run.ID + "?step=1").live()
+	held := b.hold()
+	heading := eval[string](b, `document.querySelector("h1").innerText`)
+	d.kill()
+	b.until("the page says that it lost the daemon", indicates("stale")+` && /\d\d:\d\d:\d\d/.test(document.querySelector("#live").textContent)`)
+	if said := eval[string](b, `document.querySelector("#say").textContent`); !strings.Contains(said, eval[string](b, `document.querySelector("#live").textContent`)) {
+		t.Errorf("a screen reader is told %q", said)
+	}
+	if now := eval[string](b, `document.querySelector("h1").innerText`); now != heading {
+		t.Errorf("without the daemon the page became %q", now)
+	}
+	held("without the daemon")
+	open()
+	d.start()
+	b.live()
+	b.until("the page shows what happened", `document.querySelector("#view").innerText.includes("step_2") && `+
+		`![...document.querySelectorAll("#view tbody tr")].some((r) => /step_|slow/.test(r.innerText) && !r.querySelector(".st.ok"))`)
+	held("after the daemon came back")
+	// It goes on from there: the run ends, and the page says so.
+	d.decide(run.ID)
+	b.until("the page shows the end of the run", there("#head h1 .st.ok"))
+	held("after the run has ended")
+	if s := d.status(run.ID); s != kairos.RunCompleted {
+		t.Errorf("the page shows completed, the run is %s", s)
+	}
+	b.quiet("a page over a restart")
+}
+
+// Fifty hints leave alone what the operator holds (UI 3.2.15).
+func TestFiftyHintsTakeNothingAway(t *testing.T) {
+	d := newDaemon(t)
+	run, open := d.busy(60)
+	b := d.tab().small()
+	b.open("/runs/" + run.ID + "?step=1").live()
+	held := b.hold()
+	open()
+	b.until("the page shows the last step", `document.querySelector("#view").innerText.includes("step_59")`)
+	b.until("all steps are done", `document.querySelectorAll("#view tbody .st.ok").length >= 62`)
+	held("after 60 steps")
+	b.quiet("a page with many hints")
+}
+
+// Selected text in a part that changes stays selected; once it is let go, the part
+// shows the truth.
+func TestASelectionHoldsAPartUntilItIsLetGo(t *testing.T) {
+	d := newDaemon(t)
+	s := d.seed()
+	b := d.tab()
+	b.open("/runs/" + s.Waiting.ID).live()
+	eval[bool](b, `(() => { getSelection().selectAllChildren(document.querySelector("#run-id")); window.kairosHints = 0;
+	  document.body.addEventListener("k:run-`+s.Waiting.ID+`", () => kairosHints++); return true; })()`)
+	d.decide(s.Waiting.ID)
+	b.until("the other part shows the end", `document.querySelectorAll("#view tbody .st.ok").length >= 2`)
+	if now := eval[string](b, `getSelection().toString()`); now != s.Waiting.ID {
+		t.Errorf("the selection became %q", now)
+	}
+	eval[bool](b, `getSelection().removeAllRanges(), true`)
+	b.until("the part catches up", there("#head h1 .st.ok"))
+}
+
+// Where no stream gets through, the same addresses are polled, and the page says
+// so; when streams are possible again, it is live.
+func TestPollingTellsTheSame(t *testing.T) {
+	d := newDaemon(t)
+	s := d.seed()
+	b := d.tab()
+	block := func(urls ...string) {
+		patterns := make([]*network.BlockPattern, 0, len(urls))
+		for _, u := range urls {
+			patterns = append(patterns, &network.BlockPattern{URLPattern: u, Block: true})
+		}
+		call(b, network.SetBlockedURLs, network.SetBlockedURLsParams{URLPatterns: patterns})
+	}
+	block("*://*:*/live*")
+	b.open("/runs/" + s.Waiting.ID)
+	b.until("the page polls", indicates("polling"))
+	b.fill("input[name=comment]", "half a thought")
+	d.decide(s.Waiting.ID)
+	b.until("the page shows that the run has completed", there("#head h1 .st.ok"))
+	if typed := eval[string](b, `document.querySelector("input[name=comment]").value`); typed != "half a thought" {
+		t.Errorf("polling took %q away", typed)
+	}
+	block()
+	b.live()
+}
+
+// Eight tabs of one person all load and all follow what happens, though a browser
+// opens six connections to one host; a hidden tab holds none.
+func TestManyTabs(t *testing.T) {
+	d := newDaemon(t)
+	s := d.seed()
+	first := d.tab()
+	tabs := []*tab{first}
+	for range 7 {
+		tabs = append(tabs, first.beside())
+	}
+	for _, b := range tabs {
+		b.open("/runs/" + s.Waiting.ID)
+		b.until("the tab knows how it follows", indicates("live")+" || "+indicates("polling"))
+	}
+	d.decide(s.Waiting.ID)
+	for i, b := range tabs {
+		b.until(fmt.Sprintf("tab %d shows that the run has completed", i), there("#head h1 .st.ok"))
+	}
+	// The tab is hidden: its stream ends.
+	streams := &streamWatch{open: map[network.RequestID]bool{}}
+	b := first
+	must(t, chromedp.Listen(b.ctx, streams.event))
+	b.open("/runs").live()
+	if streams.count() != 1 {
+		t.Fatalf("a live tab holds %d streams", streams.count())
+	}
+	eval[bool](b, `(() => { Object.defineProperty(document, "hidden", {value: true, configurable: true}); document.dispatchEvent(new Event("visibilitychange")); return true; })()`)
+	for deadline := time.Now().Add(patience); streams.count() > 0; eval[bool](b, "true") {
+		if time.Now().After(deadline) {
+			t.Fatal("a hidden tab keeps its stream")
+		}
+	}
+	eval[bool](b, `(() => { delete document.hidden; document.dispatchEvent(new Event("visibilitychange")); return true; })()`)
+	b.live()
+}
+
+// streamWatch knows the live streams that a tab has open.
+type streamWatch struct {
+	mu   sync.Mutex
+	open map[network.RequestID]bool
+}
+
+func (s *streamWatch) event(ev any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch e := ev.(type) {
+	case *network.EventRequestWillBeSent:
+		if strings.Contains(e.Request.URL, "/live?") {
+			s.open[e.RequestID] = true
+		}
+	case *network.EventLoadingFinished:
+		delete(s.open, e.RequestID)
+	case *network.EventLoadingFailed:
+		delete(s.open, e.RequestID)
+	}
+}
+
+func (s *streamWatch) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.open)
 }

@@ -17,10 +17,22 @@
   // Live: one stream for all topics of the page; a hint makes the page's own
   // fragments fetch themselves again. Polling uses the very same URLs.
   const indicator = $("#live");
-  const show = (state, text) => { if (indicator) { indicator.dataset.state = state; indicator.textContent = text; } };
+  const offset = Number(body.dataset.now || Date.now()) - Date.now(); // to the server's clock
   const topics = () => [...new Set($$("[data-live]").map((e) => e.dataset.live))];
-  let source = null, poller = 0, watchdog = 0, hidden = 0, paused = cookies().live === "paused", every = 5000;
-  const last = {}, pending = {};
+  let source = null, poller = 0, watchdog = 0, hidden = 0, paused = cookies().live === "paused", every = 5000, contact = Date.now();
+  const last = {}, pending = {}, held = new Set();
+  const clock = () => {
+    const zone = $(".tz"), at = new Date(contact + offset);
+    try { return at.toLocaleTimeString("en-GB", { timeZone: zone ? zone.textContent : undefined }); } catch { return at.toTimeString().slice(0, 8); }
+  };
+  const show = (state) => {
+    if (!indicator) return;
+    const before = indicator.dataset.state, lost = (s) => s === "stale" || s === "offline";
+    indicator.dataset.state = state;
+    indicator.textContent = word(state) + (state === "stale" ? " " + clock() : "");
+    if (lost(state) !== lost(before)) say(indicator.textContent);
+  };
+  const lost = () => show(navigator.onLine === false ? "offline" : "stale");
   const fire = (topic) => {
     if (pending[topic] || paused) return;
     pending[topic] = setTimeout(() => {
@@ -33,35 +45,44 @@
     clearTimeout(poller);
     poller = 0;
     if (!on) { every = 5000; return; }
-    poller = setTimeout(() => { if (!document.hidden) topics().forEach(fire); every = Math.min(30000, every * 1.5); poll(true); }, every);
+    poller = setTimeout(() => { if (!document.hidden) topics().forEach(fire); poll(true); }, every);
   };
+  const close = () => { if (source) source.close(); source = null; clearTimeout(watchdog); };
+  const stop = () => { close(); poll(false); };
   const alive = () => {
+    contact = Date.now();
     clearTimeout(watchdog);
-    watchdog = setTimeout(() => { show("stale", word("stale") + " " + new Date().toTimeString().slice(0, 8)); poll(true); }, 25000);
+    watchdog = setTimeout(() => { lost(); close(); poll(true); start(); }, 25000);
   };
-  const stop = () => { if (source) source.close(); source = null; clearTimeout(watchdog); poll(false); };
   const start = () => {
     const list = topics();
-    if (paused) { show("paused", word("paused")); return; }
+    if (paused) { show("paused"); return; }
     if (!list.length || source || !window.EventSource) return;
     source = new EventSource("/live?t=" + encodeURIComponent(list.join(",")));
-    source.onopen = () => { show("live", word("live")); poll(false); alive(); };
+    source.onopen = () => { alive(); show("live"); poll(false); };
     source.addEventListener("hello", () => { alive(); list.forEach(fire); });
     source.addEventListener("beat", alive);
     source.addEventListener("resync", () => { alive(); list.forEach(fire); });
     source.addEventListener("hint", (e) => { alive(); fire(e.data); });
+    source.addEventListener("poll", () => { close(); show("polling"); poll(true); }); // this session has enough streams
     source.onerror = () => {
-      const state = navigator.onLine === false ? "offline" : "polling";
-      show(state, word(state));
-      if (!poller) poll(true);
-      if (source && source.readyState === 2) { source = null; setTimeout(start, 5000); } // the browser gave up
+      if (!poller) { show("polling"); poll(true); list.forEach(fire); } // only the stream, or the daemon?
+      if (source && source.readyState === 2) { close(); setTimeout(start, 5000); } // the browser gave up
     };
   };
+  // What polling finds out: a daemon that answers, or none.
+  document.addEventListener("htmx:afterRequest", (e) => {
+    if (!e.detail.elt || !e.detail.elt.dataset.live) return;
+    const code = e.detail.xhr ? e.detail.xhr.status : 0, answered = code > 0 && code < 500;
+    every = answered ? 5000 : Math.min(30000, every * 1.5);
+    if (answered) contact = Date.now();
+    if (poller) { if (answered) show("polling"); else lost(); }
+  });
   const pause = () => {
     paused = !paused;
     cookie("live", paused ? "paused" : "on");
     if (indicator) indicator.setAttribute("aria-pressed", String(paused));
-    if (paused) { stop(); show("paused", word("paused")); } else start();
+    if (paused) { stop(); show("paused"); } else start();
     say(indicator ? indicator.textContent : "");
   };
   if (indicator) indicator.addEventListener("click", pause);
@@ -80,10 +101,18 @@
     const icon = $("#favicon");
     if (icon && head.dataset.icon && icon.getAttribute("href") !== head.dataset.icon) icon.href = head.dataset.icon;
   });
-  // Leave alone what is held: text selected in a live part stays selected.
+  // Leave alone what is held: text selected in a live part stays selected; once it
+  // is let go, the part catches up.
   document.addEventListener("htmx:beforeSwap", (e) => {
     const s = getSelection();
-    if (s && !s.isCollapsed && e.target.dataset && e.target.dataset.live && e.target.contains(s.anchorNode)) e.detail.shouldSwap = false;
+    if (!s || s.isCollapsed || !e.target.dataset || !e.target.dataset.live || !e.target.contains(s.anchorNode)) return;
+    e.detail.shouldSwap = false;
+    held.add(e.target.dataset.live);
+  });
+  document.addEventListener("selectionchange", () => {
+    if (!held.size || !getSelection().isCollapsed) return;
+    held.forEach(fire);
+    held.clear();
   });
 
   // Copy works on plain HTTP too, where the clipboard API is not available.
@@ -109,7 +138,6 @@
   });
 
   // Elapsed times tick by the server's clock.
-  const offset = Number(body.dataset.now || Date.now()) - Date.now();
   const elapsed = (ms) => {
     if (ms < 1000) return Math.max(0, Math.round(ms / 100) * 100) + " ms";
     const s = ms / 1000;
