@@ -401,7 +401,7 @@ func (b *runPage) log() []view.LogLine {
 }
 
 func (b *runPage) approvals(p *view.RunPage) error {
-	if b.d.Run.Status != kairos.RunWaiting {
+	if b.d.Run.Status.Final() { // it may be asked while another branch runs
 		return nil
 	}
 	list, err := b.s.Reader.Approvals(b.ctx, kairos.ApprovalFilter{Run: b.d.Run.ID, Status: "open"})

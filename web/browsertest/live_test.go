@@ -2,6 +2,7 @@ package browsertest
 
 import (
 	"fmt"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -132,7 +133,7 @@ nodes:
 }
 
 // hold takes hold of a run page as an operator does: a half-written reason, an
-// open disclosure, a selection, the place where it was scrolled to, the focus.
+// open disclosure, a selection, the focus, and where on the screen the field is.
 // The function that it gives checks that all of it is still there.
 func (b *tab) hold() (held func(when string)) {
 	b.t.Helper()
@@ -140,7 +141,7 @@ func (b *tab) hold() (held func(when string)) {
 	state := `JSON.stringify({
 	  typed: document.querySelector("input[name=comment]").value,
 	  open: [...document.querySelectorAll("main details")].map((d) => d.open),
-	  selected: getSelection().toString(), scroll: Math.round(scrollY),
+	  selected: getSelection().toString(),
 	  focus: document.activeElement.getAttribute("name")})`
 	eval[bool](b, `(() => {
 	  const d = [...document.querySelectorAll("#inspector details")]; d[d.length - 1].open = !d[d.length - 1].open;
@@ -151,14 +152,18 @@ func (b *tab) hold() (held func(when string)) {
 	  scrollTo(0, 60);
 	  return true;
 	})()`)
-	before := eval[string](b, state)
-	if !strings.Contains(before, "half a thought") || !strings.Contains(before, `"scroll":60`) || strings.Contains(before, `"selected":""`) {
+	const place = `document.querySelector("input[name=comment]").getBoundingClientRect().top`
+	before, at := eval[string](b, state), eval[float64](b, place)
+	if !strings.Contains(before, "half a thought") || eval[float64](b, "scrollY") < 40 || strings.Contains(before, `"selected":""`) {
 		b.fail("nothing could be taken hold of: " + before)
 	}
 	return func(when string) {
 		b.t.Helper()
 		if now := eval[string](b, state); now != before {
 			b.t.Errorf("%s, the page took something out of the operator's hands:\nbefore %s\nafter  %s", when, before, now)
+		}
+		if now := eval[float64](b, place); math.Abs(now-at) > 2 {
+			b.t.Errorf("%s, what the operator looks at moved from %g to %g", when, at, now)
 		}
 	}
 }
