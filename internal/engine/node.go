@@ -216,8 +216,11 @@ func (a *actor) call(w *work, node *planner.ProgramNode) bool {
 // handoff is the passing of work to another agent, if that is what starting
 // this node means (SPEC 8, ruling 34).
 func (a *actor) handoff(w *work, node *planner.ProgramNode) *kairos.Handoff {
+	if node.Agent == "" {
+		return nil
+	}
 	from := a.sender(node)
-	if node.Agent == "" || from == node.Agent {
+	if from == node.Agent {
 		return nil
 	}
 	return &kairos.Handoff{ID: kairos.NewID(), Run: a.id, Seq: a.s.seq + 1, From: from, To: node.Agent, Node: node.ID,
