@@ -12,6 +12,7 @@ import (
 // commits what waits, one INSERT and one narrow UPDATE per step, and nothing
 // else: no plan, no conditions, no hashes, no audit log, no recovery.
 type bareSystem struct {
+	coded
 	db    *sql.DB
 	conn  *sql.Conn
 	stmts [4]*sql.Stmt // begin, insert, update, commit

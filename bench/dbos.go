@@ -14,6 +14,7 @@ import (
 // dbosSystem is DBOS Transact for Go on SQLite as it sets itself up: write-ahead
 // log, synchronous=NORMAL (it may lose acknowledged steps in a power cut).
 type dbosSystem struct {
+	coded
 	ctx dbos.Context
 	end *completion
 }

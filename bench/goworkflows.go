@@ -18,6 +18,7 @@ import (
 // wakes its workers without polling, single-worker mode, a cache that holds
 // every run. It leaves synchronous at SQLite's default, FULL.
 type goWorkflows struct {
+	coded
 	backend backend.Backend
 	client  *client.Client
 	end     *completion

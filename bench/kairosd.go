@@ -16,6 +16,7 @@ import (
 type kairosdSystem struct {
 	store  *store.Store
 	engine *engine.Engine
+	plans  map[string]string   // hash by shape
 	runs   map[string][]string // by shape
 }
 
@@ -49,7 +50,7 @@ func (r registry) Catalog() *planner.Catalog {
 }
 
 func openKairosd(ctx context.Context, dir string, resume bool, step func(string, int)) (system, error) {
-	s, err := store.Open(ctx, filepath.Join(dir, "kairos.db"), store.Options{})
+	s, err := store.Open(ctx, filepath.Join(dir, "kairos.db"), store.Options{Stay: true})
 	if err != nil {
 		return nil, err
 	}
@@ -62,19 +63,24 @@ func openKairosd(ctx context.Context, dir string, resume bool, step func(string,
 		return nil, err
 	}
 	s.OnCommit(e.HandleCommit)
-	k := &kairosdSystem{store: s, engine: e, runs: map[string][]string{}}
+	k := &kairosdSystem{store: s, engine: e, plans: map[string]string{}, runs: map[string][]string{}}
 	return k, e.Open(ctx)
 }
 
-func (k *kairosdSystem) start(ctx context.Context, s shape) error {
+func (k *kairosdSystem) define(ctx context.Context, s shape) error {
 	_, v, _, problems, err := k.engine.SavePlan(ctx, operator, []byte(s.plan()), planner.FormatYAML, "upload", "")
 	if err != nil {
 		return fmt.Errorf("%w %v", err, problems)
 	}
+	k.plans[s.name] = v.Hash
+	return nil
+}
+
+func (k *kairosdSystem) start(ctx context.Context, s shape) error {
 	ids := make([]string, s.runs)
 	k.runs[s.name] = ids
 	return together(s.runs, func(i int) error {
-		r, err := k.engine.Start(ctx, operator, kairos.StartRequest{Hash: v.Hash, Input: kairos.RawJSON(`{"x": 42}`)})
+		r, err := k.engine.Start(ctx, operator, kairos.StartRequest{Hash: k.plans[s.name], Input: kairos.RawJSON(`{"x": 42}`)})
 		ids[i] = r.ID
 		return err
 	})

@@ -96,7 +96,6 @@ func child(ctx context.Context, args ...string) *exec.Cmd {
 // sample is one measurement of a system, seen from outside.
 type sample struct {
 	measured
-	cpu float64 // seconds, user and system, start and warm-up included
 	rss float64 // MB, highest
 }
 
@@ -119,7 +118,6 @@ func measureChild(ctx context.Context, name, workload string) (sample, error) {
 	if err := json.Unmarshal(out, &s.measured); err != nil {
 		return s, fmt.Errorf("%s %s: %w", name, workload, err)
 	}
-	s.cpu = (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
 	if u, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
 		s.rss = float64(u.Maxrss) / 1000
 	}

@@ -45,6 +45,9 @@ func die(ctx context.Context, name, dir string) error {
 	if err != nil {
 		return err
 	}
+	if err := sys.define(ctx, recovery.shape); err != nil {
+		return err
+	}
 	if err := sys.start(ctx, recovery.shape); err != nil {
 		return err
 	}

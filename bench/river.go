@@ -20,6 +20,7 @@ import (
 // insertion and the completion are two transactions). Fetching is tuned to the
 // smallest intervals it allows; synchronous=FULL.
 type riverSystem struct {
+	coded
 	db     *sql.DB
 	client *river.Client[*sql.Tx]
 	end    *completion

@@ -7,11 +7,15 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
 // system is one engine under test, open on a directory of its own.
 type system interface {
+	// define makes a shape known, for a system whose workflows are data; the
+	// others have them as code.
+	define(ctx context.Context, s shape) error
 	// start begins all runs of a shape; each executed step calls step.
 	start(ctx context.Context, s shape) error
 	// wait returns when every run that start began has completed, also those of
@@ -35,8 +39,15 @@ var systems = map[string]opener{
 // measured is what a child process reports on its standard output.
 type measured struct {
 	Seconds float64 `json:"seconds"`
+	CPU     float64 `json:"cpu"` // seconds, user and system
 	Steps   int     `json:"steps"`
+	Disk    float64 `json:"disk"` // what the disk acknowledged a second right before and right after
 }
+
+// coded is a system whose workflows are part of its code.
+type coded struct{}
+
+func (coded) define(context.Context, shape) error { return nil }
 
 // measure runs a shape once, after a short warm-up on the same database.
 func measure(ctx context.Context, name, dir string, s shape) (measured, error) {
@@ -48,6 +59,9 @@ func measure(ctx context.Context, name, dir string, s shape) (measured, error) {
 	warm := s
 	warm.name, warm.runs, warm.steps = s.name+"-warm", 1, min(s.steps, 20)
 	for range 3 {
+		if err := sys.define(ctx, warm); err != nil {
+			return measured{}, err
+		}
 		if err := runAll(ctx, sys, warm); err != nil {
 			return measured{}, err
 		}
@@ -57,17 +71,35 @@ func measure(ctx context.Context, name, dir string, s shape) (measured, error) {
 	if s.fan {
 		rounds = 5 // one is over in milliseconds
 	}
-	var times []float64
+	before, err := syncRate(dir, 200*time.Millisecond)
+	if err != nil {
+		return measured{}, err
+	}
+	var times, cpu []float64
 	for i := range rounds {
 		s := s
 		s.name = fmt.Sprintf("%s-%d", s.name, i)
-		begin := time.Now()
+		if err := sys.define(ctx, s); err != nil {
+			return measured{}, err
+		}
+		begin, spent := time.Now(), cpuTime()
 		if err := runAll(ctx, sys, s); err != nil {
 			return measured{}, err
 		}
 		times = append(times, time.Since(begin).Seconds())
+		cpu = append(cpu, cpuTime()-spent)
 	}
-	return measured{Seconds: median(times), Steps: s.total()}, nil
+	after, err := syncRate(dir, 200*time.Millisecond)
+	return measured{Seconds: median(times), CPU: median(cpu), Steps: s.total(), Disk: (before + after) / 2}, err
+}
+
+// cpuTime is what this process has used so far, in seconds.
+func cpuTime() float64 {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
 }
 
 func runAll(ctx context.Context, sys system, s shape) error {

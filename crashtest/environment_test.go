@@ -95,7 +95,7 @@ func TestAFullDisk(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	disk := tmpfs(t, 24)
+	disk := tmpfs(t, 42) // 19 for the write-ahead log, 16 for ballast
 	data := filepath.Join(disk, "data")
 	if err := os.Mkdir(data, 0o700); err != nil {
 		t.Fatal(err)

@@ -374,7 +374,6 @@ CREATE INDEX audit_events_of_people ON audit_events (seq) WHERE action <> 'check
 -- are in neither: they need no index to be found, and would pay for it.
 CREATE INDEX audit_events_by_actor ON audit_events (actor, seq) WHERE actor <> 'system';
 CREATE INDEX audit_events_by_action ON audit_events (action, seq) WHERE action NOT IN ('checkpoint', 'run.status', 'run.created');
-CREATE INDEX audit_events_with_mac ON audit_events (seq) WHERE mac IS NOT NULL;
 
 -- +goose StatementBegin
 CREATE TRIGGER audit_events_are_immutable BEFORE UPDATE ON audit_events

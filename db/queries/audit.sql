@@ -1,9 +1,6 @@
 -- name: AuditLast :one
 SELECT cast(coalesce(max(seq), 0) AS integer) AS seq FROM audit_events;
 
--- name: AuditLastMac :one
-SELECT seq, mac FROM audit_events WHERE mac IS NOT NULL ORDER BY seq DESC LIMIT 1;
-
 -- name: AuditMac :one
 SELECT mac FROM audit_events WHERE seq = @seq;
 
@@ -28,7 +25,8 @@ ORDER BY step_results.seq LIMIT @max;
 SELECT * FROM audit_events
 WHERE run_id = cast(@run_id AS integer) AND run_id IS NOT NULL AND digest IS NULL AND seq > @after ORDER BY seq LIMIT @max;
 
--- The last event before a position that carries a link of the chain.
+-- The last event before a position that carries a link of the chain: the last
+-- event of every transaction does, so that it is near.
 -- name: AuditLinkBefore :one
 SELECT seq, mac FROM audit_events WHERE mac IS NOT NULL AND seq < @seq ORDER BY seq DESC LIMIT 1;
 

@@ -107,7 +107,7 @@ func (s *server) serve(ctx context.Context) error {
 		return &exit{sysUnavail, fmt.Errorf("cannot listen on %s: %w", s.listen, err)}
 	}
 	defer ln.Close()
-	if s.store, err = store.Open(ctx, s.database(), store.Options{Logger: s.log}); err != nil {
+	if s.store, err = store.Open(ctx, s.database(), store.Options{Logger: s.log, Stay: true}); err != nil {
 		return err
 	}
 	starts := startsOf(s.data)

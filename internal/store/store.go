@@ -25,6 +25,7 @@ import (
 	"github.com/kairosd/kairosd/db"
 	"github.com/kairosd/kairosd/internal/failpoint"
 	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store/filelayer"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
@@ -51,12 +52,15 @@ type Options struct {
 	// Restored names the backup that this database was made from: its runs are
 	// then held (G15).
 	Restored string
+	// Stay lays out the write-ahead log's room ahead of its use, for a process
+	// that stays: 18 MB of disk, which it would take anyway as it works.
+	Stay bool
 
 	keyless bool // nobody has the key that the audit log was written with
 
 	// For tests.
 	migrations fs.FS  // nil: those of this binary
-	vfs        string // SQLite's file layer for writing; empty: its own
+	vfs        string // SQLite's file layer for writing; empty: filelayer's
 	walPages   int    // 0: walPages
 }
 
@@ -108,7 +112,7 @@ var driverSetup = sync.OnceValue(func() error {
 	if _, err := sqlite.OFDLocking(true); err != nil {
 		return fmt.Errorf("lock by open file description: %w", err)
 	}
-	return nil
+	return filelayer.Register()
 })
 
 // Open opens the database at path, creating it with its directory if it is not
@@ -194,8 +198,8 @@ func (s *Store) dsn(reader bool) string {
 	} else {
 		q += "&mode=rw&_pragma=wal_autocheckpoint(0)&_txlock=immediate&_pragma=auto_vacuum(2)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=journal_size_limit(67108864)"
 	}
-	if s.vfs != "" && !reader {
-		q += "&vfs=" + s.vfs
+	if vfs := cmp.Or(s.vfs, filelayer.Name); vfs != "" && !reader {
+		q += "&vfs=" + vfs
 	}
 	return fileURL(s.path) + "?" + q
 }
@@ -263,7 +267,7 @@ func (s *Store) startWriter(ctx context.Context, o Options) error {
 	if err != nil {
 		return errors.Join(translate(err, "read the audit log"), conn.Close())
 	}
-	mac, err := q.AuditLastMac(ctx)
+	mac, err := q.AuditLinkBefore(ctx, last+1)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return errors.Join(translate(err, "read the audit chain"), conn.Close())
 	}
@@ -278,6 +282,7 @@ func (s *Store) startWriter(ctx context.Context, o Options) error {
 	if err != nil {
 		return errors.Join(err, conn.Close())
 	}
+	s.writer.wal.short = o.Stay
 	go s.writer.run()
 	if s.rolledBack || o.Restored != "" {
 		h := kairos.Hold{Reason: kairos.HoldRolledBack, Since: s.now().UTC().Truncate(time.Microsecond), Backup: o.Restored, Last: last}

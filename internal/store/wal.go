@@ -1,6 +1,8 @@
 package store
 
 import (
+	"errors"
+	"os"
 	"time"
 
 	"modernc.org/sqlite"
@@ -16,6 +18,13 @@ const (
 	// walAlarm is when a log that cannot be emptied, because a reader holds an
 	// old snapshot, is worth a warning: 64 MiB.
 	walAlarm = 64 << 20 / 4096
+	// walRoom is what the log takes when it is moved, the commit that makes it
+	// due included: frames of a page and its header.
+	walRoom  = (walPages + walPages/8) * (4096 + 24)
+	walPiece = 1 << 20 // of it is laid out at a time
+	// indexRoom is what SQLite's index of such a log takes: a commit that finds
+	// no space for it when the log has some is one of unknown outcome.
+	indexRoom = (walRoom/4096/4096 + 2) * (32 << 10)
 )
 
 // walGauge counts the pages that went into the write-ahead log since it was
@@ -23,6 +32,51 @@ const (
 type walGauge struct {
 	pages  int
 	warned time.Time
+	short  bool // its room is not laid out yet
+}
+
+// layOut lays out a piece of the log's room while there is nothing to write,
+// and reports whether it did: a commit that makes a file longer waits for the
+// file system's own journal too, which takes as long again. SQLite reads zeros
+// as the end of a log and of its index, and nobody but the writer's goroutine
+// makes them longer.
+func (w *writer) layOut() bool {
+	if !w.wal.short {
+		return false
+	}
+	more, err := lengthen(w.s.path+"-shm", indexRoom)
+	if !more && err == nil {
+		more, err = lengthen(w.s.path+"-wal", walRoom)
+	}
+	if err != nil {
+		w.s.log.Warn("lay out room for the write-ahead log", "err", err)
+	}
+	w.wal.short = more && err == nil
+	return w.wal.short
+}
+
+// zeros is never written to: it takes no memory.
+var zeros [walPiece]byte
+
+// lengthen adds a piece of zeros to a file until it has size bytes; false: it
+// had them. A file that cannot grow stays as it was.
+func lengthen(path string, size int64) (_ bool, err error) {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	if err != nil || info.Size() >= size {
+		return false, err
+	}
+	if _, err = f.WriteAt(zeros[:min(walPiece, size-info.Size())], info.Size()); err == nil {
+		err = f.Sync()
+	}
+	if err != nil {
+		err = errors.Join(err, f.Truncate(info.Size()))
+	}
+	return true, err
 }
 
 // checkpointIfDue empties the write-ahead log when it has grown. The writer does

@@ -164,7 +164,9 @@ func (w *writer) run() {
 		case len(batch) == 0 && closing:
 			return
 		case len(batch) == 0:
-			<-w.wake
+			if !w.layOut() {
+				<-w.wake
+			}
 		case failure != nil:
 			finish(batch, failure)
 		default:

@@ -2,7 +2,7 @@
 // change to the database's files, so that a test can rebuild what a power cut
 // would have left, and it makes single operations fail.
 //
-// It copies the table of SQLite's own unix layer and puts Go functions in place
+// It copies the table of the layer that the store writes through and puts Go functions in place
 // of those that change files. That uses the driver's translated C structures
 // directly: the tests of this package say whether it still fits the driver.
 package vfstest
@@ -19,6 +19,8 @@ import (
 
 	"modernc.org/libc"
 	lib "modernc.org/sqlite/lib"
+
+	"github.com/kairosd/kairosd/internal/store/filelayer"
 )
 
 // Kind is what an operation does.
@@ -118,14 +120,11 @@ func New(tb testing.TB) *VFS {
 	tb.Helper()
 	tls := libc.NewTLS()
 	v := &VFS{Name: fmt.Sprintf("proof%d", names.Add(1))}
-	below := lib.Xsqlite3_vfs_find(tls, 0)
-	if below == 0 {
-		tb.Fatal("SQLite has no default file layer")
-	}
 	name, err := libc.CString(v.Name)
 	if err != nil {
 		tb.Fatal(err)
 	}
+	below := layerBelow(tb, tls)
 	own := libc.Xcalloc(tls, 1, libc.Tsize_t(unsafe.Sizeof(lib.Tsqlite3_vfs{})))
 	table := at[lib.Tsqlite3_vfs](own)
 	*table = *at[lib.Tsqlite3_vfs](below)
@@ -147,6 +146,27 @@ func New(tb testing.TB) *VFS {
 		tls.Close()
 	})
 	return v
+}
+
+// layerBelow is the layer that the store writes through, or SQLite's own where
+// it has none.
+func layerBelow(tb testing.TB, tls *libc.TLS) uintptr {
+	if err := filelayer.Register(); err != nil {
+		tb.Fatal(err)
+	}
+	name := uintptr(0)
+	if filelayer.Name != "" {
+		var err error
+		if name, err = libc.CString(filelayer.Name); err != nil {
+			tb.Fatal(err)
+		}
+		defer libc.Xfree(tls, name)
+	}
+	below := lib.Xsqlite3_vfs_find(tls, name)
+	if below == 0 {
+		tb.Fatal("SQLite has no file layer")
+	}
+	return below
 }
 
 // Watch notes at every operation how long a file is that does not go through

@@ -83,22 +83,6 @@ func (q *Queries) AuditLast(ctx context.Context) (int64, error) {
 	return seq, err
 }
 
-const auditLastMac = `-- name: AuditLastMac :one
-SELECT seq, mac FROM audit_events WHERE mac IS NOT NULL ORDER BY seq DESC LIMIT 1
-`
-
-type AuditLastMacRow struct {
-	Seq int64
-	Mac []byte
-}
-
-func (q *Queries) AuditLastMac(ctx context.Context) (AuditLastMacRow, error) {
-	row := q.queryRow(ctx, q.auditLastMacStmt, auditLastMac)
-	var i AuditLastMacRow
-	err := row.Scan(&i.Seq, &i.Mac)
-	return i, err
-}
-
 const auditLinkBefore = `-- name: AuditLinkBefore :one
 SELECT seq, mac FROM audit_events WHERE mac IS NOT NULL AND seq < ?1 ORDER BY seq DESC LIMIT 1
 `
@@ -108,7 +92,8 @@ type AuditLinkBeforeRow struct {
 	Mac []byte
 }
 
-// The last event before a position that carries a link of the chain.
+// The last event before a position that carries a link of the chain: the last
+// event of every transaction does, so that it is near.
 func (q *Queries) AuditLinkBefore(ctx context.Context, seq int64) (AuditLinkBeforeRow, error) {
 	row := q.queryRow(ctx, q.auditLinkBeforeStmt, auditLinkBefore, seq)
 	var i AuditLinkBeforeRow

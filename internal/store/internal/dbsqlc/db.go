@@ -54,9 +54,6 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.auditLastStmt, err = db.PrepareContext(ctx, auditLast); err != nil {
 		return nil, fmt.Errorf("error preparing query AuditLast: %w", err)
 	}
-	if q.auditLastMacStmt, err = db.PrepareContext(ctx, auditLastMac); err != nil {
-		return nil, fmt.Errorf("error preparing query AuditLastMac: %w", err)
-	}
 	if q.auditLinkBeforeStmt, err = db.PrepareContext(ctx, auditLinkBefore); err != nil {
 		return nil, fmt.Errorf("error preparing query AuditLinkBefore: %w", err)
 	}
@@ -476,11 +473,6 @@ func (q *Queries) Close() error {
 	if q.auditLastStmt != nil {
 		if cerr := q.auditLastStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing auditLastStmt: %w", cerr)
-		}
-	}
-	if q.auditLastMacStmt != nil {
-		if cerr := q.auditLastMacStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing auditLastMacStmt: %w", cerr)
 		}
 	}
 	if q.auditLinkBeforeStmt != nil {
@@ -1142,7 +1134,6 @@ type Queries struct {
 	auditAfterStmt             *sql.Stmt
 	auditDeleteStmt            *sql.Stmt
 	auditLastStmt              *sql.Stmt
-	auditLastMacStmt           *sql.Stmt
 	auditLinkBeforeStmt        *sql.Stmt
 	auditMacStmt               *sql.Stmt
 	auditOfRunStmt             *sql.Stmt
@@ -1281,7 +1272,6 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		auditAfterStmt:             q.auditAfterStmt,
 		auditDeleteStmt:            q.auditDeleteStmt,
 		auditLastStmt:              q.auditLastStmt,
-		auditLastMacStmt:           q.auditLastMacStmt,
 		auditLinkBeforeStmt:        q.auditLinkBeforeStmt,
 		auditMacStmt:               q.auditMacStmt,
 		auditOfRunStmt:             q.auditOfRunStmt,
