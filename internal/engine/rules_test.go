@@ -56,10 +56,11 @@ func TestWaitsInOrderOfPrecedence(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	all := func(*work) bool { return false }
 	first := func() kairos.WaitReason { return s.waits("")[0].Reason }
 	row(kairos.Entry{Kind: kairos.EntryWait, Node: "a", Visit: 1, Item: -1, Attempt: 1, Reason: "timer", DueAt: now.Add(time.Hour)})
-	if first() != kairos.WaitTimer || !s.due().Equal(now.Add(time.Hour)) {
-		t.Errorf("got %s due %s", first(), s.due())
+	if first() != kairos.WaitTimer || !s.due(all).Equal(now.Add(time.Hour)) {
+		t.Errorf("got %s due %s", first(), s.due(all))
 	}
 	row(kairos.Entry{Kind: kairos.EntryWait, Node: "b", Visit: 1, Item: -1, Attempt: 1, Reason: "approval", Ref: "x", Input: kairos.RawJSON(`{"message":"m"}`)})
 	if first() != kairos.WaitApproval || s.waits("")[0].Message != "m" {

@@ -130,6 +130,9 @@ func (a *actor) allBegun(f *fan) bool { return f.total >= 0 && f.begunAll }
 // advance starts everything that may start.
 func (a *actor) advance() {
 	a.considerReplan()
+	if a.budget != "" {
+		a.budget = a.overBudget() // what ran may have ended without using it up
+	}
 	for !a.blocked() && !a.waiting.Load() && a.unacked() < maxUnacked {
 		k := a.peek()
 		if k == nil {

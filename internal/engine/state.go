@@ -234,11 +234,12 @@ func (s *state) openDoubts() []workKey {
 	return list
 }
 
-// due is when the earliest wait ends by itself; zero: none does.
-func (s *state) due() time.Time {
+// due is when the earliest wait ends by itself, those left out that need no
+// timer; zero: none does.
+func (s *state) due(quiet func(*work) bool) time.Time {
 	var due time.Time
 	for _, w := range s.work {
-		if w.phase == phaseWaiting && !w.due.IsZero() && (due.IsZero() || w.due.Before(due)) {
+		if w.phase == phaseWaiting && !w.due.IsZero() && (due.IsZero() || w.due.Before(due)) && !quiet(w) {
 			due = w.due
 		}
 	}

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/kairos"
@@ -36,7 +37,7 @@ func (a *actor) status() {
 		a.dueDirty = false
 		due := time.Time{}
 		if !status.Final() {
-			due = a.s.due()
+			due = a.nextDue(now)
 		}
 		if !due.Equal(a.run.DueAt) {
 			patchOf(&a.next).DueAt = &due
@@ -87,6 +88,15 @@ func (a *actor) status() {
 				a.e.post(p.Run, childMsg{run: a.id})
 			}
 		}
+	})
+}
+
+// nextDue is when the run must be heard of next. A retry that is due and stands
+// in the queue needs no timer: it starts when there is room for it, and a timer
+// in the past would fire again and again until then.
+func (a *actor) nextDue(now time.Time) time.Time {
+	return a.s.due(func(w *work) bool {
+		return w.reason == kairos.WaitRetry && !w.due.After(now) && slices.Contains(a.queue, w.workKey)
 	})
 }
 

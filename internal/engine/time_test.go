@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -165,6 +166,70 @@ func TestMaxDurationCountsRunningTimeOnly(t *testing.T) {
 		r := e.Settle(run.ID)
 		if r.WaitReason != kairos.WaitBudget || r.Steps != 3 {
 			t.Errorf("got %s %s after %d steps, want budget after 3; running time %s", r.Status, r.WaitReason, r.Steps, r.RunningTime)
+		}
+	})
+}
+
+// counted closes enough when a run was read very often.
+type counted struct {
+	*store.Store
+	reads  atomic.Int64
+	enough chan struct{}
+}
+
+func (c *counted) Journal(ctx context.Context, run string, after int64) ([]kairos.Entry, error) {
+	if c.reads.Add(1) == 500 {
+		close(c.enough)
+	}
+	return c.Store.Journal(ctx, run, after)
+}
+
+// A retry that is due while all slots are taken waits for one, and costs nothing
+// meanwhile: its timer does not fire again and again.
+func TestADueRetryWaitsForASlotQuietly(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		s, err := store.Open(context.Background(), filepath.Join(dir, "kairos.db"), store.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		c := &counted{Store: s, enough: make(chan struct{})}
+		go1, begun := make(chan struct{}), make(chan struct{})
+		reg := enginetest.NewRegistry().Handle("flap", planner.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
+			if c.Attempt == 1 {
+				return engine.Result{}, errors.New("first")
+			}
+			return engine.Result{Output: "ok"}, nil
+		}).Handle("long", planner.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
+			close(begun)
+			select {
+			case <-go1:
+			case <-c.enough:
+			}
+			return engine.Result{}, nil
+		})
+		e := enginetest.OpenWith(t, s, c, reg, engine.Options{MaxRunning: 1})
+		flap := e.Run(`{nodes: {a: {type: flap, retry: {max_attempts: 2, backoff: [10s]}}}}`, "")
+		e.Until(flap.ID, kairos.RunWaiting, kairos.WaitRetry)
+		long := e.Run(`{nodes: {a: {type: long}}}`, "")
+		<-begun
+		time.Sleep(time.Hour)
+		if r, err := s.Run(t.Context(), flap.ID); err != nil || r.Status != kairos.RunQueued {
+			t.Errorf("the run is %s, %v", r.Status, err)
+		}
+		close(go1)
+		e.Until(long.ID, kairos.RunCompleted, "")
+		if r := e.Settle(flap.ID); string(r.Output) != `"ok"` {
+			t.Errorf("got %s %s", r.Status, r.Output)
+		}
+		if n := c.reads.Load(); n > 20 {
+			t.Errorf("the journals were read %d times", n)
 		}
 	})
 }
