@@ -18,13 +18,6 @@ func RestoreUntil(ctx context.Context, backup, path string, renames int) error {
 	return err
 }
 
-// Through opens the store with another file layer and empties the write-ahead log
-// after that many pages.
-func (o Options) Through(vfs string, walPages int) Options {
-	o.vfs, o.walPages = vfs, walPages
-	return o
-}
-
 // Checkpoint moves the write-ahead log into the database, from another
 // connection.
 func (s *Store) Checkpoint() error {

@@ -96,7 +96,7 @@ func gone(files []watchedFile) string {
 // watch stops the store when one of its files is removed or replaced.
 func (s *Store) watch() {
 	defer close(s.watching)
-	tick := time.NewTicker(watchEvery)
+	tick := time.NewTicker(s.watchEvery)
 	defer tick.Stop()
 	for {
 		select {

@@ -62,6 +62,16 @@ type Options struct {
 	migrations fs.FS  // nil: those of this binary
 	vfs        string // SQLite's file layer for writing; empty: filelayer's
 	walPages   int    // 0: walPages
+	watchEvery time.Duration
+}
+
+// Through is for proofs: the database is written through another file layer of
+// SQLite's, and its write-ahead log is emptied after that many pages. Whether
+// the files are still there is looked at once an hour only, so that days of
+// virtual time pass quickly.
+func (o Options) Through(vfs string, walPages int) Options {
+	o.vfs, o.walPages, o.watchEvery = vfs, walPages, time.Hour
+	return o
 }
 
 // Store is an open database. It is safe for concurrent use.
@@ -85,6 +95,7 @@ type Store struct {
 	keyless    bool
 	rolledBack bool
 	watched    []watchedFile
+	watchEvery time.Duration
 	watching   chan struct{} // closed when watch has ended
 	unwatch    chan struct{}
 	rowIDs     sync.Map // public run id → row id
@@ -119,7 +130,8 @@ var driverSetup = sync.OnceValue(func() error {
 // there. A second opener gets CodeLocked with the holder's process id; a
 // database of a newer kairosd, or of another program, CodeInvalid.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
-	s := &Store{path: path, log: o.Logger, now: o.Now, migrations: o.files(), vfs: o.vfs, walPages: cmp.Or(o.walPages, walPages), keyless: o.keyless}
+	s := &Store{path: path, log: o.Logger, now: o.Now, migrations: o.files(), vfs: o.vfs, walPages: cmp.Or(o.walPages, walPages), keyless: o.keyless,
+		watchEvery: cmp.Or(o.watchEvery, watchEvery)}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}

@@ -38,7 +38,11 @@ func (s *Store) upgrade(ctx context.Context, allowed bool) error {
 	if err != nil {
 		return kairos.Errorf(kairos.CodeUnavailable, "look at the database: %w", err)
 	}
-	old, err := openPlain(s.path, "")
+	layer := ""
+	if s.vfs != "" {
+		layer = "&vfs=" + s.vfs // closing this connection may empty the write-ahead log
+	}
+	old, err := openPlain(s.path, layer)
 	if err != nil {
 		return err
 	}
