@@ -1,10 +1,17 @@
 package web
 
 import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -55,16 +62,9 @@ func (r *request) crew() error {
 func (r *request) agents(p *view.CrewPage) error {
 	list, err := r.s.Crew.Agents(r.ctx)
 	for _, a := range list {
-		row := view.AgentRow{ID: a.ID, Name: visible(a.Name), Icon: visible(a.Icon), About: visible(a.Description), Provider: a.Provider, Model: a.Model,
+		row := view.AgentRow{ID: a.ID, Name: visible(a.Name), Href: agentHref(a.ID), Icon: visible(a.Icon), About: visible(a.Description), Provider: a.Provider, Model: a.Model,
 			Tools: visible(strings.Join(a.Tools, ", ")), Capabilities: visible(strings.Join(a.Capabilities, ", "))}
-		switch {
-		case a.System:
-			row.Notes = r.t("part of kairosd")
-		case a.Default:
-			row.Notes = r.t("the default")
-		case !a.Selectable:
-			row.Notes = r.t("only where it is named")
-		}
+		row.Notes = r.agentNote(a)
 		p.Agents = append(p.Agents, row)
 	}
 	return err
@@ -78,14 +78,7 @@ func (r *request) providers(p *view.CrewPage) error {
 		if v.Default {
 			row.Notes = r.t("the default")
 		}
-		switch v.State {
-		case "working":
-			row.State = word("ok", "i-ok", locale.Mark("working"), true)
-		case "failing":
-			row.State = word("fail", "i-fail", locale.Mark("failing"), true)
-		default:
-			row.State = word("idle", "i-wait", locale.Mark("not called yet"), true)
-		}
+		row.State = providerState(v)
 		p.Providers = append(p.Providers, row)
 	}
 	return err
@@ -93,10 +86,114 @@ func (r *request) providers(p *view.CrewPage) error {
 
 func (r *request) tools(p *view.CrewPage) error {
 	list, err := r.s.Crew.Tools(r.ctx)
+	if err != nil {
+		return err
+	}
 	for _, t := range list {
 		about, _, _ := strings.Cut(t.Description, "\n")
-		p.Tools = append(p.Tools, view.ToolRow{Name: visible(t.Name), About: shortened(visible(about)), Source: visible(t.Source), Effect: t.Effect, Permission: t.Permission,
-			State: t.State, Reason: shortened(visible(t.Reason))})
+		row := view.ToolRow{Name: visible(t.Name), About: shortened(visible(about)), Source: visible(t.Source), Effect: t.Effect, Permission: t.Permission, State: toolState(t.State), Reason: shortened(visible(t.Reason)),
+			Calls: r.number(t.Use.Calls), Failures: r.number(t.Use.Failures), Error: shortened(visible(t.Use.LastError)), ErrorAt: r.time(t.Use.LastErrorAt)}
+		if !strings.HasSuffix(t.Name, ".*") { // a server that has never run
+			row.Href = toolHref(t.Name)
+		}
+		p.Tools = append(p.Tools, row)
+		if t.Change != nil {
+			l := view.Link{Text: visible(t.Name)}
+			if r.who.Role.Includes(kairos.RoleAdmin) {
+				l.Href = toolHref(t.Name) + "/accept"
+			}
+			p.Changed = append(p.Changed, l)
+		}
+	}
+	servers, err := r.s.Crew.ToolServers(r.ctx)
+	for _, s := range servers {
+		row := view.ServerRow{Name: visible(s.Name), Address: visible(s.Address), Reason: shortened(visible(s.Reason)), Tools: r.number(int64(s.Tools)), Restarts: r.number(int64(s.Restarts)),
+			State: toolState(s.State), Since: r.time(s.Since)}
+		if s.State != "off" && r.who.Role.Includes(kairos.RoleOperator) {
+			row.Retry = "/agents/servers/" + url.PathEscape(s.Name) + "/retry"
+		}
+		p.Servers = append(p.Servers, row)
 	}
 	return err
+}
+
+func agentHref(id string) string { return "/agents/agents/" + url.PathEscape(id) }
+
+// agentPage shows one agent.
+func (r *request) agentPage() error {
+	if r.s.Crew == nil {
+		return kairos.Errorf(kairos.CodeNotFound, "this installation has no page about agents")
+	}
+	list, err := r.s.Crew.Agents(r.ctx)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(list, func(a kairos.AgentInfo) bool { return a.ID == r.c.Param("agent") })
+	if i < 0 {
+		return kairos.Errorf(kairos.CodeNotFound, "there is no agent %q", visible(r.c.Param("agent")))
+	}
+	a := list[i]
+	p := view.AgentPage{Shell: r.shell("agents", visible(a.Name)), Name: visible(a.Name), About: visible(a.Description),
+		Prompt: view.Block{ID: "prompt", Title: r.t("System prompt"), Text: cmp.Or(visible(a.SystemPrompt), "—")}}
+	p.Facts = []view.Fact{{Term: r.t("Agent"), Text: visible(a.ID)}, {Term: r.t("Provider"), Text: a.Provider, Href: "/agents/providers"}, {Term: r.t("Model"), Text: cmp.Or(visible(a.Model), r.t("the provider's own"))},
+		{Term: r.t("Capabilities"), Text: cmp.Or(visible(strings.Join(a.Capabilities, ", ")), "—")}}
+	if note := r.agentNote(a); note != "" {
+		p.Facts = append(p.Facts, view.Fact{Term: r.t("Notes"), Text: note})
+	}
+	providers, err := r.s.Crew.Providers(r.ctx)
+	if err != nil {
+		return err
+	}
+	for _, v := range providers {
+		if v.Name == a.Provider {
+			p.Facts = append(p.Facts, view.Fact{Term: r.t("State of its provider"), Text: r.t(providerState(v).Word)})
+			p.Error, p.ErrorAt = visible(v.LastError), r.time(v.LastErrorAt)
+		}
+	}
+	tools, err := r.s.Crew.Tools(r.ctx)
+	if err != nil {
+		return err
+	}
+	for _, name := range a.Tools {
+		l := view.Link{Text: visible(name), Href: "/agents/tools"}
+		if i := slices.IndexFunc(tools, func(t kairos.ToolInfo) bool { return t.Name == name }); i >= 0 {
+			l.Href, l.Count = toolHref(name), tools[i].Effect
+		}
+		p.Tools = append(p.Tools, l)
+	}
+	if p.Plans, p.Searched, err = r.plansWith(func(n *planner.ProgramNode) bool { return n.Agent == a.ID }); err != nil {
+		return err
+	}
+	if r.s.Planner != nil && a.Selectable && r.who.Role.Includes(kairos.RoleOperator) {
+		p.Actions = append(p.Actions, view.Link{Text: r.t("Ask it…"), Href: "/ask?" + url.Values{"agent": {a.ID}}.Encode()})
+	}
+	return r.render(http.StatusOK, view.Agent(p))
+}
+
+func (r *request) agentNote(a kairos.AgentInfo) string {
+	switch {
+	case a.System:
+		return r.t("part of kairosd")
+	case a.Default:
+		return r.t("the default")
+	case !a.Selectable:
+		return r.t("only where it is named")
+	}
+	return ""
+}
+
+func providerState(v kairos.ProviderInfo) view.Status {
+	switch v.State {
+	case "working":
+		return word("ok", "i-ok", locale.Mark("working"), true)
+	case "failing":
+		return word("fail", "i-fail", locale.Mark("failing"), true)
+	}
+	return word("idle", "i-wait", locale.Mark("not called yet"), true)
+}
+
+// argumentsDigest binds a call to the arguments and the effect that were shown.
+func argumentsDigest(tool, effect string, args kairos.RawJSON) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%s", tool, effect, args))
+	return hex.EncodeToString(sum[:])
 }

@@ -135,4 +135,13 @@ type Crew interface {
 	Agents(ctx context.Context) ([]kairos.AgentInfo, error)
 	Providers(ctx context.Context) ([]kairos.ProviderInfo, error)
 	Tools(ctx context.Context) ([]kairos.ToolInfo, error)
+	// AcceptTool takes the definition that an MCP server offers now for the
+	// accepted one, if it has the digest; CodeStale if it has another,
+	// CodeConflict if it is the accepted one, CodeNotFound, CodeForbidden.
+	AcceptTool(ctx context.Context, actor kairos.Actor, name, digest, reason string) error
+	// ToolServers lists the MCP servers.
+	ToolServers(ctx context.Context) ([]kairos.ToolServer, error)
+	// RetryToolServer starts an MCP server again that was given up; CodeNotFound,
+	// CodeForbidden, CodeConflict when it may not be run.
+	RetryToolServer(ctx context.Context, actor kairos.Actor, name, reason string) error
 }

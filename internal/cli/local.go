@@ -16,6 +16,7 @@ import (
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/supervisor"
+	"github.com/kairosd/kairosd/internal/toolbox"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -25,7 +26,7 @@ type local struct {
 	*engine.Engine
 	store *store.Store
 	asker *supervisor.Service
-	tools *toolbox
+	tools *toolbox.Box
 	bulk  *bulk.Service
 }
 
@@ -174,7 +175,7 @@ func (c *app) catalog(ctx context.Context) (*planner.Catalog, error) {
 	if err != nil {
 		return nil, err
 	}
-	tools, err := newToolbox(ctx, cfg, nil, toolboxOptions{})
+	tools, err := toolbox.New(ctx, toolbox.Options{Tools: cfg.Tools, Servers: cfg.MCP.Servers, Version: thisBuild().Version})
 	if err != nil {
 		return nil, err
 	}

@@ -28,6 +28,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/supervisor"
 	"github.com/kairosd/kairosd/internal/tool"
+	"github.com/kairosd/kairosd/internal/toolbox"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web"
 	"github.com/kairosd/kairosd/web/api"
@@ -91,7 +92,7 @@ type server struct {
 	store  *store.Store
 	engine *engine.Engine
 	asker  *supervisor.Service
-	tools  *toolbox
+	tools  *toolbox.Box
 	auth   *auth.Service
 	bulk   *bulk.Service
 	guard  *tool.Guard

@@ -16,6 +16,7 @@ import (
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/toolbox"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -102,7 +103,7 @@ func (c *app) mocked(ctx context.Context, table map[string]mock) (*local, error)
 	if err != nil {
 		return nil, err
 	}
-	tools, err := newToolbox(ctx, cfg, nil, toolboxOptions{})
+	tools, err := toolbox.New(ctx, toolbox.Options{Tools: cfg.Tools, Servers: cfg.MCP.Servers, Version: thisBuild().Version})
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/supervisor"
 	"github.com/kairosd/kairosd/internal/tool"
+	"github.com/kairosd/kairosd/internal/toolbox"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -18,8 +19,8 @@ import (
 // installation from its configuration.
 
 // newRegistry offers tools, and the agents and skills of a configuration.
-func newRegistry(cfg config.Config, tools *toolbox) (*handler.Registry, error) {
-	r := handler.New(tools.set)
+func newRegistry(cfg config.Config, tools *toolbox.Box) (*handler.Registry, error) {
+	r := handler.New(tools.Set())
 	m, err := newModels(cfg)
 	if err != nil {
 		return nil, kairos.Errorf(kairos.CodeInvalid, "configuration: %w", err)
@@ -35,7 +36,7 @@ func newRegistry(cfg config.Config, tools *toolbox) (*handler.Registry, error) {
 
 // newEngine puts an engine on a store, and on the engine what makes plans for it.
 // The toolbox is to be closed after the engine has stopped.
-func newEngine(ctx context.Context, s *store.Store, cfg config.Config, log *slog.Logger, o engine.Options, guard *tool.Guard) (*engine.Engine, *supervisor.Service, *toolbox, error) {
+func newEngine(ctx context.Context, s *store.Store, cfg config.Config, log *slog.Logger, o engine.Options, guard *tool.Guard) (*engine.Engine, *supervisor.Service, *toolbox.Box, error) {
 	if guard == nil {
 		guard = &tool.Guard{}
 	}
@@ -45,12 +46,12 @@ func newEngine(ctx context.Context, s *store.Store, cfg config.Config, log *slog
 		return nil, nil, nil, err
 	}
 	log = secrets.logger(log)
-	to := toolboxOptions{pins: s, idle: o.Safe, log: log, audit: s.Audit, mask: secrets.Mask}
+	to := toolbox.Options{Tools: cfg.Tools, Servers: cfg.MCP.Servers, Guard: guard, Pins: s, Idle: o.Safe, Logger: log, Audit: s.Audit, Mask: secrets.Mask, Version: thisBuild().Version}
 	if path := s.Files()[0]; path != "" {
-		to.pidFile = path + ".mcp"
-		guard.Files(to.pidFile)
+		to.PidFile = path + ".mcp"
+		guard.Files(to.PidFile)
 	}
-	tools, err := newToolbox(ctx, cfg, guard, to)
+	tools, err := toolbox.New(ctx, to)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -61,7 +62,7 @@ func newEngine(ctx context.Context, s *store.Store, cfg config.Config, log *slog
 	}
 	registry.SetMemory(s)
 	o.MaxReplans = maxReplans(cfg.Planner)
-	tools.models = registry.Models()
+	tools.Models = registry.Models()
 	for _, p := range registry.Catalog().Check() {
 		// Not fatal: a tool server that is down takes its tools with it.
 		log.Error("the configuration offers what no plan can use", "code", p.Code, "problem", p.Message, "suggestion", p.Suggestion)

@@ -7,8 +7,8 @@ import "maps"
 // runs are written with a capital, those of steps without, and so have texts of
 // their own. Readers are addressed as usted.
 var (
-	spanish        = joined(spanishCore, spanishAccess, spanishDashboard, spanishAgents, spanishPlanning, spanishLists, spanishRun)
-	spanishPlurals = joined(spanishCorePlurals, spanishDashboardPlurals, spanishAgentsPlurals, spanishPlanningPlurals, spanishListsPlurals, spanishRunPlurals, spanishAccessPlurals)
+	spanish        = joined(spanishCore, spanishAccess, spanishDashboard, spanishAgents, spanishPlanning, spanishLists, spanishRun, spanishTools)
+	spanishPlurals = joined(spanishCorePlurals, spanishDashboardPlurals, spanishAgentsPlurals, spanishPlanningPlurals, spanishListsPlurals, spanishRunPlurals, spanishAccessPlurals, spanishToolsPlurals)
 )
 
 func joined[V any](parts ...map[string]V) map[string]V {

@@ -36,12 +36,14 @@ type CrewPage struct {
 	Agents    []AgentRow
 	Providers []ProviderRow
 	Tools     []ToolRow
+	Servers   []ServerRow
+	Changed   []Link // tools whose definition is not the accepted one
 }
 
 // AgentRow is an agent in a list.
 type AgentRow struct {
-	ID, Name, Icon, About, Provider, Model, Tools, Capabilities string
-	Notes                                                       string
+	ID, Name, Href, Icon, About, Provider, Model, Tools, Capabilities string
+	Notes                                                             string
 }
 
 // ProviderRow is a provider in a list.
@@ -54,5 +56,7 @@ type ProviderRow struct {
 
 // ToolRow is a tool in a list.
 type ToolRow struct {
-	Name, About, Source, Effect, Permission, State, Reason string
+	Name, Href, About, Source, Effect, Permission, Reason, Calls, Failures, Error string
+	State                                                                         Status
+	ErrorAt                                                                       Time
 }

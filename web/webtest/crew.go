@@ -2,38 +2,76 @@ package webtest
 
 import (
 	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/kairosd/kairosd/agent"
 	"github.com/kairosd/kairosd/internal/handler"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/provider"
 	"github.com/kairosd/kairosd/internal/provider/scripted"
-	"github.com/kairosd/kairosd/internal/tool"
+	"github.com/kairosd/kairosd/internal/toolbox"
 )
 
-// crew are the agents of a test installation, whose model is a script.
-type crew struct {
-	models *handler.Models
-	tools  *tool.Set
+// crmServer is an MCP server that tests change under the daemon.
+type crmServer struct {
+	url  string
+	text atomic.Value // what its tool says of itself
 }
 
-func (c *crew) Agents(context.Context) ([]kairos.AgentInfo, error) { return c.models.AgentInfos(), nil }
-
-func (c *crew) Providers(context.Context) ([]kairos.ProviderInfo, error) {
-	return c.models.ProviderInfos(), nil
+// newCRM starts the server; it ends with the test.
+func newCRM(tb testing.TB) *crmServer {
+	tb.Helper()
+	c := &crmServer{}
+	c.text.Store("Finds a customer by id")
+	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server {
+		s := sdk.NewServer(&sdk.Implementation{Name: "crm", Version: "1"}, nil)
+		text := c.text.Load().(string)
+		type in struct {
+			ID string `json:"id"`
+		}
+		sdk.AddTool(s, &sdk.Tool{Name: "find", Description: text, Annotations: &sdk.ToolAnnotations{ReadOnlyHint: !strings.Contains(text, "deletes")}},
+			func(_ context.Context, _ *sdk.CallToolRequest, a in) (*sdk.CallToolResult, any, error) {
+				return nil, map[string]any{"name": "customer " + a.ID}, nil
+			})
+		return s
+	}, &sdk.StreamableHTTPOptions{Stateless: true})
+	server := httptest.NewServer(handler)
+	tb.Cleanup(server.Close)
+	c.url = server.URL
+	return c
 }
 
-func (c *crew) Tools(context.Context) ([]kairos.ToolInfo, error) {
-	var out []kairos.ToolInfo
-	for _, s := range c.tools.Specs() {
-		out = append(out, kairos.ToolInfo{Name: s.Name, Description: s.Description, Source: "built-in", Effect: string(s.Effect), Permission: "allow", State: "ready"})
+// ChangeTool lets the MCP server crm say something else of its tool find, and
+// waits until the daemon has seen it.
+func (s *Site) ChangeTool(tb testing.TB, text string) {
+	tb.Helper()
+	s.crm.text.Store(text)
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if err := s.Tools.RetryToolServer(context.Background(), s.Admin, "crm", "a test looks again"); err != nil {
+			tb.Fatal(err)
+		}
+		list, err := s.Tools.Tools(context.Background())
+		if err != nil {
+			tb.Fatal(err)
+		}
+		for _, t := range list {
+			if t.Name == "crm.find" && t.Change != nil && t.Change.Offered.Description == text {
+				return
+			}
+		}
 	}
-	return out, nil
+	tb.Fatal("the change is never seen")
 }
 
 // newCrew is a front desk that hands over to an accountant.
-func newCrew(tb testing.TB, tools *tool.Set) (*handler.Registry, *crew) {
+func newCrew(tb testing.TB, box *toolbox.Box) *handler.Registry {
 	tb.Helper()
 	first, second := 0, 1
 	script := scripted.New(scripted.Script{Answers: []scripted.Answer{
@@ -51,7 +89,8 @@ func newCrew(tb testing.TB, tools *tool.Set) (*handler.Registry, *crew) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	r := handler.New(tools)
+	r := handler.New(box.Set())
 	r.SetModels(models)
-	return r, &crew{models, tools}
+	box.Models = models
+	return r
 }

@@ -15,10 +15,12 @@ import (
 	"github.com/kairosd/kairosd/internal/bulk"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/mcp"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/internal/supervisor"
 	"github.com/kairosd/kairosd/internal/tool"
+	"github.com/kairosd/kairosd/internal/toolbox"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web"
 	"github.com/kairosd/kairosd/web/api"
@@ -38,6 +40,10 @@ type Site struct {
 	Setup string
 	Admin kairos.Actor
 
+	// Tools are the installation's, those of the MCP server crm among them.
+	Tools *toolbox.Box
+
+	crm    *crmServer
 	site   *web.Server
 	System *System
 }
@@ -58,11 +64,14 @@ func NewOn(tb testing.TB, on *store.Store) *Site {
 func NewWith(tb testing.TB, on *store.Store, access auth.Config) *Site {
 	tb.Helper()
 	s := &Site{Store: on, Admin: kairos.Actor{Name: "marta", Role: kairos.RoleAdmin, Surface: "ui"}}
-	tools, err := tool.Builtin(tool.Config{HTTP: tool.HTTPConfig{AllowPrivate: []string{"127.0.0.1"}}}, nil)
-	if err != nil {
+	s.crm = newCRM(tb)
+	var err error
+	if s.Tools, err = toolbox.New(context.Background(), toolbox.Options{Tools: tool.Config{HTTP: tool.HTTPConfig{AllowPrivate: []string{"127.0.0.1"}}}, Pins: on, Audit: on.Audit,
+		Servers: map[string]mcp.Server{"crm": {URL: s.crm.url, TrustAnnotations: true}, "files": {Command: []string{"/usr/local/bin/mcp-files"}}}}); err != nil {
 		tb.Fatal(err)
 	}
-	registry, crew := newCrew(tb, tools)
+	tb.Cleanup(s.Tools.Close)
+	registry := newCrew(tb, s.Tools)
 	registry.SetSkills(map[string]planner.SkillInfo{"collect": {Tool: "set"}, "notify": {Tool: "http"}})
 	if s.Engine, err = engine.New(engine.Config{Store: s.Store, Registry: registry, Options: engine.Options{StopGrace: time.Second}}); err != nil {
 		tb.Fatal(err)
@@ -84,11 +93,11 @@ func NewWith(tb testing.TB, on *store.Store, access auth.Config) *Site {
 		tb.Fatal(err)
 	}
 	server := httptest.NewUnstartedServer(nil)
-	public, err := api.New(api.Config{Crew: crew, Reader: s.Store, Engine: s.Engine, Principals: s.Auth, Accounts: s.Auth, Idempotency: s.Store, Bulk: s.Bulk, SessionCookies: web.SessionCookies()})
+	public, err := api.New(api.Config{Crew: s.Tools, Tools: s.Tools, Reader: s.Store, Engine: s.Engine, Principals: s.Auth, Accounts: s.Auth, Idempotency: s.Store, Bulk: s.Bulk, SessionCookies: web.SessionCookies()})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	site, err := web.New(web.Config{Planner: newPlanner(s.Engine), Crew: crew, Reader: s.Store, Engine: s.Engine, Auth: s.Auth, Accounts: s.Auth, System: s.System, Bulk: s.Bulk, API: public, Hosts: []string{server.Listener.Addr().String()}, Version: "test"})
+	site, err := web.New(web.Config{Planner: newPlanner(s.Engine), Crew: s.Tools, Reader: s.Store, Engine: s.Engine, Auth: s.Auth, Accounts: s.Auth, System: s.System, Bulk: s.Bulk, API: public, Hosts: []string{server.Listener.Addr().String()}, Version: "test"})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -242,6 +251,7 @@ type Browser struct {
 // Paths are the pages to look at, with the runs of a seed.
 func (d Seeded) Paths() []string {
 	out := []string{"/", "/runs", "/runs?q=status:failed", "/plans", "/plans/new", "/ask", "/plans/ledger", "/plans/ledger/start", "/plans/ledger/edit", "/approvals", "/audit", "/system", "/help", "/settings/users", "/settings/tokens", "/me", "/login", "/login/link?token=none", "/agents", "/agents/providers", "/agents/tools"}
+	out = append(out, "/agents/tools/calculator", "/agents/tools/calculator/try", "/agents/agents/supervisor")
 	for _, r := range []kairos.Run{d.Completed, d.Failed, d.Waiting, d.InDoubt, d.Hostile} {
 		for _, v := range []string{"", "?view=graph", "?view=state", "?view=handoffs", "?view=events", "?view=log", "?view=io"} {
 			out = append(out, "/runs/"+r.ID+v)

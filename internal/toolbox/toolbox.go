@@ -1,4 +1,7 @@
-package cli
+// Package toolbox is the tools of an installation as people see them: the
+// built-in ones and those of MCP servers, with what they may do, how their calls
+// went, and the acts of people on them.
+package toolbox
 
 import (
 	"cmp"
@@ -9,7 +12,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/kairosd/kairosd/internal/config"
 	"github.com/kairosd/kairosd/internal/handler"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/mcp"
@@ -17,62 +19,57 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// toolbox is the tools of an installation: the built-in ones, and those of MCP
-// servers, which it runs until it is closed.
-type toolbox struct {
-	set  *tool.Set
-	host *mcp.Host // nil: no servers are configured
-	// mask takes secrets out of a text; nil: there are none.
+// Box is the tools of an installation, whose MCP servers it runs until it is
+// closed. It is safe for concurrent use.
+type Box struct {
+	// Models are the agents and providers of the same installation; nil: none. It
+	// is set before the box is used.
+	Models *handler.Models
+
+	set   *tool.Set
+	host  *mcp.Host // nil: no servers are configured
 	mask  func([]byte) []byte
 	pins  mcp.Pins
 	audit func(context.Context, kairos.AuditRecord) error
-	// models are the agents and providers of the same installation; nil: none.
-	models *handler.Models
 }
 
-// Agents lists who acts with the tools.
-func (b *toolbox) Agents(context.Context) ([]kairos.AgentInfo, error) {
-	if b.models == nil {
-		return []kairos.AgentInfo{}, nil
-	}
-	return b.models.AgentInfos(), nil
+// Options of a [Box]; the zero value is for looking only.
+type Options struct {
+	Tools   tool.Config
+	Servers map[string]mcp.Server
+	// Guard holds what no tool may reach; nil: nothing beyond the built-in rules.
+	Guard *tool.Guard
+	// Pins keeps accepted definitions; nil: for the life of the box. One that is a
+	// [Recorder] keeps what a person accepts together with the record of it.
+	Pins    mcp.Pins
+	PidFile string
+	Idle    bool         // no server is started: what was accepted before is all there is
+	Logger  *slog.Logger // nil: nothing is logged
+	Audit   func(context.Context, kairos.AuditRecord) error
+	Mask    func([]byte) []byte // takes secrets out of a text; nil: there are none
+	Version string              // of kairosd, told to servers
 }
 
-// Providers lists the providers of models.
-func (b *toolbox) Providers(context.Context) ([]kairos.ProviderInfo, error) {
-	if b.models == nil {
-		return []kairos.ProviderInfo{}, nil
-	}
-	return b.models.ProviderInfos(), nil
+// Recorder keeps a value as the act of somebody, in one transaction with its
+// record (G12).
+type Recorder interface {
+	SetSettingAs(ctx context.Context, key, value string, r kairos.AuditRecord) error
 }
 
-// toolboxOptions say how the servers of a toolbox run; the zero value is for
-// looking only.
-type toolboxOptions struct {
-	pins    mcp.Pins // nil: nothing is kept
-	pidFile string
-	idle    bool // no server is started: what was accepted before is all there is
-	log     *slog.Logger
-	audit   func(context.Context, kairos.AuditRecord) error
-	mask    func([]byte) []byte
-}
-
-// newToolbox offers the tools of a configuration and starts its MCP servers. The
-// guard holds what no tool may reach; nil: nothing beyond the built-in rules.
-func newToolbox(ctx context.Context, cfg config.Config, guard *tool.Guard, o toolboxOptions) (*toolbox, error) {
-	set, err := tool.Builtin(cfg.Tools, guard)
+// New offers the tools of a configuration and starts its MCP servers.
+func New(ctx context.Context, o Options) (*Box, error) {
+	set, err := tool.Builtin(o.Tools, o.Guard)
 	if err != nil {
 		return nil, kairos.Errorf(kairos.CodeInvalid, "configuration: %w", err)
 	}
-	t := &toolbox{set: set, mask: o.mask, audit: o.audit}
-	if len(cfg.MCP.Servers) == 0 {
+	t := &Box{set: set, mask: o.Mask, audit: o.Audit}
+	if len(o.Servers) == 0 {
 		return t, nil
 	}
-	if o.pins == nil {
-		o.pins = &forgetful{}
+	if t.pins = o.Pins; t.pins == nil {
+		t.pins = &forgetful{}
 	}
-	t.pins = o.pins
-	t.host, err = mcp.New(mcp.Options{Servers: cfg.MCP.Servers, Pins: o.pins, Registry: set, Logger: o.log, PidFile: o.pidFile, Version: thisBuild().Version, Idle: o.idle})
+	t.host, err = mcp.New(mcp.Options{Servers: o.Servers, Pins: t.pins, Registry: set, Logger: o.Logger, PidFile: o.PidFile, Version: o.Version, Idle: o.Idle})
 	if err != nil {
 		return nil, kairos.Errorf(kairos.CodeInvalid, "configuration: %w", err)
 	}
@@ -83,15 +80,34 @@ func newToolbox(ctx context.Context, cfg config.Config, guard *tool.Guard, o too
 	return t, nil
 }
 
+// Set is the tools for those who call them.
+func (t *Box) Set() *tool.Set { return t.set }
+
+// Agents lists who acts with the tools.
+func (t *Box) Agents(context.Context) ([]kairos.AgentInfo, error) {
+	if t.Models == nil {
+		return []kairos.AgentInfo{}, nil
+	}
+	return t.Models.AgentInfos(), nil
+}
+
+// Providers lists the providers of models.
+func (t *Box) Providers(context.Context) ([]kairos.ProviderInfo, error) {
+	if t.Models == nil {
+		return []kairos.ProviderInfo{}, nil
+	}
+	return t.Models.ProviderInfos(), nil
+}
+
 // Close ends the MCP servers.
-func (t *toolbox) Close() {
+func (t *Box) Close() {
 	if t != nil && t.host != nil {
 		t.host.Close()
 	}
 }
 
 // Tools lists the tools by name.
-func (t *toolbox) Tools(context.Context) ([]kairos.ToolInfo, error) {
+func (t *Box) Tools(context.Context) ([]kairos.ToolInfo, error) {
 	remote := map[string]mcp.Tool{}
 	list := []kairos.ToolInfo{}
 	if t.host != nil {
@@ -129,7 +145,7 @@ func changeOf(c *mcp.Change) *kairos.ToolChange {
 	return &kairos.ToolChange{Accepted: of(c.Accepted, c.AcceptedEffect), Offered: of(c.Offered, c.OfferedEffect), Digest: c.Digest}
 }
 
-func (t *toolbox) masked(text string) string {
+func (t *Box) masked(text string) string {
 	if t.mask == nil || text == "" {
 		return text
 	}
@@ -137,7 +153,7 @@ func (t *toolbox) masked(text string) string {
 }
 
 // ToolServers lists the MCP servers by name.
-func (t *toolbox) ToolServers(context.Context) ([]kairos.ToolServer, error) {
+func (t *Box) ToolServers(context.Context) ([]kairos.ToolServer, error) {
 	list := []kairos.ToolServer{}
 	if t.host == nil {
 		return list, nil
@@ -152,7 +168,7 @@ func (t *toolbox) ToolServers(context.Context) ([]kairos.ToolServer, error) {
 // one, if it is the one with the digest (empty: whatever it is); that needs an
 // admin, because models read it. What is accepted and the record of who accepted
 // it are one transaction.
-func (t *toolbox) AcceptTool(ctx context.Context, actor kairos.Actor, name, digest, reason string) error {
+func (t *Box) AcceptTool(ctx context.Context, actor kairos.Actor, name, digest, reason string) error {
 	if !actor.Role.Includes(kairos.RoleAdmin) {
 		return kairos.Errorf(kairos.CodeForbidden, "accepting a tool needs the role admin")
 	}
@@ -167,9 +183,7 @@ func (t *toolbox) AcceptTool(ctx context.Context, actor kairos.Actor, name, dige
 	}
 	record.Detail = kairos.RawJSON(fmt.Sprintf(`{"digest":%q}`, digest))
 	err := t.host.Accept(ctx, name, digest, func(ctx context.Context, key, value string) error {
-		if s, ok := t.pins.(interface {
-			SetSettingAs(ctx context.Context, key, value string, r kairos.AuditRecord) error
-		}); ok {
+		if s, ok := t.pins.(Recorder); ok {
 			return s.SetSettingAs(ctx, key, value, record)
 		}
 		return t.pins.SetSetting(ctx, key, value)
@@ -187,7 +201,7 @@ func (t *toolbox) AcceptTool(ctx context.Context, actor kairos.Actor, name, dige
 
 // RetryToolServer starts an MCP server again that was given up; one that runs
 // lists its tools again.
-func (t *toolbox) RetryToolServer(ctx context.Context, actor kairos.Actor, name, reason string) error {
+func (t *Box) RetryToolServer(ctx context.Context, actor kairos.Actor, name, reason string) error {
 	if !actor.Role.Includes(kairos.RoleOperator) {
 		return kairos.Errorf(kairos.CodeForbidden, "starting a server again needs the role operator")
 	}

@@ -1,0 +1,350 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/view"
+)
+
+// tool finds the tool that the address names.
+func (r *request) tool() (kairos.ToolInfo, error) {
+	if r.s.Crew == nil {
+		return kairos.ToolInfo{}, kairos.Errorf(kairos.CodeNotFound, "this installation has no page about tools")
+	}
+	name := r.c.Param("tool")
+	list, err := r.s.Crew.Tools(r.ctx)
+	if err != nil {
+		return kairos.ToolInfo{}, err
+	}
+	i := slices.IndexFunc(list, func(t kairos.ToolInfo) bool { return t.Name == name })
+	if i < 0 {
+		return kairos.ToolInfo{}, kairos.Errorf(kairos.CodeNotFound, "there is no tool %q", visible(name))
+	}
+	return list[i], nil
+}
+
+func toolHref(name string) string { return "/agents/tools/" + url.PathEscape(name) }
+
+// toolState is a tool's state as operators read it.
+func toolState(state string) view.Status {
+	switch state {
+	case "ready":
+		return word("ok", "i-ok", locale.Mark("ready"), true)
+	case "changed":
+		return word("need", "i-need", locale.Mark("changed"), true)
+	case "gone", "given up":
+		return word("fail", "i-fail", state, true)
+	}
+	return word("idle", "i-wait", state, true)
+}
+
+// The states of tools and servers, for the catalogue of words.
+var _ = []string{locale.Mark("unavailable"), locale.Mark("gone"), locale.Mark("given up"), locale.Mark("off")}
+
+// toolPage shows one tool.
+func (r *request) toolPage() error {
+	t, err := r.tool()
+	if err != nil {
+		return err
+	}
+	p := view.ToolPage{Shell: r.shell("agents", visible(t.Name)), Name: visible(t.Name), About: visible(t.Description), Reason: visible(t.Reason), State: toolState(t.State),
+		Arguments: schemaBlock("args", r.t("Arguments"), t.Schema), Error: visible(t.Use.LastError), ErrorAt: r.time(t.Use.LastErrorAt)}
+	p.Facts = []view.Fact{{Term: r.t("From"), Text: visible(t.Source)}, {Term: r.t("Effect"), Text: t.Effect}, {Term: r.t("Permission"), Text: t.Permission}, {Term: r.t("State"), Text: r.t(t.State)},
+		{Term: r.t("Calls since the start"), Text: r.number(t.Use.Calls)}, {Term: r.t("Failed calls"), Text: r.number(t.Use.Failures)}}
+	if !t.Use.LastCallAt.IsZero() {
+		p.Facts = append(p.Facts, view.Fact{Term: r.t("Last call"), Text: r.time(t.Use.LastCallAt).Text})
+	}
+	agents, err := r.s.Crew.Agents(r.ctx)
+	if err != nil {
+		return err
+	}
+	for _, a := range agents {
+		if slices.Contains(a.Tools, t.Name) {
+			p.Agents = append(p.Agents, view.Link{Text: visible(a.Name), Href: agentHref(a.ID)})
+		}
+	}
+	if p.Plans, p.Searched, err = r.plansWith(func(n *planner.ProgramNode) bool { return n.Type == planner.TypeTool && n.Tool == t.Name }); err != nil {
+		return err
+	}
+	if t.Change != nil && r.who.Role.Includes(kairos.RoleAdmin) {
+		p.Actions = append(p.Actions, view.Link{Text: r.t("Read what it says now…"), Href: toolHref(t.Name) + "/accept", Danger: true})
+	}
+	if t.State == "ready" && r.who.Role.Includes(kairos.RoleAuthor) {
+		p.Actions = append(p.Actions, view.Link{Text: r.t("Try it…"), Href: toolHref(t.Name) + "/try"})
+	}
+	return r.render(http.StatusOK, view.Tool(p))
+}
+
+// plansSearched bounds how many plans a page looks through.
+const plansSearched = 500
+
+// plansWith are the plans whose newest version has such a node, the last changed
+// first, each with how many; searched says that not all plans were looked at.
+func (r *request) plansWith(has func(*planner.ProgramNode) bool) (out []view.Link, searched string, err error) {
+	ctx, cancel := context.WithTimeout(r.ctx, readTimeout)
+	defer cancel()
+	f := kairos.PlanFilter{Page: kairos.Page{Limit: 100}}
+	for seen := 0; ; {
+		list, err := r.s.Reader.Plans(ctx, f)
+		if err != nil {
+			return nil, "", err
+		}
+		for _, pl := range list.Items {
+			if seen++; seen > plansSearched {
+				return out, r.t("Only the %s plans that were changed last were looked through.", r.number(plansSearched)), nil
+			}
+			program, err := r.s.Engine.Program(ctx, pl.LatestHash)
+			if ctx.Err() != nil {
+				return nil, "", ctx.Err()
+			} else if err != nil {
+				continue // it names what this installation no longer has
+			}
+			n := 0
+			for i := range program.Nodes {
+				if has(&program.Nodes[i]) {
+					n++
+				}
+			}
+			if n > 0 {
+				out = append(out, view.Link{Text: visible(pl.Key), Href: "/plans/" + url.PathEscape(pl.Key), Count: r.n(n, "%s step", "%s steps")})
+			}
+		}
+		if list.Next == "" {
+			return out, "", nil
+		}
+		f.Page.After = list.Next
+	}
+}
+
+// schemaBlock shows a JSON Schema as it is.
+func schemaBlock(id, title string, schema map[string]any) view.Block {
+	if len(schema) == 0 {
+		return view.Block{ID: id, Title: title, Text: "—"}
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(schema); err != nil {
+		return view.Block{ID: id, Title: title, Text: visible(err.Error())}
+	}
+	return view.Block{ID: id, Title: title, Text: visible(strings.TrimSpace(b.String()))}
+}
+
+// acceptToolPage puts what was accepted and what is offered side by side.
+func (r *request) acceptToolPage() error { return r.showAccept(http.StatusOK, "") }
+
+func (r *request) showAccept(code int, problem string) error {
+	t, err := r.tool()
+	if err != nil {
+		return err
+	}
+	if t.Change == nil {
+		return kairos.Errorf(kairos.CodeConflict, "%s says of itself what was accepted, or its server does not run", visible(t.Name)).Suggest("there is nothing to accept now")
+	}
+	was, is := t.Change.Accepted, t.Change.Offered
+	p := view.AcceptToolPage{Shell: r.shell("agents", r.t("Accept what %s says now", visible(t.Name))), Name: visible(t.Name), Post: toolHref(t.Name) + "/accept", Back: toolHref(t.Name),
+		Idem: newID(), Digest: t.Change.Digest, Error: problem, Accepted: schemaBlock("was", r.t("Accepted"), was.Schema), Offered: schemaBlock("is", r.t("Offered now"), is.Schema)}
+	p.Same = p.Accepted.Text == p.Offered.Text
+	p.Looser = was.Effect == string(planner.EffectUnsafe) && is.Effect != was.Effect
+	yes := func(b bool) string {
+		if b {
+			return r.t("yes")
+		}
+		return r.t("no")
+	}
+	for _, row := range []view.CompareRow{
+		{Name: r.t("What it does"), A: visible(was.Description), B: visible(is.Description)},
+		{Name: r.t("Effect"), A: was.Effect, B: is.Effect},
+		{Name: r.t("It says that it only reads"), A: yes(was.ReadOnly), B: yes(is.ReadOnly)},
+		{Name: r.t("It says that repeating a call is harmless"), A: yes(was.Idempotent), B: yes(is.Idempotent)},
+	} {
+		row.Differs = row.A != row.B
+		p.Facts = append(p.Facts, row)
+	}
+	return r.render(code, view.AcceptTool(p))
+}
+
+// acceptTool accepts the definition that was read, and no other.
+func (r *request) acceptTool() error {
+	t, err := r.tool()
+	if err != nil {
+		return err
+	}
+	reason, digest := strings.TrimSpace(r.c.FormValue("reason")), r.c.FormValue("digest")
+	switch {
+	case digest == "":
+		return kairos.Errorf(kairos.CodeInvalid, "the form does not say what was read").Suggest("read what the tool says now, and accept that")
+	case reason == "" && t.Change != nil:
+		return r.showAccept(http.StatusUnprocessableEntity, r.t("Say why: it is kept in the audit log."))
+	}
+	err = r.once(func() (string, error) {
+		return toolHref(t.Name), r.s.Crew.AcceptTool(r.ctx, r.who.actor(), t.Name, digest, reason)
+	})
+	if kairos.CodeOf(err) == kairos.CodeStale && t.Change != nil {
+		return r.showAccept(http.StatusConflict, r.t("It says something else again since you looked. This is what it says now."))
+	}
+	return err
+}
+
+// tryToolPage asks for the arguments of a call by hand.
+func (r *request) tryToolPage() error {
+	return r.showTry(http.StatusOK, func(*view.TryToolPage) {})
+}
+
+func (r *request) showTry(code int, fill func(*view.TryToolPage)) error {
+	t, err := r.tool()
+	if err != nil {
+		return err
+	}
+	p := view.TryToolPage{Shell: r.shell("agents", r.t("Try %s", visible(t.Name))), Name: visible(t.Name), Post: toolHref(t.Name) + "/try", Back: toolHref(t.Name), Idem: newID(),
+		Fields: r.fields(any(t.Schema)), Input: r.c.FormValue("input"), Denied: t.Permission == "deny"}
+	fill(&p)
+	return r.render(code, view.TryTool(p))
+}
+
+// tryTool says what a call would be, and makes it as a run of a plan with that
+// one step: journalled, with the permissions of any other call.
+func (r *request) tryTool() error {
+	t, err := r.tool()
+	if err != nil {
+		return err
+	}
+	wrong := func(problem string, details ...string) error {
+		return r.showTry(http.StatusUnprocessableEntity, func(p *view.TryToolPage) { p.Error, p.Problems = problem, details })
+	}
+	args := any(map[string]any{})
+	if typed := r.c.FormValue("input"); strings.TrimSpace(typed) != "" {
+		raw, err := jsonOf(typed)
+		if err != nil {
+			return wrong(r.t("The arguments are not JSON: %s", err.Error()))
+		}
+		if args, err = planner.DecodeValue(raw); err != nil {
+			return wrong(r.t("The arguments are not JSON: %s", err.Error()))
+		}
+	} else if values := r.formValues(any(t.Schema)); values != nil {
+		args = values
+	}
+	if t.Schema != nil {
+		schema, err := planner.CompileSchema(t.Schema)
+		if err != nil {
+			return err
+		}
+		var problems []string
+		for _, p := range schema.Validate(args) {
+			problems = append(problems, visible(p.String()))
+		}
+		if len(problems) > 0 {
+			slices.Sort(problems)
+			return wrong(r.t("The arguments do not fit"), problems...)
+		}
+	}
+	raw, err := planner.EncodeValue(args)
+	if err != nil {
+		return wrong(err.Error())
+	}
+	effect := t.Effect
+	if info := r.s.Engine.Catalog().Tools[t.Name]; info.EffectOf != nil {
+		effect = string(info.EffectOf(args))
+	}
+	digest := argumentsDigest(t.Name, effect, raw)
+	if r.c.FormValue("do") != "run" || r.c.FormValue("digest") != digest {
+		return r.showTry(http.StatusOK, func(p *view.TryToolPage) {
+			p.Checked, p.Digest, p.Arguments = true, digest, block("call", r.t("Arguments"), raw, "")
+			p.Says = r.t(effectWords[effect]) + " " + r.t(permissionWords[t.Permission])
+			if r.c.FormValue("do") == "run" {
+				p.Error = r.t("The arguments have changed since they were checked. This is what would be called now.")
+			}
+		})
+	}
+	return r.once(func() (string, error) {
+		plan, version, err := r.savePlanFor(t.Name)
+		if err != nil {
+			return "", err
+		}
+		run, err := r.s.Engine.Start(r.ctx, r.who.actor(), kairos.StartRequest{Plan: plan.ID, Version: version.Number, Origin: "ui", Input: raw, Labels: map[string]string{"try": "tool"}})
+		if err != nil {
+			return "", err
+		}
+		return "/runs/" + run.ID, nil
+	})
+}
+
+// savePlanFor stores the plan that calls one tool with a run's input; it is the
+// same version every time.
+func (r *request) savePlanFor(tool string) (kairos.Plan, kairos.Version, error) {
+	src, err := json.Marshal(map[string]any{
+		"id": "try-" + strings.ReplaceAll(tool, ".", "-"), "name": "Try " + tool, "description": fmt.Sprintf("Calls %s with the input of the run.", tool),
+		"nodes": map[string]any{"call": map[string]any{"type": planner.TypeTool, "tool": tool, "input": "${input}"}},
+	})
+	if err != nil {
+		return kairos.Plan{}, kairos.Version{}, err
+	}
+	plan, version, _, _, err := r.s.Engine.SavePlan(r.ctx, r.who.actor(), src, planner.FormatJSON, "try", "tried on the page of the tool")
+	return plan, version, err
+}
+
+var effectWords = map[string]string{
+	string(planner.EffectPure):       locale.Mark("The call computes something and touches nothing."),
+	string(planner.EffectRead):       locale.Mark("The call reads and changes nothing."),
+	string(planner.EffectIdempotent): locale.Mark("The call changes something outside; repeated with its key it happens once."),
+	string(planner.EffectUnsafe):     locale.Mark("The call may change something outside, and what it does stays done."),
+}
+
+var permissionWords = map[string]string{
+	"allow": locale.Mark("It is allowed."),
+	"ask":   locale.Mark("A person is asked before it is made."),
+	"deny":  locale.Mark("It is denied: the configuration does not let it be called."),
+}
+
+// retryServerPage asks before an MCP server is started again.
+func (r *request) retryServerPage() error {
+	s, err := r.server()
+	if err != nil {
+		return err
+	}
+	back := "/agents/tools"
+	p := view.ConfirmPage{Shell: r.shell("agents", r.t("Start %s again", visible(s.Name))), Crumb: view.Link{Text: r.t("Tools"), Href: back}, Heading: r.t("Start %s again", visible(s.Name)),
+		Says: r.t("Its command is run, or its address is called, at once; after that it has five restarts again."), Post: "/agents/servers/" + url.PathEscape(s.Name) + "/retry", Back: back, Idem: newID(),
+		Facts: []view.Fact{{Term: r.t("State"), Text: r.t(s.State)}, {Term: r.t("Since"), Text: r.time(s.Since).Text}, {Term: r.t("Restarts"), Text: r.number(int64(s.Restarts))}, {Term: r.t("Why"), Text: visible(s.Reason)}}}
+	if s.State == "ready" {
+		p.Says = r.t("It runs: its tools are listed again, and nothing else happens.")
+	}
+	return r.render(http.StatusOK, view.Confirm(p))
+}
+
+func (r *request) server() (kairos.ToolServer, error) {
+	if r.s.Crew == nil {
+		return kairos.ToolServer{}, kairos.Errorf(kairos.CodeNotFound, "this installation has no page about tools")
+	}
+	list, err := r.s.Crew.ToolServers(r.ctx)
+	if err != nil {
+		return kairos.ToolServer{}, err
+	}
+	for _, s := range list {
+		if s.Name == r.c.Param("server") {
+			return s, nil
+		}
+	}
+	return kairos.ToolServer{}, kairos.Errorf(kairos.CodeNotFound, "no MCP server %q is configured", visible(r.c.Param("server")))
+}
+
+func (r *request) retryServer() error {
+	s, err := r.server()
+	if err != nil {
+		return err
+	}
+	return r.once(func() (string, error) {
+		return "/agents/tools", r.s.Crew.RetryToolServer(r.ctx, r.who.actor(), s.Name, strings.TrimSpace(r.c.FormValue("reason")))
+	})
+}

@@ -1,0 +1,72 @@
+package view
+
+// ToolPage is one tool: what it is, who uses it, how its calls went.
+type ToolPage struct {
+	Shell
+	Name, About, Reason string
+	State               Status
+	Facts               []Fact
+	Arguments           Block
+	Agents, Plans       []Link
+	Searched            string // how many plans were looked through, when not all
+	Actions             []Link
+	Error               string
+	ErrorAt             Time
+}
+
+// AcceptToolPage holds the accepted and the offered definition of a tool side by
+// side.
+type AcceptToolPage struct {
+	Shell
+	Name, Post, Back, Idem, Digest, Error string
+	Facts                                 []CompareRow
+	Accepted, Offered                     Block // of the arguments
+	Same                                  bool  // the arguments are
+	Looser                                bool  // a call may be repeated more freely than before
+}
+
+// TryToolPage calls a tool by hand: what would be called first, then the call.
+type TryToolPage struct {
+	Shell
+	Name, Post, Back, Idem, Error string
+	Problems                      []string
+	Fields                        []Field
+	Input                         string
+	// Preview: what would be called; Digest binds the call to it.
+	Checked   bool
+	Says      string
+	Arguments Block
+	Digest    string
+	Denied    bool
+}
+
+// ConfirmPage asks before something is done, for a reason.
+type ConfirmPage struct {
+	Shell
+	Crumb                                  Link
+	Heading, Says, Post, Back, Idem, Error string
+	Facts                                  []Fact
+	Danger, NeedsReason                    bool
+}
+
+// AgentPage is one agent.
+type AgentPage struct {
+	Shell
+	Name, About     string
+	Facts           []Fact
+	Prompt          Block
+	Tools, Plans    []Link
+	Searched        string
+	Actions         []Link
+	Provider        Link
+	Error, NoPrompt string
+	ErrorAt         Time
+}
+
+// ServerRow is an MCP server in a list.
+type ServerRow struct {
+	Name, Address, Reason, Tools, Restarts string
+	State                                  Status
+	Since                                  Time
+	Retry                                  string // address; empty: it may not be
+}
