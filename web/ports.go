@@ -117,6 +117,11 @@ type Auth interface {
 	FollowLink(ctx context.Context, link, address, userAgent string) (secret string, u kairos.User, err error)
 }
 
+// Audit is where acts are recorded that never reached what they were about.
+type Audit interface {
+	Audit(ctx context.Context, r kairos.AuditRecord) error
+}
+
 // System looks after the installation as a whole.
 type System interface {
 	// Installation says how the daemon and its data are.

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"mime"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -51,6 +52,34 @@ func (s *Server) serve(c echo.Context, rt route) error {
 	if err := r.identify(); err != nil {
 		return err
 	}
+	err := r.admitted(rt)
+	if kairos.CodeOf(err) == kairos.CodeForbidden && rt.method == http.MethodPost && r.who.Name != "" && !errors.Is(err, errOutOfDate) {
+		r.recordDenied(err)
+	}
+	return err
+}
+
+// errOutOfDate is a form without its token. Whoever sent it did not mean to act,
+// or is another site.
+var errOutOfDate = kairos.Errorf(kairos.CodeForbidden, "this form is out of date").Suggest("go back, reload the page and try again")
+
+// recordDenied writes down that somebody wanted what they may not. The refusal
+// stands even if that fails.
+func (r *request) recordDenied(err error) {
+	if r.s.Audit == nil {
+		return
+	}
+	req := r.c.Request()
+	// It is recorded even if the browser has gone.
+	if err := r.s.Audit.Audit(context.WithoutCancel(r.ctx), kairos.AuditRecord{Action: "access.denied", Actor: r.who.Name, Surface: "ui",
+		Object: req.Method + " " + req.URL.Path, Result: "denied", Reason: err.Error()}); err != nil {
+		r.s.Logger.Error("record a refusal", "path", req.URL.Path, "err", err)
+	}
+}
+
+// admitted checks role and form token, and runs the page.
+func (r *request) admitted(rt route) error {
+	c := r.c
 	if rt.role != open {
 		if r.who.Name == "" {
 			return r.toLogin()
@@ -60,11 +89,14 @@ func (s *Server) serve(c echo.Context, rt route) error {
 		}
 	}
 	if rt.method == http.MethodPost {
+		if kind, _, err := mime.ParseMediaType(c.Request().Header.Get("Content-Type")); err != nil || kind != "application/x-www-form-urlencoded" { // A02
+			return echo.NewHTTPError(http.StatusUnsupportedMediaType)
+		}
 		if err := c.Request().ParseForm(); err != nil {
 			return kairos.Errorf(kairos.CodeInvalid, "the form cannot be read: %w", err)
 		}
 		if !hmac.Equal([]byte(c.FormValue("csrf")), []byte(r.who.csrf)) {
-			return kairos.Errorf(kairos.CodeForbidden, "this form is out of date").Suggest("go back, reload the page and try again")
+			return errOutOfDate
 		}
 	}
 	return rt.handle(r)

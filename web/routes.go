@@ -1,7 +1,9 @@
 package web
 
 import (
+	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/labstack/echo/v4"
 
@@ -9,8 +11,13 @@ import (
 	"github.com/kairosd/kairosd/web/static"
 )
 
-// open marks routes that need no login.
-const open kairos.Role = ""
+// open marks routes that need no login. It is a word and not nothing, so that a
+// route without a permission is found out (T11).
+const open kairos.Role = "everybody"
+
+// unlisted are the addresses besides the table: they are for everybody, and say
+// nothing of what is stored.
+var unlisted = []string{"/static/:hash/:file", "/healthz", "/readyz"}
 
 // route is one address and who may use it.
 type route struct {
@@ -120,9 +127,37 @@ type Route struct {
 func (s *Server) Routes() []Route {
 	var out []Route
 	for _, r := range s.table() {
-		out = append(out, Route{r.method, r.path, r.role})
+		role := r.role
+		if role == open {
+			role = ""
+		}
+		out = append(out, Route{r.method, r.path, role})
+	}
+	for _, path := range unlisted {
+		out = append(out, Route{Method: http.MethodGet, Path: path})
 	}
 	return out
+}
+
+// permitted refuses to serve a route that does not say who may use it, or that
+// is not in the table (deny by default, RELIABILITY 4.2).
+func (s *Server) permitted() error {
+	known := map[string]bool{}
+	for _, path := range unlisted {
+		known[http.MethodGet+" "+path] = true
+	}
+	for _, r := range s.table() {
+		if r.role != open && !slices.Contains(kairos.Roles, r.role) {
+			return fmt.Errorf("web: %s %s does not say who may use it", r.method, r.path)
+		}
+		known[r.method+" "+r.path] = true
+	}
+	for _, r := range s.echo.Routes() {
+		if !known[r.Method+" "+r.Path] {
+			return fmt.Errorf("web: %s %s is served without a permission", r.Method, r.Path)
+		}
+	}
+	return nil
 }
 
 func (s *Server) routes() {

@@ -31,6 +31,8 @@ type Config struct {
 	Crew Crew
 	// Planner makes plans of intents; nil: there are no pages for that.
 	Planner Planner
+	// Audit records acts that were denied; nil: nothing does.
+	Audit Audit
 	// API answers below /api/v1; nil: nothing does.
 	API    http.Handler
 	Logger *slog.Logger // nil: nothing is logged
@@ -82,6 +84,9 @@ func New(c Config) (*Server, error) {
 	s.echo.IPExtractor = echo.ExtractIPDirect()
 	s.echo.HTTPErrorHandler = s.fail
 	s.routes()
+	if err := s.permitted(); err != nil {
+		return nil, err
+	}
 	guard := http.NewCrossOriginProtection()
 	s.handler = s.recovered(s.secured(guard.Handler(s.strict(s.echo))))
 	return s, nil

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"strings"
@@ -124,11 +125,44 @@ func orNone(r kairos.Role) kairos.Role {
 func (a *API) admit(n need) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		if err := n.allow(actorOf(ctx.Context())); err != nil {
+			a.recordDenied(ctx.Context(), err)
 			a.answer(ctx, a.problem(ctx.Context(), err))
 			return
 		}
 		next(ctx)
 	}
+}
+
+// recordDenied writes down that somebody wanted to do what they may not; who only
+// reads leaves no trace (A17). The refusal stands even if that fails.
+func (a *API) recordDenied(ctx context.Context, err error) {
+	info := infoOf(ctx)
+	if a.Audit == nil || kairos.CodeOf(err) != kairos.CodeForbidden || !unsafeMethod(info.request.Method) {
+		return
+	}
+	if err := a.Audit.Audit(context.WithoutCancel(ctx), kairos.AuditRecord{Action: "access.denied", Actor: info.actor.Name, Surface: info.actor.Surface,
+		Object: info.request.Method + " " + info.request.URL.Path, Result: "denied", Reason: err.Error()}); err != nil {
+		a.Log.Error("record a refusal", "path", info.request.URL.Path, "err", err)
+	}
+}
+
+// Permission is a route and who may use it: at least the role, and for tokens
+// that have scopes, the scope. An empty role is for everybody.
+type Permission struct {
+	Method, Path string // the path without Base, with {names}
+	Role         kairos.Role
+	Scope        string
+}
+
+// Permissions lists every route, for tests that ask all of them.
+func (a *API) Permissions() []Permission {
+	var out []Permission
+	for _, route := range a.routes {
+		method, path, _ := strings.Cut(route, " ")
+		n := access[route]
+		out = append(out, Permission{method, path, n.role, n.scope})
+	}
+	return out
 }
 
 // unsafeMethod reports whether a method may change something.

@@ -56,6 +56,8 @@ type Config struct {
 	Bulk Bulk
 	// Crew lists agents and providers; nil: those routes answer 503.
 	Crew Crew
+	// Audit records acts that were denied; nil: nothing does.
+	Audit Audit
 	// Idempotency keeps answers; nil: requests with an Idempotency-Key are refused.
 	Idempotency IdempotencyStore
 	// SessionCookies are the names of cookies that may hold a session secret.

@@ -58,6 +58,7 @@ func register[I, O any](a *API, op huma.Operation, h func(context.Context, *I) (
 	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
 		out, err := h(ctx, in)
 		if err != nil {
+			a.recordDenied(ctx, err)
 			return nil, a.problem(ctx, err)
 		}
 		return out, nil

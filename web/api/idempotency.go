@@ -38,7 +38,7 @@ func (a *API) once(ctx huma.Context, next func(huma.Context)) {
 		a.answer(ctx, p)
 		return
 	}
-	if ctx.Operation().Path == "/tokens" {
+	if path := ctx.Operation().Path; path == "/tokens" || path == "/users/{id}/login-link" {
 		a.answer(ctx, invalid("idempotency.unavailable", "the answer holds a secret and is not kept: send no Idempotency-Key here"))
 		return
 	}

@@ -56,6 +56,11 @@ type Principals interface {
 	Session(ctx context.Context, secret string) (kairos.User, error)
 }
 
+// Audit is where acts are recorded that were denied.
+type Audit interface {
+	Audit(ctx context.Context, r kairos.AuditRecord) error
+}
+
 // Accounts manages users and tokens. The actor is recorded with every change.
 type Accounts interface {
 	Users(ctx context.Context) ([]kairos.User, error)

@@ -53,6 +53,17 @@ func (b *Browser) Do(req *http.Request) Page {
 	return Page{resp.StatusCode, string(body), resp.Header.Get("Location"), resp.Header}
 }
 
+// Head sends a request and gives the head of the answer: of a stream, too.
+func (b *Browser) Head(req *http.Request) *http.Response {
+	b.tb.Helper()
+	resp, err := b.http.Do(req)
+	if err != nil {
+		b.tb.Fatal(err)
+	}
+	resp.Body.Close()
+	return resp
+}
+
 // Post sends a form as a browser of the same site does.
 func (b *Browser) Post(path string, form url.Values) Page {
 	b.tb.Helper()

@@ -45,6 +45,7 @@ type Site struct {
 
 	crm    *crmServer
 	site   *web.Server
+	api    *api.API
 	System *System
 }
 
@@ -93,16 +94,16 @@ func NewWith(tb testing.TB, on *store.Store, access auth.Config) *Site {
 		tb.Fatal(err)
 	}
 	server := httptest.NewUnstartedServer(nil)
-	public, err := api.New(api.Config{Crew: s.Tools, Tools: s.Tools, Reader: s.Store, Engine: s.Engine, Principals: s.Auth, Accounts: s.Auth, Idempotency: s.Store, Bulk: s.Bulk, SessionCookies: web.SessionCookies()})
+	public, err := api.New(api.Config{Crew: s.Tools, Tools: s.Tools, Reader: s.Store, Engine: s.Engine, Principals: s.Auth, Accounts: s.Auth, Idempotency: s.Store, Bulk: s.Bulk, Audit: s.Store, SessionCookies: web.SessionCookies()})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	site, err := web.New(web.Config{Planner: newPlanner(s.Engine), Crew: s.Tools, Reader: s.Store, Engine: s.Engine, Auth: s.Auth, Accounts: s.Auth, System: s.System, Bulk: s.Bulk, API: public, Hosts: []string{server.Listener.Addr().String()}, Version: "test"})
+	site, err := web.New(web.Config{Planner: newPlanner(s.Engine), Crew: s.Tools, Reader: s.Store, Engine: s.Engine, Auth: s.Auth, Accounts: s.Auth, System: s.System, Bulk: s.Bulk, Audit: s.Store, API: public, Hosts: []string{server.Listener.Addr().String()}, Version: "test"})
 	if err != nil {
 		tb.Fatal(err)
 	}
 	server.Config.Handler = site
-	s.site = site
+	s.site, s.api = site, public
 	server.Start()
 	s.URL = server.URL
 	tb.Cleanup(func() {
@@ -267,6 +268,9 @@ func (d Seeded) Paths() []string {
 // Routes lists the dashboard's addresses with the role that each needs.
 func (s *Site) Routes() []web.Route { return s.site.Routes() }
 
+// Permissions lists the API's routes with what each needs.
+func (s *Site) Permissions() []api.Permission { return s.api.Permissions() }
+
 // Audited are the actions in the audit log.
 func (s *Site) Audited(tb testing.TB) map[string]bool {
 	tb.Helper()
@@ -279,4 +283,18 @@ func (s *Site) Audited(tb testing.TB) map[string]bool {
 		out[e.Action] = true
 	}
 	return out
+}
+
+// Expired is the text of an admin's API token that has just expired.
+func (s *Site) Expired(tb testing.TB) string {
+	tb.Helper()
+	past, err := auth.New(auth.Config{Store: s.Store, Now: func() time.Time { return time.Now().Add(-time.Hour) }})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	text, _, err := past.CreateToken(context.Background(), s.Admin, "expired", kairos.RoleAdmin, nil, time.Minute)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return text
 }

@@ -1,0 +1,339 @@
+package web_test
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/prooftest"
+	"github.com/kairosd/kairosd/web"
+	"github.com/kairosd/kairosd/web/api"
+	"github.com/kairosd/kairosd/web/webtest"
+)
+
+// addresses fills the names in a route's path; what is acted on is nowhere, so
+// that asking does nothing.
+func addresses(seed webtest.Seeded) *strings.Replacer {
+	return strings.NewReplacer(":run", seed.Failed.ID, ":plan", "ledger", ":number", "1", ":node", "post", ":action", "rerun", ":seq", "1", ":part", "output",
+		":approval", "none", ":user", "none", ":token", "none", ":bulk", "none", ":a", "1", ":b", "1", ":hash", "x", ":file", "none")
+}
+
+// asked sends a request and gives the status, without waiting for a stream's end.
+func asked(t *testing.T, b *webtest.Browser, req *http.Request) (int, string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	resp := b.Head(req.WithContext(ctx))
+	return resp.StatusCode, resp.Header.Get("Location")
+}
+
+func request(t *testing.T, method, address, body string, header ...string) *http.Request {
+	t.Helper()
+	req, err := http.NewRequest(method, address, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	return req
+}
+
+// everybody logs in one user of each role; "" is nobody.
+func everybody(t *testing.T, site *webtest.Site) map[kairos.Role]*webtest.Browser {
+	t.Helper()
+	who := map[kairos.Role]*webtest.Browser{"": site.Browser(t), kairos.RoleAdmin: site.Browser(t).Login()}
+	for _, role := range []kairos.Role{kairos.RoleViewer, kairos.RoleOperator, kairos.RoleAuthor} {
+		if _, err := site.Auth.CreateUser(t.Context(), site.Admin, string(role), webtest.Password, role); err != nil {
+			t.Fatal(err)
+		}
+		who[role] = site.Browser(t)
+		if !who[role].LoginAs(string(role), webtest.Password) {
+			t.Fatalf("%s cannot log in", role)
+		}
+	}
+	return who
+}
+
+// T11, pages: every route by who asks. Who has the role passes, others are
+// refused; a form without its token, in another form, by another method or sent
+// from another site does nothing; and no GET leaves a trace in the audit log (A17).
+func TestRouteMatrix(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	seed := site.Seed(t)
+	who := everybody(t, site)
+	routes := site.Routes()
+	if len(routes) < 60 {
+		t.Fatalf("%d routes", len(routes))
+	}
+	before, err := site.Store.LastEvent(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cells := 0
+	cell := func(b *webtest.Browser, role kairos.Role, method, path, body, what string, want func(code int, location string) bool, header ...string) {
+		t.Helper()
+		cells++
+		if code, location := asked(t, b, request(t, method, site.URL+path, body, header...)); !want(code, location) {
+			t.Errorf("%s %s as %q, %s: %d %s", method, path, role, what, code, location)
+		}
+	}
+	refused := func(code int, location string) bool {
+		return code == http.StatusForbidden || code == http.StatusSeeOther && strings.HasPrefix(location, "/login?")
+	}
+	exactly := func(codes ...int) func(int, string) bool {
+		return func(code int, location string) bool {
+			return slices.Contains(codes, code) || code == http.StatusSeeOther && strings.HasPrefix(location, "/login?")
+		}
+	}
+	form := []string{"Content-Type", "application/x-www-form-urlencoded"}
+	own := append([]string{"Origin", site.URL, "Sec-Fetch-Site", "same-origin"}, form...)
+	fill := addresses(seed)
+	traces := func(allowed func(kairos.AuditEvent) bool) {
+		t.Helper()
+		events, err := site.Store.EventsAfter(t.Context(), before, "", 5000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range events {
+			if before = e.Seq; !allowed(e) {
+				t.Errorf("asking left a trace: %s %s %s %s", e.Action, e.Actor, e.Object, e.Reason)
+			}
+		}
+	}
+	slices.SortStableFunc(routes, func(a, b web.Route) int { return strings.Compare(a.Method, b.Method) })
+	read := false
+	for _, r := range routes {
+		if r.Method != http.MethodGet && !read {
+			read = true
+			traces(func(kairos.AuditEvent) bool { return false }) // A17
+		}
+		path := fill.Replace(r.Path)
+		for role, b := range who {
+			may := r.Role == "" || role != "" && role.Includes(r.Role)
+			if r.Method == http.MethodGet {
+				cell(b, role, r.Method, path, "", "asked", func(code int, location string) bool { return refused(code, location) != may })
+				// Another method is not this one, whatever a header or field says (A10).
+				cell(b, role, r.Method, path+"?_method=POST", "", "method override", func(code int, location string) bool { return refused(code, location) != may },
+					"X-HTTP-Method-Override", "POST")
+				cell(b, role, http.MethodHead, path, "", "HEAD", func(code int, location string) bool {
+					return refused(code, location) != may || code == http.StatusMethodNotAllowed
+				})
+				continue
+			}
+			// Without a form token nobody gets anything done.
+			cell(b, role, r.Method, path, "csrf=forged", "forged form", exactly(http.StatusForbidden), own...)
+			cell(b, role, r.Method, path, "", "no token", exactly(http.StatusForbidden), own...)
+			for what, header := range map[string][]string{
+				"cross-site":      {"Sec-Fetch-Site", "cross-site"},
+				"same-site":       {"Sec-Fetch-Site", "same-site"},
+				"foreign origin":  {"Origin", "https://elsewhere.example"},
+				"null origin":     {"Origin", "null"},
+				"user in origin":  {"Origin", strings.Replace(site.URL, "://", "://user@", 1)},
+				"other port":      {"Origin", "http://127.0.0.1:1"},
+				"no CSRF headers": {},
+			} {
+				want := exactly(http.StatusForbidden)
+				cell(b, role, r.Method, path, "csrf=anonymous", what, func(code int, location string) bool {
+					// Without a cookie there is nothing to ride on: what is for everybody answers.
+					return want(code, location) || what == "no CSRF headers" && role == "" && r.Role == ""
+				}, append(header, form...)...)
+			}
+			for _, kind := range []string{"application/json", "text/plain", "multipart/form-data; boundary=x", ""} {
+				cell(b, role, r.Method, path, `{"csrf":"x"}`, "as "+kind, exactly(http.StatusUnsupportedMediaType, http.StatusForbidden), "Content-Type", kind, "Origin", site.URL, "Sec-Fetch-Site", "same-origin")
+			}
+		}
+		for _, method := range []string{http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions, http.MethodTrace, "PURGE"} {
+			cell(who[kairos.RoleAdmin], kairos.RoleAdmin, method, path, "", "another method", func(code int, _ string) bool {
+				return code == http.StatusMethodNotAllowed || code == http.StatusForbidden || code == http.StatusNotFound || method == http.MethodOptions && code == http.StatusNoContent
+			}, own...)
+		}
+	}
+	traces(func(e kairos.AuditEvent) bool { return e.Result == "denied" })
+	prooftest.Figure(t, "access: pages by who asks and how", cells)
+}
+
+// T11, API: every route by who asks: nobody, a login of each role, a token of
+// each role, an admin's token narrowed to each scope, and tokens that are no
+// longer good.
+func TestAPIMatrix(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	who := everybody(t, site)
+	type principal struct {
+		name, token string
+		browser     *webtest.Browser
+		role        kairos.Role
+		scopes      []string
+		known       bool
+	}
+	nobody := who[""]
+	all := []principal{{name: "nobody", browser: nobody}}
+	mint := func(name string, actor kairos.Actor, role kairos.Role, scopes ...string) string {
+		text, _, err := site.Auth.CreateToken(t.Context(), actor, name, role, scopes, time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	for _, role := range kairos.Roles {
+		all = append(all, principal{"login " + string(role), "", who[role], role, nil, true},
+			principal{"token " + string(role), mint(string(role), site.Admin, role), nobody, role, nil, true})
+	}
+	for _, scope := range kairos.Scopes {
+		all = append(all, principal{"scope " + scope, mint(scope, site.Admin, kairos.RoleAdmin, scope), nobody, kairos.RoleAdmin, []string{scope}, true})
+	}
+	revoked := mint("revoked", site.Admin, kairos.RoleAdmin)
+	list, err := site.Auth.Tokens(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := site.Auth.RevokeToken(t.Context(), site.Admin, list[slices.IndexFunc(list, func(k kairos.Token) bool { return k.Name == "revoked" })].ID); err != nil {
+		t.Fatal(err)
+	}
+	gone, err := site.Auth.CreateUser(t.Context(), site.Admin, "gone", webtest.Password, kairos.RoleAdmin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	orphan := mint("orphan", kairos.Actor{Name: "gone", Role: kairos.RoleAdmin, Surface: "ui"}, kairos.RoleAdmin)
+	yes := true
+	if _, err := site.Auth.UpdateUser(t.Context(), site.Admin, gone.ID, nil, nil, &yes); err != nil {
+		t.Fatal(err)
+	}
+	good := mint("good", site.Admin, kairos.RoleAdmin)
+	all = append(all, principal{name: "revoked", token: revoked, browser: nobody}, principal{name: "of a disabled user", token: orphan, browser: nobody},
+		principal{name: "cut short", token: good[:len(good)-3], browser: nobody}, principal{name: "expired", token: site.Expired(t), browser: nobody})
+
+	cells := 0
+	fill := strings.NewReplacer("/runs/{id}", "/runs/none", "/plans/{id}", "/plans/none", "{id}", "none", "{n}", "1", "{node}", "post", "{name}", "none")
+	for _, r := range site.Permissions() {
+		path := api.Base + fill.Replace(r.Path)
+		for _, p := range all {
+			want := http.StatusUnauthorized
+			if r.Role == "" || p.known {
+				want = 0 // let in
+				if p.known && r.Role != "" && (!p.role.Includes(r.Role) || r.Scope != "" && len(p.scopes) > 0 && !slices.Contains(p.scopes, r.Scope)) {
+					want = http.StatusForbidden
+				}
+			}
+			if r.Path == "/users/{id}/login-link" && want == 0 {
+				want = http.StatusForbidden // only through the local socket
+			}
+			if p.known && want == 0 && r.Method != http.MethodGet && (strings.HasPrefix(r.Path, "/system/") || strings.HasPrefix(r.Path, "/bulk") || r.Path == "/ask") {
+				continue // these act on nothing in particular; the acts' own test asks them
+			}
+			header := []string{"Content-Type", "application/json", "Origin", site.URL, "Sec-Fetch-Site", "same-origin"}
+			if p.token != "" {
+				header = append(header, "Authorization", "Bearer "+p.token)
+			}
+			body := ""
+			if r.Method != http.MethodGet {
+				body = `{"nothing": "of the kind"}`
+			}
+			cells++
+			code, _ := asked(t, p.browser, request(t, r.Method, site.URL+path, body, header...))
+			if want != 0 && code != want || want == 0 && (code == http.StatusUnauthorized || code == http.StatusForbidden) {
+				t.Errorf("%s %s as %s: %d, want %d", r.Method, path, p.name, code, want)
+			}
+			if r.Method != http.MethodGet && p.browser != nobody {
+				for what, header := range map[string][]string{"cross-site": {"Sec-Fetch-Site", "cross-site"}, "same-site": {"Sec-Fetch-Site", "same-site"},
+					"null origin": {"Origin", "null"}, "no CSRF headers": {}} {
+					cells++
+					if code, _ := asked(t, p.browser, request(t, r.Method, site.URL+path, body, append(header, "Content-Type", "application/json")...)); code != http.StatusForbidden {
+						t.Errorf("%s %s as %s, %s: %d", r.Method, path, p.name, what, code)
+					}
+				}
+			}
+		}
+	}
+	prooftest.Figure(t, "access: API routes by who asks and how", cells)
+}
+
+// A denied act is in the audit log, whoever was denied and by whichever door;
+// reading what one may not leaves no trace.
+func TestDeniedActsAreRecorded(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	seed := site.Seed(t)
+	who := everybody(t, site)
+	denied := func() []kairos.AuditEvent {
+		t.Helper()
+		list, err := site.Store.AuditEvents(t.Context(), kairos.AuditFilter{Result: "denied", Page: kairos.Page{Limit: 200}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list.Items
+	}
+	weaker := func(role kairos.Role) kairos.Role {
+		i := slices.Index(kairos.Roles, role)
+		if i < 1 {
+			return ""
+		}
+		return kairos.Roles[i-1]
+	}
+	csrf := map[kairos.Role]url.Values{}
+	for role, b := range who {
+		csrf[role] = url.Values{"csrf": b.Get("/help").Hidden()["csrf"]}
+	}
+	counted := map[string]int{}
+	check := func(method, path string, role kairos.Role, send func() int) {
+		t.Helper()
+		before := len(denied())
+		if code := send(); code != http.StatusForbidden {
+			t.Errorf("%s %s as %s: %d", method, path, role, code)
+		}
+		after := denied()
+		if len(after) != before+1 {
+			t.Errorf("%s %s as %s: %d records of it, want 1", method, path, role, len(after)-before)
+			return
+		}
+		counted[after[0].Surface]++
+		if e := after[0]; e.Action != "access.denied" || e.Actor != string(role) && e.Actor != "token "+string(role) || e.Object != method+" "+path || e.Reason == "" {
+			t.Errorf("the record of %s %s as %s: %+v", method, path, role, e.AuditRecord)
+		}
+	}
+	fill := addresses(seed)
+	for _, r := range site.Routes() {
+		role := weaker(r.Role)
+		if role == "" || r.Method == http.MethodGet {
+			continue
+		}
+		path := fill.Replace(r.Path)
+		check(r.Method, path, role, func() int { return who[role].Post(path, csrf[role]).Code })
+	}
+	tokens := map[kairos.Role]string{}
+	for _, role := range kairos.Roles {
+		text, _, err := site.Auth.CreateToken(t.Context(), site.Admin, string(role), role, nil, time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tokens[role] = text
+	}
+	apiFill := strings.NewReplacer("{id}", "none", "{n}", "1", "{node}", "post", "{name}", "none")
+	for _, r := range site.Permissions() {
+		role := weaker(r.Role)
+		if role == "" || r.Method == http.MethodGet {
+			continue
+		}
+		path := api.Base + apiFill.Replace(r.Path)
+		check(r.Method, path, role, func() int {
+			code, _ := asked(t, who[""], request(t, r.Method, site.URL+path, "{}", "Content-Type", "application/json", "Authorization", "Bearer "+tokens[role]))
+			return code
+		})
+	}
+	if counted["ui"] < 15 || counted["api"] < 25 {
+		t.Errorf("too few acts were denied: %v", maps.Collect(maps.All(counted)))
+	}
+	before := len(denied())
+	who[kairos.RoleViewer].Get("/settings/users")
+	if len(denied()) != before {
+		t.Error("A17: reading left a trace")
+	}
+}
