@@ -10,8 +10,9 @@ import (
 type Catalog struct {
 	// Tools holds each tool's effect as far as it is known without arguments.
 	Tools map[string]ToolInfo
-	// Agents holds configured agents.
-	Agents map[string]AgentInfo
+	// Agents holds configured agents; DefaultAgent acts where a node names none.
+	Agents       map[string]AgentInfo
+	DefaultAgent string
 	// Skills that steps may name by skillId.
 	Skills map[string]SkillInfo
 	// Types holds node types beyond the built-in ones and the tools' names.
@@ -61,6 +62,8 @@ type ToolInfo struct {
 type AgentInfo struct {
 	Effect Effect
 	System bool
+	// Models are the models that a plan may name for it; nil: any.
+	Models []string
 }
 
 // SkillInfo binds a skill to a tool or an agent.

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -103,9 +104,34 @@ func (k *compiler) action(n *ProgramNode, s *spec) {
 	if n.Type != TypePlan && s.Plan != "" {
 		k.r.error(s.field("plan"), s.ID, "node.plan", "write type: plan", "plan: belongs to a node of type plan")
 	}
+	k.metadata(n, s)
 	k.unused(n, s)
 	k.secretUse(n, s)
 }
+
+// metadata checks those of the free metadata that mean something to the node.
+func (k *compiler) metadata(n *ProgramNode, s *spec) {
+	switch n.Type {
+	case TypeTool, TypeAgent, TypeRouter, TypeTools:
+		if p, ok := n.Metadata["permission"]; ok && !slices.Contains(permissions, p) {
+			k.r.error(s.field("metadata"), s.ID, "node.permission", k.r.suggest(p, func() []string { return permissions }, "it may be stricter than the configuration"),
+				"metadata.permission of node %s is %s; it must be allow, ask or deny", clip(s.ID), clip(p))
+		}
+	case TypeLLM:
+		model := n.Metadata["model"]
+		if k.c == nil || model == "" {
+			return
+		}
+		a, ok := k.c.Agents[cmp.Or(n.Agent, k.c.DefaultAgent)]
+		if ok && a.Models != nil && !slices.Contains(a.Models, model) {
+			k.r.error(s.field("metadata"), s.ID, "node.model_unknown",
+				k.r.suggest(model, func() []string { return a.Models }, "add it to models of the provider in the configuration"), "the model %s may not be named by plans", clip(model))
+		}
+	}
+}
+
+// permissions are what metadata.permission of a node may say.
+var permissions = []string{"allow", "ask", "deny"}
 
 // unused warns of fields that the node's type does not look at.
 func (k *compiler) unused(n *ProgramNode, s *spec) {

@@ -183,7 +183,7 @@ func testCatalog() *planner.Catalog {
 			"datetime":   {Effect: planner.EffectRead},
 			"calculator": {Effect: planner.EffectPure},
 		},
-		Agents: map[string]planner.AgentInfo{"support": {Effect: planner.EffectIdempotent}, "billing": {Effect: planner.EffectUnsafe}},
+		Agents: map[string]planner.AgentInfo{"support": {Effect: planner.EffectIdempotent, Models: []string{"small", "large"}}, "billing": {Effect: planner.EffectUnsafe}},
 		Skills: map[string]planner.SkillInfo{"generate_content": {Agent: "support"}, "keep": {Tool: "set"}},
 		Types:  map[string]planner.Effect{"scrape": planner.EffectRead},
 	}

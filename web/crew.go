@@ -79,6 +79,12 @@ func (r *request) providers(p *view.CrewPage) error {
 			row.Notes = r.t("the default")
 		}
 		row.State = providerState(v)
+		switch v.Circuit {
+		case "open":
+			row.Circuit, row.Until = r.t("Not called, since calls failed again and again, until"), r.time(v.OpenUntil)
+		case "half_open":
+			row.Circuit = r.t("Calls failed again and again; the next one is a trial")
+		}
 		p.Providers = append(p.Providers, row)
 	}
 	return err

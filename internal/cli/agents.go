@@ -46,8 +46,10 @@ func (c *app) agentsCommand() *cobra.Command {
 func (c *app) providersCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "providers", Short: "List the providers of models", Args: cobra.NoArgs,
-		Long: `Lists the providers of the configuration. A daemon says how their calls went since
-it started, and the last error; nothing is called to find out.`,
+		Long: `Lists the providers of the configuration: how the last call went, and the last
+error, also from before the last start. A daemon also counts the calls since it
+started. Nothing is called to find out. A provider that has failed again and again
+is not called for a while; the list says until when.`,
 		Example: "  kairos providers\n  kairos providers --server http://127.0.0.1:8080",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.with(cmd, func(b backend) error {
@@ -64,6 +66,15 @@ it started, and the last error; nothing is called to find out.`,
 						mark = "*"
 					}
 					c.printf("%s %-16s %-10s %-24s %-8s %d calls, %d failed, %d + %d tokens\n", mark, p.Name, p.Type, p.Model, p.State, p.Calls, p.Failures, p.Usage.InputTokens, p.Usage.OutputTokens)
+					switch p.Circuit {
+					case "open":
+						c.printf("%19snot called until %s: %d calls in a row have failed\n", "", p.OpenUntil.Format(time.RFC3339), p.FailuresInRow)
+					case "half_open":
+						c.printf("%19sthe next call is a trial: %d calls in a row have failed\n", "", p.FailuresInRow)
+					}
+					if len(p.Models) > 1 {
+						c.printf("%19splans may name: %s\n", "", strings.Join(p.Models, ", "))
+					}
 					if p.LastError != "" {
 						c.printf("%19slast error %s: %s\n", "", p.LastErrorAt.Format(time.RFC3339), firstLine(p.LastError))
 					}

@@ -3,9 +3,12 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/kairosd/kairosd/agent"
 	"github.com/kairosd/kairosd/internal/config"
@@ -28,8 +31,8 @@ const offlineProvider = "offline"
 // newModels makes the providers and agents of a configuration. Nothing is called.
 func newModels(cfg config.Config) (*handler.Models, error) {
 	c := handler.Config{Providers: map[string]agent.Provider{offlineProvider: offline.Provider{}}, Prices: map[string]map[string]provider.Price{},
-		About:           map[string]kairos.ProviderInfo{offlineProvider: {Type: "offline"}},
-		DefaultProvider: cfg.DefaultProvider, DefaultAgent: cfg.DefaultAgent}
+		About:  map[string]kairos.ProviderInfo{offlineProvider: {Type: "offline"}},
+		Models: map[string][]string{}, Breakers: map[string]handler.Breaking{}, DefaultProvider: cfg.DefaultProvider, DefaultAgent: cfg.DefaultAgent}
 	for name, p := range cfg.Providers {
 		made, err := newProvider(name, p)
 		if err != nil {
@@ -37,6 +40,10 @@ func newModels(cfg config.Config) (*handler.Models, error) {
 		}
 		c.Providers[name], c.Prices[name] = made, p.Prices
 		c.About[name] = kairos.ProviderInfo{Type: p.Type, Model: p.Model, BaseURL: withoutUser(p.BaseURL)}
+		if (p.Type == "openai" || p.Type == "anthropic") && !slices.Contains(p.Models, "*") { // the others call whatever they are asked for
+			c.Models[name] = append(slices.AppendSeq([]string{p.Model}, maps.Keys(p.Prices)), p.Models...)
+		}
+		c.Breakers[name] = handler.Breaking{Failures: p.Breaker.Failures, Rest: rest(p.Breaker)}
 		if cfg.DefaultProvider == "" && len(cfg.Providers) == 1 {
 			c.DefaultProvider = name // the only one there is
 		}
@@ -64,6 +71,15 @@ func newProvider(name string, p config.Provider) (agent.Provider, error) {
 		return scripted.Load(p.File)
 	}
 	return offline.Provider{}, nil
+}
+
+// rest is the first pause of a breaker; the configuration's check has read it.
+func rest(b config.Breaker) time.Duration {
+	d, err := time.ParseDuration(b.Rest)
+	if err != nil {
+		return 0
+	}
+	return d
 }
 
 // withoutUser is an address without what may be a secret in it.

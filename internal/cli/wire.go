@@ -63,6 +63,10 @@ func newEngine(ctx context.Context, s *store.Store, cfg config.Config, log *slog
 	registry.SetMemory(s)
 	o.MaxReplans = maxReplans(cfg.Planner)
 	tools.Models = registry.Models()
+	if tools.OnClose, err = registry.Models().Keep(ctx, s, log); err != nil {
+		tools.Close()
+		return nil, nil, nil, err
+	}
 	for _, p := range registry.Catalog().Check() {
 		// Not fatal: a tool server that is down takes its tools with it.
 		log.Error("the configuration offers what no plan can use", "code", p.Code, "problem", p.Message, "suggestion", p.Suggestion)

@@ -3,6 +3,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -52,6 +53,17 @@ type Provider struct {
 	APIKeyFile string `yaml:"api_key_file"`
 	// Prices of a million tokens by model, in the installation's currency.
 	Prices map[string]provider.Price `yaml:"prices"`
+	// Models that plans may name beside Model, the priced ones and those of
+	// agents; "*" is any.
+	Models []string `yaml:"models"`
+	// Breaker says when calls stop after failures.
+	Breaker Breaker `yaml:"breaker"`
+}
+
+// Breaker keeps calls from a provider that fails again and again.
+type Breaker struct {
+	Failures int    `yaml:"failures"` // in a row; 0: 5, -1: never
+	Rest     string `yaml:"rest"`     // first pause, at most 1m; empty: 30s
 }
 
 // Agent is who acts with a model.
@@ -323,6 +335,12 @@ func (c *Config) check() error {
 		}
 		if (p.Type == "openai" || p.Type == "anthropic") && p.Model == "" {
 			add("provider %s: model is missing", name)
+		}
+		if d, err := time.ParseDuration(cmp.Or(p.Breaker.Rest, "30s")); err != nil || d <= 0 || d > provider.MaxRetryAfter {
+			add("provider %s: breaker.rest %q is no time of at most %s", name, p.Breaker.Rest, provider.MaxRetryAfter)
+		}
+		if p.Breaker.Failures < -1 {
+			add("provider %s: breaker.failures is how many failures in a row, or -1", name)
 		}
 		for model, price := range p.Prices {
 			if price.Input < 0 || price.Output < 0 {

@@ -229,7 +229,10 @@ func (a *actor) goesOn(w *work, status kairos.NodeStatus, f *kairos.Failure, rea
 
 // retry waits before the next attempt; the wait is durable (SPEC 4.5).
 func (a *actor) retry(node *planner.ProgramNode, w *work, f *kairos.Failure) {
-	delay := max(node.Backoff.Delay(w.tries, rand.Float64()), f.RetryAfter)
+	// What a server asks for is the least; runs that it sent away together do not
+	// come back together (L06).
+	asked := f.RetryAfter + time.Duration(rand.Float64()*float64(f.RetryAfter)/10)
+	delay := max(node.Backoff.Delay(w.tries, rand.Float64()), asked)
 	if delay <= 0 {
 		a.queue = append(a.queue, w.workKey)
 		return

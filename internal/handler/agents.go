@@ -3,8 +3,8 @@ package handler
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -47,8 +47,13 @@ type Models struct {
 	defaultProvider string
 	defaultAgent    string
 
-	mu     sync.Mutex
-	health map[string]kairos.ProviderInfo
+	// allowed are the models that plans may name, by provider; nil: any.
+	allowed map[string]map[string]bool
+	health  map[string]*health // the map itself never changes
+
+	mu      sync.Mutex
+	log     *slog.Logger
+	learned chan struct{} // nil: nothing is kept
 }
 
 // Config is what Models are made of.
@@ -60,6 +65,19 @@ type Config struct {
 	Agents          []Agent
 	DefaultProvider string // must be one of Providers
 	DefaultAgent    string // empty: the first agent that may be selected
+	// Models are those that plans may name, by provider, beside the agents' own
+	// (L18); a provider that is not in it takes any.
+	Models map[string][]string
+	// Breakers say when calls to a provider stop (L07); the zero value is for
+	// providers that are not in it.
+	Breakers map[string]Breaking
+}
+
+// Breaking is when calls to a provider stop: after how many failures in a row (0:
+// 5, below 0: never), and for how long at first (0: 30 s).
+type Breaking struct {
+	Failures int
+	Rest     time.Duration
 }
 
 // Assistant is the agent of an installation that configures none: the default
@@ -68,18 +86,29 @@ const Assistant = "assistant"
 
 // NewModels checks a configuration: every name in it must exist.
 func NewModels(c Config) (*Models, error) {
-	m := &Models{providers: maps.Clone(c.Providers), prices: c.Prices, agents: map[string]Agent{}, defaultProvider: c.DefaultProvider, defaultAgent: c.DefaultAgent, health: map[string]kairos.ProviderInfo{}}
+	m := &Models{providers: maps.Clone(c.Providers), prices: c.Prices, agents: map[string]Agent{}, defaultProvider: c.DefaultProvider, defaultAgent: c.DefaultAgent,
+		health: map[string]*health{}, allowed: map[string]map[string]bool{}}
 	if m.providers[m.defaultProvider] == nil {
 		return nil, fmt.Errorf("the default provider %q is not configured", m.defaultProvider)
 	}
 	for name := range m.providers {
 		about := c.About[name]
 		about.Name, about.State, about.Default = name, "unused", name == m.defaultProvider
-		m.health[name] = about
+		b := c.Breakers[name]
+		m.health[name] = &health{info: about, breaker: provider.Breaker{Failures: b.Failures, Rest: b.Rest}}
+		if models, bound := c.Models[name]; bound {
+			m.allowed[name] = map[string]bool{}
+			for _, model := range models {
+				m.allowed[name][model] = true
+			}
+		}
 	}
 	for _, a := range c.Agents {
 		if a.Provider != "" && m.providers[a.Provider] == nil {
 			return nil, fmt.Errorf("agent %s: provider %q is not configured", a.ID, a.Provider)
+		}
+		if allowed := m.allowed[cmp.Or(a.Provider, m.defaultProvider)]; allowed != nil && a.Model != "" {
+			allowed[a.Model] = true
 		}
 		m.agents[a.ID] = a
 		if m.defaultAgent == "" && a.Selectable && !a.System {
@@ -120,14 +149,6 @@ func (m *Models) AgentInfos() []kairos.AgentInfo {
 	return out
 }
 
-// ProviderInfos is what people are told of the providers, by name: also how
-// their calls went since the start.
-func (m *Models) ProviderInfos() []kairos.ProviderInfo {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return slices.SortedFunc(maps.Values(m.health), func(a, b kairos.ProviderInfo) int { return cmp.Compare(a.Name, b.Name) })
-}
-
 // DefaultProvider names the provider of agents that name none.
 func (m *Models) DefaultProvider() string { return m.defaultProvider }
 
@@ -139,34 +160,10 @@ func (m *Models) Provider(name string) (agent.Provider, bool) {
 	return counted{m, name, p}, p != nil
 }
 
-type counted struct {
-	m    *Models
-	name string
-	agent.Provider
-}
-
-func (c counted) Complete(ctx context.Context, r agent.Request) (agent.Response, error) {
-	out, err := c.Provider.Complete(ctx, r)
-	prices := c.m.prices[c.name]
-	price, ok := prices[out.Model]
-	if !ok {
-		price = prices[r.Model]
-	}
-	out.Usage.Cost = price.Cost(out.Usage)
-	c.m.mu.Lock()
-	defer c.m.mu.Unlock()
-	h := c.m.health[c.name]
-	h.Calls++
-	h.LastCallAt, h.State = time.Now().UTC().Truncate(time.Millisecond), "working"
-	h.Usage = h.Usage.Add(kairos.Usage{InputTokens: out.Usage.InputTokens, OutputTokens: out.Usage.OutputTokens, Cost: out.Usage.Cost})
-	switch {
-	case errors.Is(err, context.Canceled): // by whoever asked: it says nothing of the provider
-	case err != nil:
-		h.Failures++
-		h.LastError, h.LastErrorAt, h.State = err.Error(), h.LastCallAt, "failing"
-	}
-	c.m.health[c.name] = h
-	return out, err
+// mayUse reports whether plans may name a model for an agent (L18).
+func (m *Models) mayUse(a Agent, model string) bool {
+	allowed := m.allowed[cmp.Or(a.Provider, m.defaultProvider)]
+	return allowed == nil || allowed[model]
 }
 
 // SetModels gives the registry its models: agent, llm and the nodes of the
@@ -177,6 +174,9 @@ func (r *Registry) SetModels(m *Models) {
 		info := planner.AgentInfo{Effect: planner.EffectIdempotent, System: a.System}
 		if m.reaches(a, r.tools.Effect) {
 			info.Effect = planner.EffectUnsafe // SPEC 5
+		}
+		if allowed := m.allowed[cmp.Or(a.Provider, m.defaultProvider)]; allowed != nil {
+			info.Models = slices.AppendSeq([]string{}, maps.Keys(allowed))
 		}
 		infos[a.ID] = info
 	}
@@ -348,7 +348,13 @@ func (n llmNode) Handle(ctx context.Context, call *engine.Call) (engine.Result, 
 	if err != nil {
 		return engine.Result{}, err
 	}
-	a.Model = cmp.Or(call.Node.Metadata["model"], a.Model)
+	if model := call.Node.Metadata["model"]; model != "" {
+		if !n.m.mayUse(a, model) {
+			return engine.Result{Agent: a.ID}, &planner.Failure{Code: planner.CodePolicy, Permanent: true, NoEffect: true, Message: fmt.Sprintf("the model %q may not be named by plans", model),
+				Suggestion: "add it to models of the provider in the configuration"}
+		}
+		a.Model = model
+	}
 	l := n.m.loop(a, call)
 	if l.MaxIterations = 1; l.Schema != nil {
 		l.MaxIterations = 2 // one to mend an answer that does not fit

@@ -144,6 +144,9 @@ func (r *Registry) Catalog() *planner.Catalog {
 	}
 	r.mu.RLock()
 	defer r.mu.RUnlock()
+	if r.models != nil {
+		c.DefaultAgent = r.models.defaultAgent
+	}
 	c.Agents, c.Skills, c.Types = maps.Clone(r.agents), maps.Clone(r.skills), maps.Clone(r.types)
 	return c
 }

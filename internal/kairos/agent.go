@@ -28,8 +28,16 @@ type ProviderInfo struct {
 	Model   string `json:"model,omitempty"`
 	BaseURL string `json:"baseUrl,omitempty"`
 	Default bool   `json:"default"`
-	// State is unused, working or failing, by the last call since the start.
-	State       string    `json:"state" enum:"unused,working,failing"`
+	// State is unused, working or failing, by the last call; a restart does not
+	// forget it, nor the last error.
+	State string `json:"state" enum:"unused,working,failing"`
+	// Circuit is open while calls are refused, until OpenUntil, since the provider
+	// has failed again and again; half open: the next call is a trial.
+	Circuit       string    `json:"circuit" enum:"closed,open,half_open"`
+	OpenUntil     time.Time `json:"openUntil,omitzero"`
+	FailuresInRow int       `json:"failuresInRow,omitempty"`
+	// Models are those that plans may name; empty: any.
+	Models      []string  `json:"models,omitempty"`
 	Calls       int64     `json:"calls"` // since the start, failures included
 	Failures    int64     `json:"failures"`
 	Usage       Usage     `json:"usage"`

@@ -25,6 +25,8 @@ type Box struct {
 	// Models are the agents and providers of the same installation; nil: none. It
 	// is set before the box is used.
 	Models *handler.Models
+	// OnClose, if set, is called when the box is closed, before its store is.
+	OnClose func()
 
 	set   *tool.Set
 	host  *mcp.Host // nil: no servers are configured
@@ -101,8 +103,14 @@ func (t *Box) Providers(context.Context) ([]kairos.ProviderInfo, error) {
 
 // Close ends the MCP servers.
 func (t *Box) Close() {
-	if t != nil && t.host != nil {
+	if t == nil {
+		return
+	}
+	if t.host != nil {
 		t.host.Close()
+	}
+	if t.OnClose != nil {
+		t.OnClose()
 	}
 }
 

@@ -49,9 +49,9 @@ type AgentRow struct {
 // ProviderRow is a provider in a list.
 type ProviderRow struct {
 	Name, Type, Model, Address, Calls, Failures, In, Out, Cost string
-	Notes, Error                                               string
+	Notes, Error, Circuit                                      string
 	State                                                      Status
-	LastCall, ErrorAt                                          Time
+	LastCall, ErrorAt, Until                                   Time
 }
 
 // ToolRow is a tool in a list.

@@ -1,0 +1,245 @@
+package handler
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/provider"
+)
+
+// health is how the calls of one provider go.
+type health struct {
+	info    kairos.ProviderInfo
+	breaker provider.Breaker
+	// changed says that something was learned which is worth keeping at once.
+	changed, used bool
+}
+
+// Settings keep values under keys, durably.
+type Settings interface {
+	Setting(ctx context.Context, key string) (string, error)
+	SetSetting(ctx context.Context, key, value string) error
+}
+
+// kept is what is known of a provider over restarts.
+type kept struct {
+	Type          string           `json:"type"`
+	BaseURL       string           `json:"baseUrl"`
+	State         string           `json:"state"`
+	Circuit       provider.Circuit `json:"circuit"`
+	FailuresInRow int              `json:"failuresInRow"`
+	LastCallAt    time.Time        `json:"lastCallAt"`
+	LastError     string           `json:"lastError,omitempty"`
+	LastErrorAt   time.Time        `json:"lastErrorAt,omitzero"`
+}
+
+const providerKey = "provider."
+
+// keepEvery is how long what was learned may wait until it is kept: a provider
+// that fails under load must not make every call a write.
+const keepEvery = time.Second
+
+// Keep takes up what was known of the providers before a restart, and keeps what
+// is learned from now on, until close is called.
+func (m *Models) Keep(ctx context.Context, s Settings, log *slog.Logger) (closeKeeper func(), err error) {
+	if err := m.restore(ctx, s); err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	m.log, m.learned = log, make(chan struct{}, 1)
+	m.mu.Unlock()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-m.learned:
+			}
+			m.save(ctx, s, false)
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(keepEvery):
+			}
+		}
+	})
+	return sync.OnceFunc(func() {
+		cancel()
+		wg.Wait()
+		m.save(context.WithoutCancel(ctx), s, true)
+	}), nil
+}
+
+func (m *Models) restore(ctx context.Context, s Settings) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for name, h := range m.health {
+		text, err := s.Setting(ctx, providerKey+name)
+		if err != nil {
+			return fmt.Errorf("what is known of provider %s: %w", name, err)
+		}
+		var k kept
+		if text == "" || json.Unmarshal([]byte(text), &k) != nil {
+			continue // nothing is known, or nothing that can be read: it is learned anew
+		}
+		i := &h.info
+		i.State, i.LastCallAt, i.LastError, i.LastErrorAt = k.State, k.LastCallAt, k.LastError, k.LastErrorAt
+		if k.Type == i.Type && k.BaseURL == i.BaseURL { // else it is another server
+			h.breaker.Restore(k.Circuit, k.FailuresInRow, time.Now())
+		}
+	}
+	return nil
+}
+
+// save keeps what changed, or with all everything that was used.
+func (m *Models) save(ctx context.Context, s Settings, all bool) {
+	m.mu.Lock()
+	values := map[string]string{}
+	for name, h := range m.health {
+		if !h.changed && !(all && h.used) {
+			continue
+		}
+		i := m.infoOf(h, time.Now())
+		raw, err := json.Marshal(kept{Type: i.Type, BaseURL: i.BaseURL, State: i.State, Circuit: provider.Circuit(i.Circuit), FailuresInRow: i.FailuresInRow,
+			LastCallAt: i.LastCallAt, LastError: i.LastError, LastErrorAt: i.LastErrorAt})
+		if err != nil {
+			continue // strings and times: cannot happen
+		}
+		h.changed, h.used, values[name] = false, false, string(raw)
+	}
+	log := m.log
+	m.mu.Unlock()
+	for name, v := range values {
+		if err := s.SetSetting(ctx, providerKey+name, v); err != nil && log != nil {
+			log.Warn("what is known of a provider was not kept", "provider", name, "err", err)
+		}
+	}
+}
+
+// ProviderInfos is what people are told of the providers, by name: also how
+// their calls went since the start.
+func (m *Models) ProviderInfos() []kairos.ProviderInfo {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := make([]kairos.ProviderInfo, 0, len(m.health))
+	now := time.Now()
+	for _, h := range m.health {
+		out = append(out, m.infoOf(h, now))
+	}
+	slices.SortFunc(out, func(a, b kairos.ProviderInfo) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}
+
+func (m *Models) infoOf(h *health, now time.Time) kairos.ProviderInfo {
+	i := h.info
+	circuit, until, row := h.breaker.State(now)
+	i.Circuit, i.OpenUntil, i.FailuresInRow = string(circuit), until.UTC(), row
+	if until.IsZero() {
+		i.OpenUntil = time.Time{}
+	}
+	i.Models = slices.Sorted(maps.Keys(m.allowed[i.Name]))
+	return i
+}
+
+// counted is a provider whose calls are priced, counted and kept from it while it
+// does not work.
+type counted struct {
+	m    *Models
+	name string
+	agent.Provider
+}
+
+// minPatience is how long a call must have lasted for the timeout of its node to
+// say something of the provider.
+const minPatience = 10 * time.Second
+
+func (c counted) Complete(ctx context.Context, r agent.Request) (out agent.Response, err error) {
+	m := c.m
+	began := time.Now()
+	m.mu.Lock()
+	h := m.health[c.name]
+	last := h.info.LastError
+	m.mu.Unlock()
+	trial, wait := h.breaker.Enter(began)
+	if wait > 0 {
+		return out, provider.Refused(c.name, wait, last)
+	}
+	finished := false
+	defer func() { // also when the provider panics
+		verdict := err
+		switch {
+		case !finished || ctx.Err() == context.Canceled:
+			verdict = context.Canceled // by whoever asked: it says nothing of the provider
+		case err != nil && ctx.Err() != nil && time.Since(began) < minPatience:
+			verdict = context.Canceled
+		case err != nil && ctx.Err() != nil:
+			verdict = context.DeadlineExceeded
+		}
+		c.left(h, trial, out, verdict, err)
+	}()
+	out, err = c.Provider.Complete(ctx, r)
+	prices := m.prices[c.name]
+	price, ok := prices[out.Model]
+	if !ok {
+		price = prices[r.Model]
+	}
+	out.Usage.Cost = price.Cost(out.Usage)
+	finished = true
+	return out, err
+}
+
+// left counts a call that has ended.
+func (c counted) left(h *health, trial bool, out agent.Response, verdict, err error) {
+	now := time.Now()
+	before, _, _ := h.breaker.State(now)
+	h.breaker.Leave(now, trial, verdict)
+	after, until, row := h.breaker.State(now)
+	m := c.m
+	m.mu.Lock()
+	i := &h.info
+	was := i.State
+	i.Calls++
+	i.LastCallAt = now.UTC().Truncate(time.Millisecond)
+	i.Usage = i.Usage.Add(kairos.Usage{InputTokens: out.Usage.InputTokens, OutputTokens: out.Usage.OutputTokens, Cost: out.Usage.Cost})
+	switch {
+	case verdict == nil:
+		i.State = "working"
+	case verdict == context.Canceled:
+		if i.State == "unused" {
+			i.State = "working"
+		}
+	default:
+		i.Failures++
+		i.LastError, i.LastErrorAt, i.State = err.Error(), i.LastCallAt, "failing"
+	}
+	h.used = true
+	h.changed = h.changed || i.State == "failing" || i.State != was || before != after
+	log, learned, worth := m.log, m.learned, h.changed
+	m.mu.Unlock()
+	if worth && learned != nil {
+		select {
+		case learned <- struct{}{}:
+		default: // it is told already
+		}
+	}
+	if log == nil {
+		return
+	}
+	switch {
+	case after == provider.Open && before != provider.Open:
+		log.Warn("a provider is not called for a while", "provider", c.name, "until", until, "failures", row, "err", err)
+	case after == provider.Closed && before != provider.Closed:
+		log.Info("a provider works again", "provider", c.name)
+	}
+}

@@ -1,0 +1,190 @@
+package handler_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/internal/handler"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/provider"
+	"github.com/kairosd/kairosd/internal/store/storetest"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// server is a provider that fails as it is told to.
+type server struct {
+	err   error
+	calls int
+}
+
+func (s *server) Complete(context.Context, agent.Request) (agent.Response, error) {
+	s.calls++
+	return agent.Response{Text: "yes"}, s.err
+}
+
+func models(t *testing.T, s *server, url string) *handler.Models {
+	t.Helper()
+	m, err := handler.NewModels(handler.Config{Providers: map[string]agent.Provider{"local": s}, DefaultProvider: "local",
+		About: map[string]kairos.ProviderInfo{"local": {Type: "openai", BaseURL: url}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+var unreachable = &planner.Failure{Code: provider.CodeUnavailable, NoEffect: true, Message: "connection refused"}
+
+// A provider that fails again and again is left alone, told so, and tried again
+// (L07); a restart forgets neither its last error nor that it failed.
+func TestProviderHealthOverRestarts(t *testing.T) {
+	t.Parallel()
+	db := storetest.Open(t)
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{err: unreachable}
+		m := models(t, s, "http://one")
+		p, _ := m.Provider("")
+		ask := func() error {
+			_, err := p.Complete(t.Context(), agent.Request{})
+			return err
+		}
+		for range 5 {
+			if err := ask(); !errors.Is(err, unreachable) {
+				t.Fatal(err)
+			}
+		}
+		f := planner.AsFailure(ask())
+		if s.calls != 5 || f.Code != provider.CodeCircuitOpen || f.RetryAfter != 30*time.Second || !f.NoEffect || f.Permanent || !strings.Contains(f.Message, "connection refused") {
+			t.Fatalf("%d calls, %+v", s.calls, f)
+		}
+		if i := m.ProviderInfos()[0]; i.Circuit != "open" || !i.OpenUntil.Equal(time.Now().Add(30*time.Second)) || i.FailuresInRow != 5 || i.Calls != 5 || i.Failures != 5 || i.State != "failing" {
+			t.Errorf("%+v", i)
+		}
+		time.Sleep(30 * time.Second)
+		if i := m.ProviderInfos()[0]; i.Circuit != "half_open" {
+			t.Errorf("%+v", i)
+		}
+		s.err = nil
+		if err := ask(); err != nil {
+			t.Fatal(err)
+		}
+		if i := m.ProviderInfos()[0]; i.Circuit != "closed" || i.State != "working" || i.LastError == "" || i.FailuresInRow != 0 {
+			t.Errorf("%+v", i)
+		}
+		// Who stops asking says nothing of the provider, whatever the cause is called.
+		ctx, cancel := context.WithCancelCause(t.Context())
+		stopped := errors.New("stopped")
+		cancel(stopped)
+		s.err = stopped
+		if _, err := p.Complete(ctx, agent.Request{}); err != stopped {
+			t.Error(err)
+		}
+		if i := m.ProviderInfos()[0]; i.State != "working" || i.Failures != 5 {
+			t.Errorf("%+v", i)
+		}
+	})
+
+	// Real time, since the database has goroutines of its own.
+	s := &server{err: unreachable}
+	before := models(t, s, "http://one")
+	closeKeeper, err := before.Keep(t.Context(), db, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, _ := before.Provider("")
+	for range 6 {
+		if _, err := p.Complete(t.Context(), agent.Request{}); err == nil {
+			t.Fatal("it works")
+		}
+	}
+	closeKeeper()
+	want := before.ProviderInfos()[0]
+
+	after := models(t, s, "http://one")
+	closeKeeper, err = after.Keep(t.Context(), db, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(closeKeeper)
+	if i := after.ProviderInfos()[0]; i.State != "failing" || i.LastError != want.LastError || !i.LastErrorAt.Equal(want.LastErrorAt) || i.Circuit != "half_open" || i.Calls != 0 {
+		t.Errorf("after a restart: %+v, before %+v", i, want)
+	}
+	other := models(t, s, "http://two")
+	closeOther, err := other.Keep(t.Context(), db, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(closeOther)
+	if i := other.ProviderInfos()[0]; i.Circuit != "closed" || i.LastError == "" {
+		t.Errorf("at another address: %+v", i)
+	}
+}
+
+// What is learned is kept while the daemon runs, not only when it stops: it may be
+// killed.
+func TestProviderHealthIsKeptAtOnce(t *testing.T) {
+	t.Parallel()
+	kept := make(recorder, 10)
+	m := models(t, &server{err: unreachable}, "")
+	closeKeeper, err := m.Keep(t.Context(), kept, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeKeeper()
+	p, _ := m.Provider("local")
+	if _, err := p.Complete(t.Context(), agent.Request{}); err == nil {
+		t.Fatal("it works")
+	}
+	if text := <-kept; !strings.Contains(text, "connection refused") || !strings.Contains(text, `"failing"`) {
+		t.Error(text)
+	}
+}
+
+// recorder is settings that tell what is kept.
+type recorder chan string
+
+func (recorder) Setting(context.Context, string) (string, error) { return "", nil }
+func (r recorder) SetSetting(_ context.Context, _, value string) error {
+	r <- value
+	return nil
+}
+
+// Plans may name only models that the configuration names (L18), at validation and
+// at run time.
+func TestModelsThatPlansMayName(t *testing.T) {
+	t.Parallel()
+	m, err := handler.NewModels(handler.Config{Providers: map[string]agent.Provider{"local": &server{}, "free": &server{}}, DefaultProvider: "local",
+		Models: map[string][]string{"local": {"small"}},
+		Agents: []handler.Agent{{ID: "ana", Model: "large", Selectable: true}, {ID: "bea", Provider: "free", Selectable: true}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := handler.New(nil)
+	r.SetModels(m)
+	for plan, ok := range map[string]bool{
+		"{type: llm, metadata: {model: small}}":            true,
+		"{type: llm, metadata: {model: large}}":            true,
+		"{type: llm, agent: bea, metadata: {model: huge}}": true,
+		"{type: llm, metadata: {model: huge}}":             false,
+		"{type: llm, agent: ana, metadata: {model: smal}}": false,
+	} {
+		src := []byte("nodes: {a: " + plan + "}")
+		_, problems := planner.ParseFor(src, planner.FormatYAML, r.Catalog())
+		if (problems.Err() == nil) != ok {
+			t.Errorf("%s: %v", plan, problems)
+		}
+		doc, _ := planner.Parse(src, planner.FormatYAML)
+		program, err := doc.Program(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = run(t, r, &program.Nodes[0], "hello")
+		if f := planner.AsFailure(err); (err == nil) != ok || !ok && f.Code != planner.CodePolicy {
+			t.Errorf("%s: %v", plan, err)
+		}
+	}
+}
