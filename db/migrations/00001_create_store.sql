@@ -87,6 +87,7 @@ CREATE TABLE runs (
     running_us    INTEGER NOT NULL DEFAULT 0,
     deleted_at    INTEGER NOT NULL DEFAULT 0,
     purged_at     INTEGER NOT NULL DEFAULT 0,
+    tries         INTEGER NOT NULL DEFAULT 0, -- most attempts of one step, if more than one
     CONSTRAINT wait_reason_belongs_to_waiting CHECK ((status = 'waiting') = (wait_reason <> '')),
     CONSTRAINT ended_exactly_when_final CHECK ((status IN ('completed', 'failed', 'cancelled')) = (ended_at <> 0))
 ) STRICT;
@@ -105,6 +106,7 @@ CREATE INDEX runs_unfinished ON runs (priority DESC, id) WHERE status IN ('queue
 CREATE INDEX runs_by_concurrency ON runs (conc_key, id) WHERE conc_key <> '' AND status IN ('queued', 'running', 'waiting');
 CREATE INDEX runs_by_end ON runs (ended_at) WHERE ended_at <> 0 AND purged_at = 0;
 CREATE INDEX runs_of_plan_by_end ON runs (plan_id, status, ended_at) WHERE ended_at <> 0 AND purged_at = 0;
+CREATE INDEX runs_retried ON runs (deleted_at, id) WHERE tries > 1;
 CREATE INDEX runs_by_parent ON runs (parent_run, id) WHERE parent_run <> '';
 CREATE INDEX runs_by_fork ON runs (forked_from, id) WHERE forked_from <> '';
 CREATE INDEX runs_by_rerun ON runs (rerun_of, id) WHERE rerun_of <> '';
@@ -145,6 +147,16 @@ CREATE TABLE run_labels (
 
 CREATE INDEX run_labels_by_run ON run_labels (run_id);
 
+-- Which agents, tools and providers took part in a run.
+CREATE TABLE run_uses (
+    kind   TEXT    NOT NULL CHECK (kind IN ('agent', 'tool', 'provider')),
+    name   TEXT    NOT NULL,
+    run_id INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+    PRIMARY KEY (kind, name, run_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX run_uses_by_run ON run_uses (run_id);
+
 -- Maintained with every status change: counting a million rows takes longer
 -- than a page may.
 CREATE TABLE run_counts (
@@ -153,6 +165,31 @@ CREATE TABLE run_counts (
     n           INTEGER NOT NULL,
     PRIMARY KEY (status, wait_reason)
 ) STRICT, WITHOUT ROWID;
+
+-- How many runs of a plan ended in each half hour, and how: what charts show.
+-- A run that is resumed and ends again has ended twice.
+CREATE TABLE run_outcomes (
+    plan_id INTEGER NOT NULL REFERENCES plans (id) ON DELETE CASCADE,
+    slot    INTEGER NOT NULL, -- half hours since 1970
+    status  TEXT    NOT NULL,
+    n       INTEGER NOT NULL,
+    PRIMARY KEY (plan_id, slot, status)
+) STRICT, WITHOUT ROWID;
+
+-- Failures that somebody took note of: those of a plan, at a node, with a code.
+-- The runs that it was about need no attention any more; one that fails anew does.
+CREATE TABLE failure_acks (
+    plan_id    INTEGER NOT NULL REFERENCES plans (id) ON DELETE CASCADE,
+    node       TEXT    NOT NULL,
+    error_code TEXT    NOT NULL,
+    actor      TEXT    NOT NULL,
+    note       TEXT    NOT NULL,
+    runs       INTEGER NOT NULL,
+    at         INTEGER NOT NULL,
+    PRIMARY KEY (plan_id, node, error_code)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX failure_acks_by_age ON failure_acks (at);
 
 -- The journal. Append-only: a rowid table with one unique index; clustering it
 -- by run would rewrite a page per row.
@@ -493,7 +530,16 @@ CREATE TABLE saved_views (
     PRIMARY KEY (owner, name)
 ) STRICT, WITHOUT ROWID;
 
+-- What people chose on pages, and when they were last there.
+CREATE TABLE preferences (
+    owner TEXT NOT NULL, -- a user's name
+    key   TEXT NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (owner, key)
+) STRICT, WITHOUT ROWID;
+
 -- +goose Down
+DROP TABLE preferences;
 DROP TABLE saved_views;
 DROP TABLE bulk_items;
 DROP TABLE bulks;
@@ -513,6 +559,9 @@ DROP TABLE payload_refs;
 DROP TABLE payloads;
 DROP TRIGGER step_results_are_kept;
 DROP TABLE step_results;
+DROP TABLE failure_acks;
+DROP TABLE run_outcomes;
+DROP TABLE run_uses;
 DROP TABLE run_counts;
 DROP TABLE run_labels;
 DROP TABLE run_details;

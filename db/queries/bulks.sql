@@ -28,20 +28,6 @@ UPDATE bulks SET acted = acted + @acted, refused = refused + @refused WHERE publ
 -- name: BulkMove :execrows
 UPDATE bulks SET state = @state, note = @note, ended_at = @ended_at WHERE public_id = @public_id AND ended_at = 0;
 
--- name: FailureGroups :many
-SELECT plan_id, node, error_code, count(*) AS runs, CAST(min(ended_at) AS INTEGER) AS first_at, CAST(max(ended_at) AS INTEGER) AS last_at
-FROM runs INDEXED BY runs_that_failed_alike
-WHERE attention = 1 AND status = 'failed' AND deleted_at = 0
-GROUP BY plan_id, node, error_code
-ORDER BY last_at DESC LIMIT @max;
-
--- name: FailureGroupNewest :one
-SELECT runs.public_id, runs.headline, plan_versions.number, plans.key, plans.public_id AS plan_public_id
-FROM runs INDEXED BY runs_that_failed_alike
-JOIN plans ON plans.id = runs.plan_id JOIN plan_versions ON plan_versions.id = runs.version_id
-WHERE runs.attention = 1 AND runs.status = 'failed' AND runs.deleted_at = 0 AND runs.plan_id = @plan_id AND runs.node = @node AND runs.error_code = @error_code
-ORDER BY runs.id DESC LIMIT 1;
-
 -- name: SavedViewPut :exec
 INSERT INTO saved_views (owner, name, query, created_at) VALUES (@owner, @name, @query, @created_at)
 ON CONFLICT (owner, name) DO UPDATE SET query = excluded.query;

@@ -96,8 +96,8 @@ UPDATE runs SET version_id = @version_id WHERE id = @id;
 UPDATE runs SET deleted_at = @deleted_at, attention = @attention WHERE id = @id;
 
 -- name: RunState :one
-SELECT id, status, wait_reason, attention, last_seq, path, headline, node, error_code, version_id, due_at, crashes, paused, started_at, ended_at,
-       running_us, deleted_at
+SELECT id, plan_id, status, wait_reason, attention, last_seq, path, headline, node, error_code, version_id, due_at, crashes, paused, started_at, ended_at,
+       running_us, deleted_at, tries
 FROM runs WHERE public_id = @public_id;
 
 -- name: RunDetailOutput :exec
@@ -161,3 +161,13 @@ ORDER BY priority DESC, id;
 
 -- name: RunHold :exec
 UPDATE runs SET status = 'waiting', wait_reason = 'held', attention = @attention, headline = 'held since the database was taken back' WHERE id = @id;
+
+-- name: RunTries :exec
+UPDATE runs SET tries = @tries WHERE id = @id;
+
+-- name: RunUse :exec
+INSERT OR IGNORE INTO run_uses (kind, name, run_id) VALUES (@kind, @name, @run_id);
+
+-- What took part in a run, by kind and name.
+-- name: RunUses :many
+SELECT kind, name FROM run_uses WHERE run_id = (SELECT id FROM runs WHERE public_id = @run) ORDER BY kind, name;

@@ -60,6 +60,7 @@ type actor struct {
 	running map[workKey]*attempt
 
 	next     kairos.Checkpoint // being put together
+	noted    map[kairos.Use]bool
 	hasFinal bool
 	// dispatching is set while a node is being started or run inline.
 	dispatching bool
@@ -479,6 +480,7 @@ func (a *actor) refold(cause error) {
 	a.rejected = nil
 	a.mailMu.Unlock()
 	a.inflight, a.next, a.hasFinal, a.chain = nil, kairos.Checkpoint{}, false, new(kairos.Chain)
+	a.noted = nil
 	a.answered = a.sent
 	a.budget = ""
 	if err := a.load(); err != nil {

@@ -46,6 +46,8 @@ type attempt struct {
 	// over is set by whoever ends the attempt first: its handler or its
 	// abandonment. A handler that comes second is late.
 	over bool
+	// uses is what took part and has not been told to the actor.
+	uses []kairos.Use
 	// asked is what a person must allow before the attempt can go on.
 	asked []consent
 }
@@ -70,6 +72,10 @@ func (a *actor) newAttempt(w *work, node *planner.ProgramNode, h Handler, effect
 		Log:            t.log.line, Progress: t.log.progress,
 	}
 	t.call.Stream = func(text string) { t.e.bus.live(t.event("node_text", map[string]any{"text": t.e.mask(text)})) }
+	t.call.Used = t.used
+	if node.Type == planner.TypeTool && node.Tool != "" {
+		t.used(kairos.UseTool, node.Tool)
+	}
 	t.call.Substep = func(n int, kind, digest string, effect planner.Effect, fn func() (any, kairos.Usage, error)) (any, error) {
 		return a.runSubstep(t, substeps[n], n, kind, digest, effect, fn)
 	}

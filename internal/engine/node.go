@@ -184,6 +184,7 @@ func (a *actor) call(w *work, node *planner.ProgramNode) bool {
 		a.e.start(t)
 		return true
 	}
+	a.noteUses(t)
 	e := a.entry(kairos.EntryIntent, w.workKey)
 	e.Status, e.Attempt, e.Effect = kairos.NodeRunning, t.number, string(t.effect)
 	e.IdempotencyKey, e.Input, e.StartedAt = t.call.IdempotencyKey, raw, t.started

@@ -67,6 +67,7 @@ func (a *actor) done(t *attempt, r Result, err error) {
 		a.freeNodes()
 		return
 	}
+	a.noteUses(t)
 	if err == nil {
 		a.succeeded(t, w, r)
 	} else if !a.parks(t, w, r, err) {

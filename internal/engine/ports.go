@@ -111,6 +111,9 @@ type Call struct {
 	// Stream sends a part of a model's text to whoever watches; it is not stored
 	// (ruling 43).
 	Stream func(text string)
+	// Used says that an agent or provider takes part, so that the run is found by
+	// it; what a handler does through Substep is noted by itself. May be nil.
+	Used func(kind, name string)
 	// Approve asks a person whether sub-step n may make a call, once for these
 	// exact arguments. nil: it may. A *planner.Failure: it may not, which is the
 	// call's failure. [ErrAsked] in the chain: nobody has answered yet; the

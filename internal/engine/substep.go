@@ -34,6 +34,7 @@ func (a *actor) runSubstep(t *attempt, recorded kairos.Entry, n int, kind, diges
 		return nil, errors.New("engine: sub-steps count from 1")
 	}
 	row := kairos.Entry{Node: t.node.ID, Visit: t.key.Visit, Item: t.key.item, Attempt: t.number, Substep: n, Effect: string(effect)}
+	t.usedIn(kind)
 	if effect == planner.EffectUnsafe {
 		intent := row
 		intent.Kind, intent.Status, intent.StartedAt = kairos.EntryIntent, kairos.NodeRunning, t.e.now()
@@ -99,6 +100,7 @@ func (a *actor) substep(m substepMsg) {
 	}
 	e := m.entry
 	e.At = a.e.now()
+	a.noteUses(m.attempt)
 	a.add(e)
 	for _, l := range m.mail.messages {
 		l.Seq = a.s.seq

@@ -286,6 +286,10 @@ func (m *Models) named(node *planner.ProgramNode) (Agent, error) {
 // loop is a conversation of an agent on behalf of a node, without its tools.
 func (m *Models) loop(a Agent, call *engine.Call) *agent.Loop {
 	p, _ := m.Provider(a.Provider) // checked by NewModels
+	if call.Used != nil {
+		call.Used(kairos.UseAgent, a.ID)
+		call.Used(kairos.UseProvider, cmp.Or(a.Provider, m.defaultProvider))
+	}
 	l := &agent.Loop{Name: a.ID, Provider: p, Model: a.Model, System: a.SystemPrompt, MaxTokens: a.MaxTokens, Temperature: a.Temperature, MaxIterations: a.MaxIterations,
 		Journal: journal{call}, Key: call.IdempotencyKey, Stream: call.Stream, Log: call.Log}
 	l.Schema = schemaOf(call)

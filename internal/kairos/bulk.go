@@ -2,23 +2,6 @@ package kairos
 
 import "time"
 
-// FailureGroup is all failed runs of a plan that failed at one node with one
-// error code: an outage that fails 400 runs is one group.
-type FailureGroup struct {
-	PlanID  string `json:"planId"`
-	PlanKey string `json:"plan"`
-	Node    string `json:"node"`
-	Code    string `json:"code"`
-	Runs    int64  `json:"runs"`
-	// First and Last are when the first and the newest of them failed.
-	First time.Time `json:"first"`
-	Last  time.Time `json:"last"`
-	// Newest is the run that failed last, Headline what it says, Version its plan's.
-	Newest   string `json:"newest"`
-	Headline string `json:"headline"`
-	Version  int    `json:"version"`
-}
-
 // BulkState is where a bulk act stands.
 type BulkState string
 

@@ -28,7 +28,20 @@ type Checkpoint struct {
 	Measured []SkillRun
 	// Approvals opened or closed by this checkpoint.
 	Approvals []Approval
+	// Uses are agents, tools and providers that took part; one that is known
+	// already is left as it is.
+	Uses []Use
 }
+
+// Use is something that takes part in a run.
+type Use struct{ Kind, Name string }
+
+// The kinds of a Use.
+const (
+	UseAgent    = "agent"
+	UseTool     = "tool"
+	UseProvider = "provider"
+)
 
 // Chain ties together checkpoints that were made one upon the other without
 // waiting: once the store has refused one, it refuses every later one of the

@@ -18,6 +18,16 @@ type RunFilter struct {
 	RelatedTo      string // forks and reruns of this run
 	IDTail         string // tail or prefix of the id
 	Text           string // in the headline
+	// Word is a plan's key where there is such a plan, else text in the headline.
+	Word string
+	// Choices: one of them will do. They stand beside the fields for one value.
+	PlanKeys, Nodes, Actors, Origins []string
+	// Agents, Tools and Providers took part in the run; one of each will do.
+	Agents, Tools, Providers []string
+	// MinAttempts: some step took more attempts.
+	MinAttempts int64
+	// Acknowledged: it failed, and somebody took note of that.
+	Acknowledged bool
 	// Since and Until apply to the end of final runs, to the start of others.
 	Since, Until time.Time
 	WithDeleted  bool
@@ -31,7 +41,7 @@ type RunFilter struct {
 	IDs []string
 	// Took, Cost and Steps bound the elapsed time, the cost and the steps.
 	MinTook, MaxTook   time.Duration
-	MinCost            float64
+	MinCost, MaxCost   float64
 	MinSteps, MaxSteps int64
 	// HasFork, HasApproval, HasParent: it was forked from another, has asked a
 	// person, is a child.
@@ -46,6 +56,9 @@ type RunFilter struct {
 // RunExclusion is what must not be so of a run.
 type RunExclusion struct {
 	PlanKeys, Nodes, ErrorCodes, Actors []string
+	Origins, Agents, Tools, Providers   []string
+	WaitReasons                         []WaitReason
+	Labels                              map[string]string
 }
 
 // Page is a window of a keyset list.
@@ -86,10 +99,12 @@ type ApprovalFilter struct {
 }
 
 // RunCounts are maintained counters per status; NeedsAttention counts failed
-// runs and those that wait for a person.
+// runs that nobody took note of and those that wait for a person.
 type RunCounts struct {
 	ByStatus       map[RunStatus]int64
+	Waiting        map[WaitReason]int64 // of those that wait
 	NeedsAttention int64
+	Acknowledged   int64 // failed, and somebody took note
 	OpenApprovals  int64
 	Held           int64 // wait for a release after a restore
 	Total          int64

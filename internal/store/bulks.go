@@ -9,27 +9,6 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// FailureGroups lists failed runs that nobody has dealt with by what failed:
-// plan, node and error code, the newest failure first, at most limit groups.
-func (s *Store) FailureGroups(ctx context.Context, limit int) ([]kairos.FailureGroup, error) {
-	rows, err := s.q.FailureGroups(ctx, int64(limit))
-	if err != nil {
-		return nil, translate(err, "group failures")
-	}
-	var out []kairos.FailureGroup
-	for _, r := range rows {
-		newest, err := s.q.FailureGroupNewest(ctx, r.PlanID, r.Node, r.ErrorCode)
-		if errors.Is(err, sql.ErrNoRows) {
-			continue // dealt with in between
-		} else if err != nil {
-			return nil, translate(err, "group failures")
-		}
-		out = append(out, kairos.FailureGroup{PlanID: newest.PlanPublicID, PlanKey: newest.Key, Node: r.Node, Code: r.ErrorCode, Runs: r.Runs,
-			First: fromMicros(r.FirstAt), Last: fromMicros(r.LastAt), Newest: newest.PublicID, Headline: newest.Headline, Version: int(newest.Number)})
-	}
-	return out, nil
-}
-
 // CreateBulk stores a bulk act with all its runs, and says so in the audit log.
 func (s *Store) CreateBulk(_ context.Context, b kairos.Bulk, items []kairos.BulkItem) error {
 	if s.writer == nil {

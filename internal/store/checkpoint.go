@@ -40,6 +40,7 @@ type prepared struct {
 	digest   []byte
 	refs     [][]byte // payloads that the checkpoint names
 	messages []dbsqlc.MessageInsertParams
+	tries    int64 // most attempts of one step
 }
 
 func (s *Store) prepare(ctx context.Context, c kairos.Checkpoint) (*prepared, error) {
@@ -65,6 +66,7 @@ func (s *Store) prepare(ctx context.Context, c kairos.Checkpoint) (*prepared, er
 			return nil, err
 		}
 		step.RunID = p.rowID
+		p.tries = max(p.tries, step.Attempt)
 		p.steps = append(p.steps, step)
 		sum.Write(step.Hash)
 	}
@@ -178,6 +180,12 @@ func (p *prepared) apply(w *writer) ([]auditRow, error) {
 		}
 	}
 	failpoint.Hit("checkpoint.inserted")
+	if p.tries > 1 && p.tries > st.Tries {
+		next.Tries = p.tries
+		if err := w.q.RunTries(w.ctx, p.tries, p.rowID); err != nil {
+			return nil, err
+		}
+	}
 	if err := p.details(w); err != nil {
 		return nil, err
 	}
@@ -347,6 +355,9 @@ func (p *prepared) advance(w *writer, before, next *runState) (int64, error) {
 		w.count(before, -1)
 		w.count(next, 1)
 	}
+	if final && !kairos.RunStatus(before.Status).Final() {
+		w.outcomes[endedKey{next.PlanID, slotOf(next.EndedAt), next.Status}]++
+	}
 	return n, nil
 }
 
@@ -372,9 +383,17 @@ func needsAttention(status, reason string, deletedAt int64) bool {
 	return deletedAt == 0 && (status == string(kairos.RunFailed) || status == string(kairos.RunWaiting) && kairos.WaitReason(reason).NeedsPerson())
 }
 
+// acknowledged stands in the counters for the reason of failed runs that somebody
+// took note of.
+const acknowledged = "acknowledged"
+
 // count keeps the maintained counters; deleted runs are in none.
 func (w *writer) count(st *runState, n int64) {
-	if st.DeletedAt == 0 {
+	switch {
+	case st.DeletedAt != 0:
+	case st.Status == string(kairos.RunFailed) && st.Attention == 0:
+		w.counts[countKey{st.Status, acknowledged}] += n
+	default:
 		w.counts[countKey{st.Status, st.WaitReason}] += n
 	}
 }
@@ -436,6 +455,11 @@ func (p *prepared) details(w *writer) error {
 	}
 	for _, m := range p.c.Measured {
 		if err := w.measure(m); err != nil {
+			return err
+		}
+	}
+	for _, u := range p.c.Uses {
+		if err := w.q.RunUse(w.ctx, u.Kind, u.Name, p.rowID); err != nil {
 			return err
 		}
 	}

@@ -22,6 +22,7 @@ type FillRun struct {
 	Template *Template
 	At       time.Time
 	Labels   map[string]string
+	Uses     []kairos.Use
 }
 
 const fillRunSQL = `INSERT INTO runs (public_id, tail, plan_id, version_id, status, wait_reason, attention, last_seq, steps, path, headline, node, error_code,
@@ -100,6 +101,14 @@ func (w *writer) fillRun(insert *sql.Stmt, f FillRun, v *dbsqlc.PlanVersion, row
 		}
 	}
 	w.counts[countKey{string(t.Status), string(t.WaitReason)}]++
+	if ended := move(t.EndedAt); !ended.IsZero() {
+		w.outcomes[endedKey{v.PlanID, slotOf(micros(ended)), string(t.Status)}]++
+	}
+	for _, u := range f.Uses {
+		if err := w.q.RunUse(w.ctx, u.Kind, u.Name, rowID); err != nil {
+			return nil, err
+		}
+	}
 	for _, e := range f.Template.Events {
 		row := auditRow{rowID: rowID, firstSeq: e.FirstSeq, runSeq: e.RunSeq, record: e.AuditRecord}
 		row.record.Run = id

@@ -160,6 +160,10 @@ func fill(t *testing.T, s *store.Store, n int) {
 			kind = "cancelled"
 		}
 		f := store.FillRun{Template: &made[kind][zipf.Uint64()], At: start.Add(time.Duration(i) * (90 * 24 * time.Hour / time.Duration(n)))}
+		f.Uses = []kairos.Use{{Kind: kairos.UseAgent, Name: []string{"writer", "triage", "reader"}[i%3]}, {Kind: kairos.UseTool, Name: "http"}}
+		if i%1000 == 7 {
+			f.Uses = append(f.Uses, kairos.Use{Kind: kairos.UseProvider, Name: "rare"})
+		}
 		if i%4 == 0 {
 			f.Labels = map[string]string{"customer": fmt.Sprintf("c%04d", rng.IntN(1000)), "env": []string{"prod", "test"}[rng.IntN(2)]}
 		}
@@ -261,6 +265,17 @@ func measure(t *testing.T, s *store.Store, large bool) {
 		{"runs: by node and error", runs(func() kairos.RunFilter { return kairos.RunFilter{Node: "book", ErrorCode: "failed"} })},
 		{"runs: by who, nobody", runs(func() kairos.RunFilter { return kairos.RunFilter{Actor: "nobody"} })},
 		{"runs: text, nothing found", runs(func() kairos.RunFilter { return kairos.RunFilter{Text: "zebra"} })},
+		{"runs: of an agent", runs(func() kairos.RunFilter { return kairos.RunFilter{Agents: []string{"writer"}} })},
+		{"runs: failed, of a tool", runs(func() kairos.RunFilter { return kairos.RunFilter{Tools: []string{"http"}, Statuses: failed} })},
+		{"runs: of a rare provider", runs(func() kairos.RunFilter { return kairos.RunFilter{Providers: []string{"rare"}} })},
+		{"runs: not of an agent", runs(func() kairos.RunFilter {
+			return kairos.RunFilter{Exclude: kairos.RunExclusion{Agents: []string{"writer"}}}
+		})},
+		{"runs: retried more than twice", runs(func() kairos.RunFilter { return kairos.RunFilter{MinAttempts: 2} })},
+		{"runs: of three plans", runs(func() kairos.RunFilter { return kairos.RunFilter{PlanKeys: []string{plan(), plan(), plan()}} })},
+		{"runs: cost more than", runs(func() kairos.RunFilter { return kairos.RunFilter{MinCost: 1} })},
+		{"outcomes of a day", func() error { _, err := s.Outcomes(ctx, day); return err }},
+		{"outcomes of a plan in a week", func() error { _, err := s.PlanOutcomes(ctx, plan(), time.Now().Add(-7*24*time.Hour)); return err }},
 		{"runs: count all", count(kairos.RunFilter{})},
 		{"runs: count failed", count(kairos.RunFilter{Statuses: failed})},
 		{"runs: failures by what failed", func() error { _, err := s.FailureGroups(ctx, 16); return err }},

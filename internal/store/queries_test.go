@@ -109,18 +109,28 @@ func TestEveryQueryRuns(t *testing.T) {
 	headline := "at work"
 	approval := kairos.Approval{ID: kairos.NewID(), PlanKey: "p", Node: "ask", Visit: 1, Item: -1, Message: "?", Digest: "d", Status: "open", CreatedAt: now}
 	must("progress", s.Commit(ctx, kairos.Checkpoint{Run: parent.ID, Fence: 0, Patch: &kairos.RunPatch{Headline: &headline, AddUsage: kairos.Usage{InputTokens: 5}},
-		Entries: []kairos.Entry{{Kind: kairos.EntryResult, Node: "n", Visit: 1, Item: -1, At: now, Output: kairos.RawJSON(`"` + strings.Repeat("y", 5000) + `"`)}}}))
+		Entries: []kairos.Entry{{Kind: kairos.EntryResult, Node: "n", Visit: 1, Item: -1, Attempt: 3, At: now, Output: kairos.RawJSON(`"` + strings.Repeat("y", 5000) + `"`)}}}))
 	must("advance", s.Commit(ctx, kairos.Checkpoint{Run: parent.ID, Fence: 1, Entries: []kairos.Entry{{Kind: kairos.EntryVerb, Item: -1, At: now}},
 		Patch:     &kairos.RunPatch{Status: kairos.RunFailed, Error: &kairos.RunError{Code: "x", Message: "m"}, Limits: &kairos.Limits{MaxSteps: 5}, Hash: v2.Hash},
 		Handoffs:  []kairos.Handoff{{ID: kairos.NewID(), Run: parent.ID, Seq: 2, From: "a", To: "b", Node: "n", Reason: "plan_step", At: now}},
 		Messages:  []kairos.Message{{ID: kairos.NewID(), From: "a", To: "b", Type: kairos.MessageRequest, Metadata: kairos.MessageMetadata{Timestamp: now, Priority: "low"}}},
 		Remember:  &kairos.Memory{Owner: "t", Session: "s", Input: "the first word", Output: "yes", At: now},
+		Uses:      []kairos.Use{{Kind: kairos.UseAgent, Name: "writer"}, {Kind: kairos.UseAgent, Name: "writer"}},
 		Approvals: []kairos.Approval{approval}, Audit: []kairos.AuditRecord{{Action: "note", Actor: "t"}}}))
 	got, err := s.Run(ctx, parent.ID)
 	if must("run", err); got.Version != 2 || got.Usage.InputTokens != 5 || got.Error == nil || got.Limits.MaxSteps != 5 || got.Headline != headline {
 		t.Errorf("run after checkpoints: %+v", got)
 	}
 	everyBulkQuery(t, s, parent.ID, must)
+	retried, err := s.Runs(ctx, kairos.RunFilter{MinAttempts: 2})
+	if must("retried", err); len(retried.Items) != 1 || retried.Items[0].ID != parent.ID {
+		t.Errorf("%d runs were retried", len(retried.Items))
+	}
+	everyFailureQuery(t, s, must)
+	used, err := s.Uses(ctx, parent.ID)
+	if must("uses", err); len(used) != 1 || used[0].Name != "writer" {
+		t.Errorf("%+v", used)
+	}
 	_, err = s.FindRun(ctx, parent.ID[22:])
 	must("find", err)
 	journal, err := s.Journal(ctx, parent.ID, 0)
@@ -270,6 +280,56 @@ func TestEveryQueryRuns(t *testing.T) {
 	}
 }
 
+// everyFailureQuery runs what home asks, on a run of plan p that failed with x.
+func everyFailureQuery(t *testing.T, s *Store, must func(string, error)) {
+	t.Helper()
+	ctx := context.Background()
+	marta, ref := kairos.Actor{Name: "marta", Role: kairos.RoleOperator, Surface: "ui"}, kairos.FailureRef{PlanKey: "p", Node: "", Code: "x"}
+	groups, err := s.FailureGroups(ctx, 10)
+	if must("groups", err); len(groups) != 1 || groups[0].Code != "x" || groups[0].Ack != nil {
+		t.Fatalf("%+v", groups)
+	}
+	ref = groups[0].Ref()
+	n, err := s.AckFailures(ctx, marta, ref, "the bank knows")
+	if must("ack", err); n != 1 {
+		t.Errorf("%d runs were acknowledged", n)
+	}
+	counts, err := s.RunCounts(ctx)
+	if must("counts", err); counts.Acknowledged != 1 || counts.NeedsAttention != counts.Held || counts.ByStatus[kairos.RunFailed] != 1 {
+		t.Errorf("%+v", counts)
+	}
+	acks, err := s.FailureAcks(ctx, time.Now().Add(-time.Hour), 10)
+	if must("acks", err); len(acks) != 1 || acks[0].Note != "the bank knows" || acks[0].FailureRef != ref {
+		t.Errorf("%+v", acks)
+	}
+	list, err := s.Runs(ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{kairos.RunFailed}, Acknowledged: true})
+	if must("acknowledged", err); len(list.Items) != 1 {
+		t.Errorf("%d acknowledged runs", len(list.Items))
+	}
+	if _, err := s.AckFailures(ctx, marta, ref, ""); kairos.CodeOf(err) != kairos.CodeConflict {
+		t.Errorf("a second time: %v", err)
+	}
+	n, err = s.UnackFailures(ctx, marta, ref)
+	if must("unack", err); n != 1 {
+		t.Errorf("%d runs came back", n)
+	}
+	out, err := s.Outcomes(ctx, time.Now().Add(-time.Hour))
+	if must("outcomes", err); len(out) != 1 || out[0].Runs != 1 || out[0].Status != kairos.RunFailed {
+		t.Errorf("%+v", out)
+	}
+	of, err := s.PlanOutcomes(ctx, "p", time.Now().Add(-time.Hour))
+	if must("outcomes", err); of[kairos.RunFailed] != 1 {
+		t.Errorf("%+v", of)
+	}
+	must("prefer", s.SetPreference(ctx, "marta", "columns", "cost"))
+	if v, err := s.Preference(ctx, "marta", "columns"); err != nil || v != "cost" {
+		t.Errorf("%q %v", v, err)
+	}
+	if v, err := s.Preference(ctx, "marta", "other"); err != nil || v != "" {
+		t.Errorf("%q %v", v, err)
+	}
+}
+
 func everyBulkQuery(t *testing.T, s *Store, run string, must func(string, error)) {
 	t.Helper()
 	ctx := context.Background()
@@ -409,7 +469,9 @@ func TestEveryListReadsAnIndexInOrder(t *testing.T) {
 		"all": {}, "status": {Statuses: two[:1]}, "statuses": {Statuses: two}, "plan": {PlanKey: "p"}, "plan, statuses": {PlanKey: "p", Statuses: two},
 		"attention": {NeedsAttention: true}, "reason": {WaitReasons: []kairos.WaitReason{kairos.WaitApproval}}, "deleted": {WithDeleted: true},
 		"actor": {Actor: "a"}, "actor, statuses": {Actor: "a", Statuses: two}, "error": {ErrorCode: "e"}, "node": {Node: "n"}, "labels": {Labels: map[string]string{"a": "b", "c": "d"}}, "parent": {Parent: "x"}, "related": {RelatedTo: "x"}, "text": {Text: "x", Statuses: two},
-		"failed alike":       {PlanKey: "p", Node: "n", ErrorCode: "e", Statuses: two[:1]}, // those of a bulk act, and chosen ones, are sorted: they are at most 10,000
+		"agent": {Agents: []string{"a"}}, "agents": {Agents: []string{"a", "b"}}, "tool of a plan": {Tools: []string{"t"}, PlanKey: "p", Statuses: two},
+		"retried": {MinAttempts: 2}, "plans": {PlanKeys: []string{"p", "q"}}, "plans, statuses": {PlanKeys: []string{"p", "q"}, Statuses: two}, "word": {Word: "p"},
+		"failed alike":       {PlanKey: "p", Node: "n", ErrorCode: "e", Statuses: two[:1], NeedsAttention: true}, // those of a bulk act, and chosen ones, are sorted: they are at most 10,000
 		"plan and attention": {PlanKey: "p", NeedsAttention: true}, "everything": {PlanKey: "p", Version: 1, Statuses: two, Node: "n", Actor: "a", ErrorCode: "e",
 			Labels: map[string]string{"a": "b"}, Since: time.Now(), Until: time.Now()},
 	} {
@@ -424,7 +486,8 @@ func TestEveryListReadsAnIndexInOrder(t *testing.T) {
 	}
 	// Whole tables, on purpose: small ones, and sums that are made in the background.
 	whole := []string{"UserList", "TokenList", "UserCount", "RunCountList", "PlanNames", "RunTotals", "PayloadTotals", "PayloadBytes",
-		"FailureGroups"} // it sorts groups, of which there are few
+		"FailureGroups", // it sorts groups, of which there are few
+		"OutcomeList"}   // a range of the index for each plan
 	for _, q := range selects(t) {
 		if !slices.Contains(whole, q[0]) {
 			explain(t, s, q[0], q[1], nil)

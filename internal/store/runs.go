@@ -315,7 +315,7 @@ func (s *Store) runs(ctx context.Context, ids []string) ([]kairos.Run, error) {
 
 // RunCounts reads the maintained counters.
 func (s *Store) RunCounts(ctx context.Context) (kairos.RunCounts, error) {
-	c := kairos.RunCounts{ByStatus: map[kairos.RunStatus]int64{}}
+	c := kairos.RunCounts{ByStatus: map[kairos.RunStatus]int64{}, Waiting: map[kairos.WaitReason]int64{}}
 	rows, err := s.q.RunCountList(ctx)
 	if err != nil {
 		return c, translate(err, "read run counters")
@@ -323,6 +323,13 @@ func (s *Store) RunCounts(ctx context.Context) (kairos.RunCounts, error) {
 	for _, r := range rows {
 		c.ByStatus[kairos.RunStatus(r.Status)] += r.N
 		c.Total += r.N
+		switch {
+		case r.Status == string(kairos.RunWaiting):
+			c.Waiting[kairos.WaitReason(r.WaitReason)] += r.N
+		case r.WaitReason == acknowledged:
+			c.Acknowledged += r.N
+			continue
+		}
 		if r.WaitReason == string(kairos.WaitHeld) {
 			c.Held += r.N
 		}
@@ -332,4 +339,17 @@ func (s *Store) RunCounts(ctx context.Context) (kairos.RunCounts, error) {
 	}
 	c.OpenApprovals, err = s.q.ApprovalCountOpen(ctx)
 	return c, translate(err, "count approvals")
+}
+
+// Uses lists what took part in a run, by kind and name.
+func (s *Store) Uses(ctx context.Context, run string) ([]kairos.Use, error) {
+	rows, err := s.q.RunUses(ctx, run)
+	if err != nil {
+		return nil, translate(err, "read what took part")
+	}
+	out := make([]kairos.Use, len(rows))
+	for i, r := range rows {
+		out[i] = kairos.Use{Kind: r.Kind, Name: r.Name}
+	}
+	return out, nil
 }

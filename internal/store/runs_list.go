@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -49,6 +50,7 @@ type arm struct {
 	from  string // with the index that serves it
 	where string
 	args  []any
+	id    string // the column that is read in order; empty: runs.id
 }
 
 // runQuery is a filter as SQL.
@@ -80,31 +82,26 @@ func (s *Store) runQuery(ctx context.Context, f kairos.RunFilter) (*runQuery, er
 	if len(statuses) == len(kairos.RunStatuses) {
 		statuses = nil
 	}
-	planID := int64(0)
-	if f.PlanKey != "" {
-		p, err := s.planRow(ctx, f.PlanKey)
-		if kairos.CodeOf(err) == kairos.CodeNotFound {
+	plans, err := s.plansOf(ctx, &f)
+	if err != nil {
+		return nil, err
+	}
+	if q.none = plans != nil && len(plans) == 0; q.none {
+		return q, nil
+	}
+	if f.Version > 0 && f.PlanKey != "" && len(plans) == 1 {
+		v, err := s.q.VersionByNumber(ctx, plans[0].PublicID, int64(f.Version))
+		if errors.Is(err, sql.ErrNoRows) {
 			q.none = true
 			return q, nil
 		} else if err != nil {
-			return nil, err
+			return nil, translate(err, "find plan version")
 		}
-		planID = p.ID
-		if f.Version > 0 {
-			v, err := s.q.VersionByNumber(ctx, p.PublicID, int64(f.Version))
-			if errors.Is(err, sql.ErrNoRows) {
-				q.none = true
-				return q, nil
-			} else if err != nil {
-				return nil, translate(err, "find plan version")
-			}
-			q.also("runs.version_id = ?", v.PlanVersion.ID)
-		}
-	}
-	if f.PlanKey == "" && f.Version > 0 {
+		q.also("runs.version_id = ?", v.PlanVersion.ID)
+	} else if f.Version > 0 {
 		q.also("(SELECT number FROM plan_versions WHERE plan_versions.id = runs.version_id) = ?", f.Version)
 	}
-	if err := s.chooseArms(ctx, q, f, statuses, planID); err != nil {
+	if err := s.chooseArms(ctx, q, f, statuses, plans); err != nil {
 		return nil, err
 	}
 	if len(f.WaitReasons) > 0 {
@@ -114,6 +111,9 @@ func (s *Store) runQuery(ctx context.Context, f kairos.RunFilter) (*runQuery, er
 		if c.value != "" {
 			q.also(c.column+" = ?", c.value)
 		}
+	}
+	if f.Acknowledged {
+		q.also("runs.attention = 0")
 	}
 	alsoMore(q, f)
 	if f.Text != "" {
@@ -136,6 +136,61 @@ func (s *Store) runQuery(ctx context.Context, f kairos.RunFilter) (*runQuery, er
 	return q, nil
 }
 
+// plansOf are the plans that a filter names; nil: it names none. A bare word is
+// a plan's key if there is such a plan, and else looked for in headlines.
+func (s *Store) plansOf(ctx context.Context, f *kairos.RunFilter) ([]dbsqlc.Plan, error) {
+	keys := slices.Clone(f.PlanKeys)
+	if f.PlanKey != "" {
+		keys = []string{f.PlanKey}
+	}
+	if f.Word != "" {
+		switch _, err := s.planRow(ctx, f.Word); {
+		case err == nil && len(keys) == 0:
+			keys = []string{f.Word}
+		case err != nil && kairos.CodeOf(err) != kairos.CodeNotFound:
+			return nil, err
+		default:
+			f.Text = strings.TrimSpace(f.Text + " " + f.Word)
+		}
+	}
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	out := []dbsqlc.Plan{}
+	for _, key := range keys[:min(len(keys), maxChoice)] {
+		p, err := s.planRow(ctx, key)
+		if kairos.CodeOf(err) == kairos.CodeNotFound {
+			continue
+		} else if err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(out, func(o dbsqlc.Plan) bool { return o.ID == p.ID }) {
+			out = append(out, p)
+		}
+	}
+	return out, nil
+}
+
+// maxChoice bounds how many indexes one list reads.
+const maxChoice = 50
+
+// usedBy is what took part in a run, of one kind.
+func usedBy(kind string, names []string) (string, []any) {
+	return "EXISTS (SELECT 1 FROM run_uses WHERE run_uses.kind = ? AND run_uses.name IN (" + marks(len(names)) + ") AND run_uses.run_id = runs.id)",
+		append([]any{kind}, values(names)...)
+}
+
+// uses are what a filter asks to have taken part.
+func uses(f kairos.RunFilter) []useChoice {
+	return slices.DeleteFunc([]useChoice{{kairos.UseAgent, f.Agents}, {kairos.UseTool, f.Tools}, {kairos.UseProvider, f.Providers}},
+		func(u useChoice) bool { return len(u.names) == 0 })
+}
+
+type useChoice struct {
+	kind  string
+	names []string
+}
+
 // alsoMore adds what no index serves.
 func alsoMore(q *runQuery, f kairos.RunFilter) {
 	const took = "(CASE WHEN runs.ended_at <> 0 THEN runs.ended_at ELSE CAST(unixepoch('subsec') * 1000000 AS INTEGER) END - runs.created_at)"
@@ -149,6 +204,13 @@ func alsoMore(q *runQuery, f kairos.RunFilter) {
 		{f.MinTook > 0, took + " > ?", []any{f.MinTook.Microseconds()}},
 		{f.MaxTook > 0, took + " < ?", []any{f.MaxTook.Microseconds()}},
 		{f.MinCost > 0, "runs.cost > ?", []any{f.MinCost}},
+		{f.MaxCost > 0, "runs.cost < ?", []any{f.MaxCost}},
+		{f.MinAttempts > 0, "runs.tries > ?", []any{f.MinAttempts}},
+		{len(f.Nodes) > 0, "runs.node IN (" + marks(len(f.Nodes)) + ")", values(f.Nodes)},
+		{len(f.Actors) > 0, "runs.actor IN (" + marks(len(f.Actors)) + ")", values(f.Actors)},
+		{len(f.Origins) > 0, "runs.origin IN (" + marks(len(f.Origins)) + ")", values(f.Origins)},
+		{len(f.Exclude.Origins) > 0, "runs.origin NOT IN (" + marks(len(f.Exclude.Origins)) + ")", values(f.Exclude.Origins)},
+		{len(f.Exclude.WaitReasons) > 0, "runs.wait_reason NOT IN (" + marks(len(f.Exclude.WaitReasons)) + ")", values(f.Exclude.WaitReasons)},
 		{f.MinSteps > 0, "runs.steps > ?", []any{f.MinSteps}},
 		{f.MaxSteps > 0, "runs.steps < ?", []any{f.MaxSteps}},
 		{f.HasFork, "runs.forked_from <> ''", nil},
@@ -162,6 +224,15 @@ func alsoMore(q *runQuery, f kairos.RunFilter) {
 		if c.on {
 			q.also(c.clause, c.args...)
 		}
+	}
+	for _, u := range []useChoice{{kairos.UseAgent, f.Exclude.Agents}, {kairos.UseTool, f.Exclude.Tools}, {kairos.UseProvider, f.Exclude.Providers}} {
+		if len(u.names) > 0 {
+			clause, args := usedBy(u.kind, u.names)
+			q.also("NOT "+clause, args...)
+		}
+	}
+	for _, k := range slices.Sorted(maps.Keys(f.Exclude.Labels)) {
+		q.also("NOT EXISTS (SELECT 1 FROM run_labels WHERE run_labels.key = ? AND run_labels.value = ? AND run_labels.run_id = runs.id)", k, f.Exclude.Labels[k])
 	}
 }
 
@@ -212,15 +283,19 @@ func (s *Store) firstAfter(ctx context.Context, query string, t time.Time, last 
 
 // chooseArms takes the narrowest index that the filter allows; conditions that
 // it does not cover are added to the rest.
-func (s *Store) chooseArms(ctx context.Context, q *runQuery, f kairos.RunFilter, statuses []kairos.RunStatus, planID int64) error {
+func (s *Store) chooseArms(ctx context.Context, q *runQuery, f kairos.RunFilter, statuses []kairos.RunStatus, plans []dbsqlc.Plan) error {
+	ids := make([]int64, len(plans))
+	for i, p := range plans {
+		ids[i] = p.ID
+	}
 	kept := func() { // not deleted, for arms whose index does not say so
 		if !f.WithDeleted {
 			q.where = append(q.where, "runs.deleted_at = 0")
 		}
 	}
 	rest := func(plan, status, attention bool) {
-		if plan && planID != 0 {
-			q.also("runs.plan_id = ?", planID)
+		if plan && len(ids) > 0 {
+			q.also("runs.plan_id IN ("+marks(len(ids))+")", values(ids)...)
 		}
 		if status && len(statuses) > 0 {
 			q.also("runs.status IN ("+marks(len(statuses))+")", values(statuses)...)
@@ -230,6 +305,17 @@ func (s *Store) chooseArms(ctx context.Context, q *runQuery, f kairos.RunFilter,
 		}
 	}
 	labels := slices.Sorted(maps.Keys(f.Labels))
+	used := uses(f)
+	alsoUsed := func(from int) {
+		for _, u := range used[from:] {
+			clause, args := usedBy(u.kind, u.names)
+			q.also(clause, args...)
+		}
+	}
+	byUse := len(used) > 0 && len(used[0].names) == 1 && len(labels) == 0 && f.Bulk == "" && f.IDs == nil && f.IDTail == "" && f.Parent == "" && f.RelatedTo == ""
+	if !byUse {
+		alsoUsed(0)
+	}
 	hasLabel := func(from int) {
 		for _, k := range labels[from:] {
 			q.also("EXISTS (SELECT 1 FROM run_labels WHERE run_labels.key = ? AND run_labels.value = ? AND run_labels.run_id = runs.id)", k, f.Labels[k])
@@ -248,16 +334,16 @@ func (s *Store) chooseArms(ctx context.Context, q *runQuery, f kairos.RunFilter,
 		kept()
 		rest(true, true, true)
 		hasLabel(0)
-	case f.PlanKey != "" && f.Node != "" && f.ErrorCode != "" && !f.WithDeleted && len(statuses) == 1 && statuses[0] == kairos.RunFailed:
+	case len(ids) == 1 && f.Node != "" && f.ErrorCode != "" && f.NeedsAttention && !byUse && !f.WithDeleted && len(statuses) == 1 && statuses[0] == kairos.RunFailed:
 		q.arms = []arm{{from: "runs INDEXED BY runs_that_failed_alike", where: "runs.attention = 1 AND runs.status = 'failed' AND runs.deleted_at = 0 AND " +
-			"runs.plan_id = ? AND runs.node = ? AND runs.error_code = ?", args: []any{planID, f.Node, f.ErrorCode}}}
+			"runs.plan_id = ? AND runs.node = ? AND runs.error_code = ?", args: []any{ids[0], f.Node, f.ErrorCode}}}
 	case f.IDTail != "":
-		ids, err := s.runsByPart(ctx, strings.ToLower(f.IDTail))
+		rows, err := s.runsByPart(ctx, strings.ToLower(f.IDTail))
 		if err != nil {
 			return err
 		}
-		q.none = len(ids) == 0
-		q.arms = []arm{{from: "runs", where: "runs.id IN (" + marks(len(ids)) + ")", args: values(ids)}}
+		q.none = len(rows) == 0
+		q.arms = []arm{{from: "runs", where: "runs.id IN (" + marks(len(rows)) + ")", args: values(rows)}}
 		kept()
 		rest(true, true, true)
 		hasLabel(0)
@@ -276,20 +362,29 @@ func (s *Store) chooseArms(ctx context.Context, q *runQuery, f kairos.RunFilter,
 		hasLabel(0)
 	case len(labels) > 0:
 		q.arms = []arm{{from: "run_labels AS l CROSS JOIN runs ON runs.id = l.run_id", where: "l.key = ? AND l.value = ?",
-			args: []any{labels[0], f.Labels[labels[0]]}}}
+			args: []any{labels[0], f.Labels[labels[0]]}, id: "l.run_id"}}
 		kept()
 		rest(true, true, true)
 		hasLabel(1)
-	case f.Actor != "" && planID == 0 && !f.WithDeleted:
+	case byUse:
+		q.arms = []arm{{from: "run_uses AS u CROSS JOIN runs ON runs.id = u.run_id", where: "u.kind = ? AND u.name = ?",
+			args: []any{used[0].kind, used[0].names[0]}, id: "u.run_id"}}
+		kept()
+		rest(true, true, true)
+		alsoUsed(1)
+	case f.MinAttempts > 0 && !f.WithDeleted:
+		q.arms = []arm{{from: "runs INDEXED BY runs_retried", where: "runs.deleted_at = 0 AND runs.tries > 1"}}
+		rest(true, true, true)
+	case f.Actor != "" && len(ids) == 0 && !f.WithDeleted:
 		q.arms = []arm{{from: "runs INDEXED BY runs_by_actor", where: "runs.deleted_at = 0 AND runs.actor = ?", args: []any{f.Actor}}}
 		rest(false, true, true)
-	case f.ErrorCode != "" && planID == 0 && !f.WithDeleted:
+	case f.ErrorCode != "" && len(ids) == 0 && !f.WithDeleted:
 		q.arms = []arm{{from: "runs INDEXED BY runs_by_error", where: "runs.deleted_at = 0 AND runs.error_code = ? AND runs.error_code <> ''", args: []any{f.ErrorCode}}}
 		rest(false, true, true)
 	case f.WithDeleted:
 		q.arms = []arm{{from: "runs NOT INDEXED", where: "1"}}
 		rest(true, true, true)
-	case f.NeedsAttention && planID == 0:
+	case f.NeedsAttention && len(ids) == 0:
 		q.arms = []arm{{from: "runs INDEXED BY runs_that_need_attention", where: "runs.deleted_at = 0 AND runs.attention = 1"}}
 		rest(false, true, false)
 	default:
@@ -302,24 +397,30 @@ func (s *Store) chooseArms(ctx context.Context, q *runQuery, f kairos.RunFilter,
 				return nil
 			}
 		}
-		index, where, args := "runs_by_", "runs.deleted_at = 0", []any(nil)
-		if planID != 0 {
-			index, where, args = index+"plan_", where+" AND runs.plan_id = ?", append(args, planID)
+		of := []int64{0} // all plans
+		if len(ids) > 0 {
+			of = ids
 		}
-		if len(statuses) == 0 {
-			if planID == 0 {
-				index += "age_"
+		for _, planID := range of {
+			index, where, args := "runs_by_", "runs.deleted_at = 0", []any(nil)
+			if planID != 0 {
+				index, where, args = index+"plan_", where+" AND runs.plan_id = ?", append(args, planID)
 			}
-			q.arms = []arm{{from: "runs INDEXED BY " + strings.TrimSuffix(index, "_"), where: where, args: args}}
-		}
-		for _, st := range statuses {
-			if f.Text != "" && planID == 0 && st == kairos.RunFailed {
-				// The words are in the index, which knows them only by this very clause.
-				q.arms = append(q.arms, arm{from: "runs INDEXED BY runs_failed_by_headline", where: where + " AND runs.status = 'failed'", args: slices.Clone(args)})
-				continue
+			if len(statuses) == 0 {
+				if planID == 0 {
+					index += "age_"
+				}
+				q.arms = append(q.arms, arm{from: "runs INDEXED BY " + strings.TrimSuffix(index, "_"), where: where, args: args})
 			}
-			q.arms = append(q.arms, arm{from: "runs INDEXED BY " + index + "status", where: where + " AND runs.status = ?",
-				args: append(slices.Clone(args), string(st))})
+			for _, st := range statuses {
+				if f.Text != "" && planID == 0 && st == kairos.RunFailed {
+					// The words are in the index, which knows them only by this very clause.
+					q.arms = append(q.arms, arm{from: "runs INDEXED BY runs_failed_by_headline", where: where + " AND runs.status = 'failed'", args: slices.Clone(args)})
+					continue
+				}
+				q.arms = append(q.arms, arm{from: "runs INDEXED BY " + index + "status", where: where + " AND runs.status = ?",
+					args: append(slices.Clone(args), string(st))})
+			}
 		}
 		rest(false, false, true)
 	}
@@ -334,10 +435,7 @@ func (q *runQuery) text(columns, joins string, low, high int64, order string, li
 		if i > 0 {
 			b.WriteString(" UNION ALL ")
 		}
-		id := "runs.id"
-		if strings.HasPrefix(a.from, "run_labels") {
-			id = "l.run_id"
-		}
+		id := cmp.Or(a.id, "runs.id")
 		b.WriteString("SELECT " + columns + " FROM " + a.from + joins + " WHERE " + a.where + " AND " + id + " > ? AND " + id + " < ?")
 		args = append(append(args, a.args...), low, high)
 		for _, clause := range q.where {
@@ -347,10 +445,7 @@ func (q *runQuery) text(columns, joins string, low, high int64, order string, li
 	}
 	term := "1"
 	if len(q.arms) == 1 {
-		term = "runs.id"
-		if strings.HasPrefix(q.arms[0].from, "run_labels") {
-			term = "l.run_id"
-		}
+		term = cmp.Or(q.arms[0].id, "runs.id")
 	}
 	b.WriteString(" ORDER BY " + term + " " + order + " LIMIT ?")
 	return b.String(), append(args, limit)

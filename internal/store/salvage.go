@@ -24,12 +24,16 @@ type Salvaged struct {
 }
 
 // salvageTables are copied in this order: what others refer to comes first.
-var salvageTables = []string{"settings", "plans", "plan_versions", "runs", "run_details", "run_labels", "payloads", "payload_refs", "step_results",
-	"handoffs", "messages", "memory", "skill_runs", "approvals", "audit_events", "users", "tokens"}
+var salvageTables = []string{"settings", "plans", "plan_versions", "runs", "run_details", "run_labels", "run_uses", "run_outcomes", "failure_acks",
+	"preferences", "payloads", "payload_refs", "step_results", "handoffs", "messages", "memory", "skill_runs", "approvals", "audit_events", "users", "tokens"}
 
 // salvageWindow is how many rows are read at once before a damaged page makes
 // it go row by row.
 const salvageWindow = 200
+
+// blindWindows is how many windows in a row may be unreadable before a table
+// whose end is not known is given up: its root is gone.
+const blindWindows = 10
 
 // Salvage copies every row that can be read and whose checksum fits into a new
 // database in a new directory, and says what was lost. The damaged file is only
@@ -143,16 +147,22 @@ func (c *salvager) table(ctx context.Context, name string) error {
 		}
 		return nil
 	}
-	var last int64
+	var last, blind int64
+	guessed := false
 	if err := c.from.QueryRowContext(ctx, "SELECT coalesce(max(rowid), 0) FROM "+name).Scan(&last); err != nil {
 		c.lost(name, 0, "its last row cannot be found: %s", err)
-		last = 1 << 20
+		last, guessed = 1<<20, true
 	}
 	for low := int64(0); low < last; low += salvageWindow {
 		refused, err := c.copy(ctx, name, columns, insert, read+" WHERE rowid > ? AND rowid <= ?", low, low+salvageWindow)
 		if err == nil {
 			note(refused)
+			blind = 0
 			continue
+		}
+		if blind++; guessed && blind > blindWindows {
+			c.lost(name, 1, "nothing from row %d on can be read", low+1-blindWindows*salvageWindow)
+			return nil
 		}
 		for id := low + 1; id <= min(low+salvageWindow, last); id++ {
 			refused, err := c.copy(ctx, name, columns, insert, read+" WHERE rowid = ?", id)
@@ -283,6 +293,9 @@ func (c *salvager) finish(ctx context.Context) error {
 		"DELETE FROM runs WHERE version_id NOT IN (SELECT id FROM plan_versions) OR plan_id NOT IN (SELECT id FROM plans)",
 		"INSERT INTO run_details (run_id) SELECT id FROM runs WHERE id NOT IN (SELECT run_id FROM run_details)",
 		"DELETE FROM run_details WHERE run_id NOT IN (SELECT id FROM runs)",
+		"DELETE FROM run_uses WHERE run_id NOT IN (SELECT id FROM runs)",
+		"DELETE FROM run_outcomes WHERE plan_id NOT IN (SELECT id FROM plans)",
+		"DELETE FROM failure_acks WHERE plan_id NOT IN (SELECT id FROM plans)",
 		"DELETE FROM run_labels WHERE run_id NOT IN (SELECT id FROM runs)",
 		"DELETE FROM payload_refs WHERE run_id NOT IN (SELECT id FROM runs) OR hash NOT IN (SELECT hash FROM payloads)",
 		"DELETE FROM step_results WHERE run_id NOT IN (SELECT id FROM runs)",
@@ -292,7 +305,8 @@ func (c *salvager) finish(ctx context.Context) error {
 		"DELETE FROM approvals WHERE run_id NOT IN (SELECT id FROM runs)",
 		kept,
 		"DELETE FROM run_counts",
-		"INSERT INTO run_counts (status, wait_reason, n) SELECT status, wait_reason, count(*) FROM runs WHERE deleted_at = 0 GROUP BY status, wait_reason",
+		"INSERT INTO run_counts (status, wait_reason, n) SELECT status, CASE WHEN status = 'failed' AND attention = 0 THEN '" + acknowledged +
+			"' ELSE wait_reason END, count(*) FROM runs WHERE deleted_at = 0 GROUP BY 1, 2",
 	} {
 		if _, err := c.to.ExecContext(ctx, text); err != nil {
 			return translate(err, "put what was saved in order")

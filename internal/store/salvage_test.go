@@ -60,8 +60,8 @@ func TestSalvageSavesWhatCanBeRead(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for page := int64(90); page < 94; page++ {
-				if _, err := f.WriteAt([]byte(strings.Repeat("\xa5", 4096)), page*4096); err != nil {
+			for _, page := range journalPages(t, path)[:4] {
+				if _, err := f.WriteAt([]byte(strings.Repeat("\xa5", 4096)), (page-1)*4096); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -102,4 +102,30 @@ func TestSalvageSavesWhatCanBeRead(t *testing.T) {
 			}
 		})
 	}
+}
+
+// journalPages are the pages that hold rows of the journal.
+func journalPages(t *testing.T, path string) (out []int64) {
+	t.Helper()
+	pool, err := openPlain(path, "&mode=ro")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	rows, err := pool.Query("SELECT pageno FROM dbstat WHERE name = 'step_results' AND pagetype = 'leaf' ORDER BY pageno")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var page int64
+		if err := rows.Scan(&page); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, page)
+	}
+	if err := rows.Err(); err != nil || len(out) < 8 {
+		t.Fatalf("%d pages, %v", len(out), err)
+	}
+	return out
 }

@@ -72,15 +72,22 @@ type writer struct {
 	hot    map[int64]*runState
 	moved  []int64 // runs whose rows settleRuns must write
 	counts map[countKey]int64
-	wal    walGauge
-	ctx    context.Context
+	// outcomes are runs of the batch that ended.
+	outcomes map[endedKey]int64
+	wal      walGauge
+	ctx      context.Context
 }
 
 type countKey struct{ status, reason string }
 
+type endedKey struct {
+	plan, slot int64
+	status     string
+}
+
 func newWriter(s *Store, conn *sql.Conn, q *dbsqlc.Queries, seq int64, mac []byte) (*writer, error) {
 	w := &writer{s: s, conn: conn, q: q, seq: seq, mac: mac, wake: make(chan struct{}, 1), ended: make(chan struct{}),
-		failed: make(chan struct{}), hot: map[int64]*runState{}, counts: map[countKey]int64{},
+		failed: make(chan struct{}), hot: map[int64]*runState{}, counts: map[countKey]int64{}, outcomes: map[endedKey]int64{},
 		ctx: context.Background()} // a write, once accepted, is finished whoever waits for it
 	for _, p := range []struct {
 		stmt **sql.Stmt
@@ -231,6 +238,7 @@ func (w *writer) transaction(batch []op, results []error) (_ []kairos.AuditEvent
 		if err != nil {
 			clear(w.hot)
 			clear(w.counts)
+			clear(w.outcomes)
 			w.moved = w.moved[:0]
 			if _, undo := w.undo.ExecContext(w.ctx); undo != nil {
 				// SQLite has undone it by itself after some errors.
@@ -328,6 +336,12 @@ func (w *writer) writeCounts() error {
 		}
 	}
 	clear(w.counts)
+	for k, n := range w.outcomes {
+		if err := w.q.OutcomeAdd(w.ctx, dbsqlc.OutcomeAddParams{PlanID: k.plan, Slot: k.slot, Status: k.status, N: n}); err != nil {
+			return err
+		}
+	}
+	clear(w.outcomes)
 	return nil
 }
 

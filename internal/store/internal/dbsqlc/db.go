@@ -93,11 +93,29 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.bulkUnderWayStmt, err = db.PrepareContext(ctx, bulkUnderWay); err != nil {
 		return nil, fmt.Errorf("error preparing query BulkUnderWay: %w", err)
 	}
+	if q.failureAckStmt, err = db.PrepareContext(ctx, failureAck); err != nil {
+		return nil, fmt.Errorf("error preparing query FailureAck: %w", err)
+	}
+	if q.failureAckDeleteStmt, err = db.PrepareContext(ctx, failureAckDelete); err != nil {
+		return nil, fmt.Errorf("error preparing query FailureAckDelete: %w", err)
+	}
+	if q.failureAckListStmt, err = db.PrepareContext(ctx, failureAckList); err != nil {
+		return nil, fmt.Errorf("error preparing query FailureAckList: %w", err)
+	}
+	if q.failureAckPutStmt, err = db.PrepareContext(ctx, failureAckPut); err != nil {
+		return nil, fmt.Errorf("error preparing query FailureAckPut: %w", err)
+	}
+	if q.failureAckRunsStmt, err = db.PrepareContext(ctx, failureAckRuns); err != nil {
+		return nil, fmt.Errorf("error preparing query FailureAckRuns: %w", err)
+	}
 	if q.failureGroupNewestStmt, err = db.PrepareContext(ctx, failureGroupNewest); err != nil {
 		return nil, fmt.Errorf("error preparing query FailureGroupNewest: %w", err)
 	}
 	if q.failureGroupsStmt, err = db.PrepareContext(ctx, failureGroups); err != nil {
 		return nil, fmt.Errorf("error preparing query FailureGroups: %w", err)
+	}
+	if q.failureUnackRunsStmt, err = db.PrepareContext(ctx, failureUnackRuns); err != nil {
+		return nil, fmt.Errorf("error preparing query FailureUnackRuns: %w", err)
 	}
 	if q.handoffDeleteStmt, err = db.PrepareContext(ctx, handoffDelete); err != nil {
 		return nil, fmt.Errorf("error preparing query HandoffDelete: %w", err)
@@ -131,6 +149,15 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.messageListStmt, err = db.PrepareContext(ctx, messageList); err != nil {
 		return nil, fmt.Errorf("error preparing query MessageList: %w", err)
+	}
+	if q.outcomeAddStmt, err = db.PrepareContext(ctx, outcomeAdd); err != nil {
+		return nil, fmt.Errorf("error preparing query OutcomeAdd: %w", err)
+	}
+	if q.outcomeListStmt, err = db.PrepareContext(ctx, outcomeList); err != nil {
+		return nil, fmt.Errorf("error preparing query OutcomeList: %w", err)
+	}
+	if q.outcomeOfPlanStmt, err = db.PrepareContext(ctx, outcomeOfPlan); err != nil {
+		return nil, fmt.Errorf("error preparing query OutcomeOfPlan: %w", err)
 	}
 	if q.payloadBytesStmt, err = db.PrepareContext(ctx, payloadBytes); err != nil {
 		return nil, fmt.Errorf("error preparing query PayloadBytes: %w", err)
@@ -186,6 +213,12 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.planNamesStmt, err = db.PrepareContext(ctx, planNames); err != nil {
 		return nil, fmt.Errorf("error preparing query PlanNames: %w", err)
 	}
+	if q.preferenceGetStmt, err = db.PrepareContext(ctx, preferenceGet); err != nil {
+		return nil, fmt.Errorf("error preparing query PreferenceGet: %w", err)
+	}
+	if q.preferencePutStmt, err = db.PrepareContext(ctx, preferencePut); err != nil {
+		return nil, fmt.Errorf("error preparing query PreferencePut: %w", err)
+	}
 	if q.responseCompleteStmt, err = db.PrepareContext(ctx, responseComplete); err != nil {
 		return nil, fmt.Errorf("error preparing query ResponseComplete: %w", err)
 	}
@@ -209,6 +242,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.runAdvanceStmt, err = db.PrepareContext(ctx, runAdvance); err != nil {
 		return nil, fmt.Errorf("error preparing query RunAdvance: %w", err)
+	}
+	if q.runAttentionStmt, err = db.PrepareContext(ctx, runAttention); err != nil {
+		return nil, fmt.Errorf("error preparing query RunAttention: %w", err)
 	}
 	if q.runByKeyStmt, err = db.PrepareContext(ctx, runByKey); err != nil {
 		return nil, fmt.Errorf("error preparing query RunByKey: %w", err)
@@ -306,8 +342,17 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.runTotalsStmt, err = db.PrepareContext(ctx, runTotals); err != nil {
 		return nil, fmt.Errorf("error preparing query RunTotals: %w", err)
 	}
+	if q.runTriesStmt, err = db.PrepareContext(ctx, runTries); err != nil {
+		return nil, fmt.Errorf("error preparing query RunTries: %w", err)
+	}
 	if q.runUnfinishedStmt, err = db.PrepareContext(ctx, runUnfinished); err != nil {
 		return nil, fmt.Errorf("error preparing query RunUnfinished: %w", err)
+	}
+	if q.runUseStmt, err = db.PrepareContext(ctx, runUse); err != nil {
+		return nil, fmt.Errorf("error preparing query RunUse: %w", err)
+	}
+	if q.runUsesStmt, err = db.PrepareContext(ctx, runUses); err != nil {
+		return nil, fmt.Errorf("error preparing query RunUses: %w", err)
 	}
 	if q.savedViewDeleteStmt, err = db.PrepareContext(ctx, savedViewDelete); err != nil {
 		return nil, fmt.Errorf("error preparing query SavedViewDelete: %w", err)
@@ -540,6 +585,31 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing bulkUnderWayStmt: %w", cerr)
 		}
 	}
+	if q.failureAckStmt != nil {
+		if cerr := q.failureAckStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing failureAckStmt: %w", cerr)
+		}
+	}
+	if q.failureAckDeleteStmt != nil {
+		if cerr := q.failureAckDeleteStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing failureAckDeleteStmt: %w", cerr)
+		}
+	}
+	if q.failureAckListStmt != nil {
+		if cerr := q.failureAckListStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing failureAckListStmt: %w", cerr)
+		}
+	}
+	if q.failureAckPutStmt != nil {
+		if cerr := q.failureAckPutStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing failureAckPutStmt: %w", cerr)
+		}
+	}
+	if q.failureAckRunsStmt != nil {
+		if cerr := q.failureAckRunsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing failureAckRunsStmt: %w", cerr)
+		}
+	}
 	if q.failureGroupNewestStmt != nil {
 		if cerr := q.failureGroupNewestStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing failureGroupNewestStmt: %w", cerr)
@@ -548,6 +618,11 @@ func (q *Queries) Close() error {
 	if q.failureGroupsStmt != nil {
 		if cerr := q.failureGroupsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing failureGroupsStmt: %w", cerr)
+		}
+	}
+	if q.failureUnackRunsStmt != nil {
+		if cerr := q.failureUnackRunsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing failureUnackRunsStmt: %w", cerr)
 		}
 	}
 	if q.handoffDeleteStmt != nil {
@@ -603,6 +678,21 @@ func (q *Queries) Close() error {
 	if q.messageListStmt != nil {
 		if cerr := q.messageListStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing messageListStmt: %w", cerr)
+		}
+	}
+	if q.outcomeAddStmt != nil {
+		if cerr := q.outcomeAddStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing outcomeAddStmt: %w", cerr)
+		}
+	}
+	if q.outcomeListStmt != nil {
+		if cerr := q.outcomeListStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing outcomeListStmt: %w", cerr)
+		}
+	}
+	if q.outcomeOfPlanStmt != nil {
+		if cerr := q.outcomeOfPlanStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing outcomeOfPlanStmt: %w", cerr)
 		}
 	}
 	if q.payloadBytesStmt != nil {
@@ -695,6 +785,16 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing planNamesStmt: %w", cerr)
 		}
 	}
+	if q.preferenceGetStmt != nil {
+		if cerr := q.preferenceGetStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing preferenceGetStmt: %w", cerr)
+		}
+	}
+	if q.preferencePutStmt != nil {
+		if cerr := q.preferencePutStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing preferencePutStmt: %w", cerr)
+		}
+	}
 	if q.responseCompleteStmt != nil {
 		if cerr := q.responseCompleteStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing responseCompleteStmt: %w", cerr)
@@ -733,6 +833,11 @@ func (q *Queries) Close() error {
 	if q.runAdvanceStmt != nil {
 		if cerr := q.runAdvanceStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing runAdvanceStmt: %w", cerr)
+		}
+	}
+	if q.runAttentionStmt != nil {
+		if cerr := q.runAttentionStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing runAttentionStmt: %w", cerr)
 		}
 	}
 	if q.runByKeyStmt != nil {
@@ -895,9 +1000,24 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing runTotalsStmt: %w", cerr)
 		}
 	}
+	if q.runTriesStmt != nil {
+		if cerr := q.runTriesStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing runTriesStmt: %w", cerr)
+		}
+	}
 	if q.runUnfinishedStmt != nil {
 		if cerr := q.runUnfinishedStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing runUnfinishedStmt: %w", cerr)
+		}
+	}
+	if q.runUseStmt != nil {
+		if cerr := q.runUseStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing runUseStmt: %w", cerr)
+		}
+	}
+	if q.runUsesStmt != nil {
+		if cerr := q.runUsesStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing runUsesStmt: %w", cerr)
 		}
 	}
 	if q.savedViewDeleteStmt != nil {
@@ -1147,8 +1267,14 @@ type Queries struct {
 	bulkMoveStmt               *sql.Stmt
 	bulkNewestStmt             *sql.Stmt
 	bulkUnderWayStmt           *sql.Stmt
+	failureAckStmt             *sql.Stmt
+	failureAckDeleteStmt       *sql.Stmt
+	failureAckListStmt         *sql.Stmt
+	failureAckPutStmt          *sql.Stmt
+	failureAckRunsStmt         *sql.Stmt
 	failureGroupNewestStmt     *sql.Stmt
 	failureGroupsStmt          *sql.Stmt
+	failureUnackRunsStmt       *sql.Stmt
 	handoffDeleteStmt          *sql.Stmt
 	handoffInsertStmt          *sql.Stmt
 	handoffListStmt            *sql.Stmt
@@ -1160,6 +1286,9 @@ type Queries struct {
 	messageDeleteStmt          *sql.Stmt
 	messageInsertStmt          *sql.Stmt
 	messageListStmt            *sql.Stmt
+	outcomeAddStmt             *sql.Stmt
+	outcomeListStmt            *sql.Stmt
+	outcomeOfPlanStmt          *sql.Stmt
 	payloadBytesStmt           *sql.Stmt
 	payloadDeleteStmt          *sql.Stmt
 	payloadGetStmt             *sql.Stmt
@@ -1178,6 +1307,8 @@ type Queries struct {
 	planListNewerStmt          *sql.Stmt
 	planListOlderStmt          *sql.Stmt
 	planNamesStmt              *sql.Stmt
+	preferenceGetStmt          *sql.Stmt
+	preferencePutStmt          *sql.Stmt
 	responseCompleteStmt       *sql.Stmt
 	responseDeleteBeforeStmt   *sql.Stmt
 	responseDeleteStaleStmt    *sql.Stmt
@@ -1186,6 +1317,7 @@ type Queries struct {
 	responseReleaseStmt        *sql.Stmt
 	runActiveByConcurrencyStmt *sql.Stmt
 	runAdvanceStmt             *sql.Stmt
+	runAttentionStmt           *sql.Stmt
 	runByKeyStmt               *sql.Stmt
 	runByPrefixStmt            *sql.Stmt
 	runByPublicIDStmt          *sql.Stmt
@@ -1218,7 +1350,10 @@ type Queries struct {
 	runRowsByTailStmt          *sql.Stmt
 	runStateStmt               *sql.Stmt
 	runTotalsStmt              *sql.Stmt
+	runTriesStmt               *sql.Stmt
 	runUnfinishedStmt          *sql.Stmt
+	runUseStmt                 *sql.Stmt
+	runUsesStmt                *sql.Stmt
 	savedViewDeleteStmt        *sql.Stmt
 	savedViewListStmt          *sql.Stmt
 	savedViewPutStmt           *sql.Stmt
@@ -1285,8 +1420,14 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		bulkMoveStmt:               q.bulkMoveStmt,
 		bulkNewestStmt:             q.bulkNewestStmt,
 		bulkUnderWayStmt:           q.bulkUnderWayStmt,
+		failureAckStmt:             q.failureAckStmt,
+		failureAckDeleteStmt:       q.failureAckDeleteStmt,
+		failureAckListStmt:         q.failureAckListStmt,
+		failureAckPutStmt:          q.failureAckPutStmt,
+		failureAckRunsStmt:         q.failureAckRunsStmt,
 		failureGroupNewestStmt:     q.failureGroupNewestStmt,
 		failureGroupsStmt:          q.failureGroupsStmt,
+		failureUnackRunsStmt:       q.failureUnackRunsStmt,
 		handoffDeleteStmt:          q.handoffDeleteStmt,
 		handoffInsertStmt:          q.handoffInsertStmt,
 		handoffListStmt:            q.handoffListStmt,
@@ -1298,6 +1439,9 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		messageDeleteStmt:          q.messageDeleteStmt,
 		messageInsertStmt:          q.messageInsertStmt,
 		messageListStmt:            q.messageListStmt,
+		outcomeAddStmt:             q.outcomeAddStmt,
+		outcomeListStmt:            q.outcomeListStmt,
+		outcomeOfPlanStmt:          q.outcomeOfPlanStmt,
 		payloadBytesStmt:           q.payloadBytesStmt,
 		payloadDeleteStmt:          q.payloadDeleteStmt,
 		payloadGetStmt:             q.payloadGetStmt,
@@ -1316,6 +1460,8 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		planListNewerStmt:          q.planListNewerStmt,
 		planListOlderStmt:          q.planListOlderStmt,
 		planNamesStmt:              q.planNamesStmt,
+		preferenceGetStmt:          q.preferenceGetStmt,
+		preferencePutStmt:          q.preferencePutStmt,
 		responseCompleteStmt:       q.responseCompleteStmt,
 		responseDeleteBeforeStmt:   q.responseDeleteBeforeStmt,
 		responseDeleteStaleStmt:    q.responseDeleteStaleStmt,
@@ -1324,6 +1470,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		responseReleaseStmt:        q.responseReleaseStmt,
 		runActiveByConcurrencyStmt: q.runActiveByConcurrencyStmt,
 		runAdvanceStmt:             q.runAdvanceStmt,
+		runAttentionStmt:           q.runAttentionStmt,
 		runByKeyStmt:               q.runByKeyStmt,
 		runByPrefixStmt:            q.runByPrefixStmt,
 		runByPublicIDStmt:          q.runByPublicIDStmt,
@@ -1356,7 +1503,10 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		runRowsByTailStmt:          q.runRowsByTailStmt,
 		runStateStmt:               q.runStateStmt,
 		runTotalsStmt:              q.runTotalsStmt,
+		runTriesStmt:               q.runTriesStmt,
 		runUnfinishedStmt:          q.runUnfinishedStmt,
+		runUseStmt:                 q.runUseStmt,
+		runUsesStmt:                q.runUsesStmt,
 		savedViewDeleteStmt:        q.savedViewDeleteStmt,
 		savedViewListStmt:          q.savedViewListStmt,
 		savedViewPutStmt:           q.savedViewPutStmt,

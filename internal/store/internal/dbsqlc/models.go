@@ -79,6 +79,16 @@ type BulkItem struct {
 	At       int64
 }
 
+type FailureAck struct {
+	PlanID    int64
+	Node      string
+	ErrorCode string
+	Actor     string
+	Note      string
+	Runs      int64
+	At        int64
+}
+
 type Handoff struct {
 	ID        int64
 	PublicID  string
@@ -174,6 +184,12 @@ type PlanVersion struct {
 	CreatedAt  int64
 }
 
+type Preference struct {
+	Owner string
+	Key   string
+	Value string
+}
+
 type Response struct {
 	Principal string
 	Route     string
@@ -222,6 +238,7 @@ type Run struct {
 	RunningUs    int64
 	DeletedAt    int64
 	PurgedAt     int64
+	Tries        int64
 }
 
 type RunCount struct {
@@ -246,6 +263,19 @@ type RunDetail struct {
 type RunLabel struct {
 	Key   string
 	Value string
+	RunID int64
+}
+
+type RunOutcome struct {
+	PlanID int64
+	Slot   int64
+	Status string
+	N      int64
+}
+
+type RunUse struct {
+	Kind  string
+	Name  string
 	RunID int64
 }
 

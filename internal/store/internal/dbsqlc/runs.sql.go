@@ -139,7 +139,7 @@ func (q *Queries) RunByPrefix(ctx context.Context, low string, high string) ([]s
 }
 
 const runByPublicID = `-- name: RunByPublicID :one
-SELECT runs.id, runs.public_id, runs.tail, runs.plan_id, runs.version_id, runs.status, runs.wait_reason, runs.attention, runs.last_seq, runs.steps, runs.path, runs.headline, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority, runs.run_key, runs.conc_key, runs.parent_run, runs.forked_from, runs.fork_seq, runs.rerun_of, runs.start_at, runs.due_at, runs.input_tokens, runs.output_tokens, runs.cost, runs.crashes, runs.paused, runs.created_at, runs.started_at, runs.ended_at, runs.running_us, runs.deleted_at, runs.purged_at, run_details.run_id, run_details.input, run_details.output, run_details.error_message, run_details.error_node, run_details.session, run_details.limits, run_details.labels, run_details.parent, run_details.concurrency, plans.public_id AS plan_public_id, plans.key AS plan_key,
+SELECT runs.id, runs.public_id, runs.tail, runs.plan_id, runs.version_id, runs.status, runs.wait_reason, runs.attention, runs.last_seq, runs.steps, runs.path, runs.headline, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority, runs.run_key, runs.conc_key, runs.parent_run, runs.forked_from, runs.fork_seq, runs.rerun_of, runs.start_at, runs.due_at, runs.input_tokens, runs.output_tokens, runs.cost, runs.crashes, runs.paused, runs.created_at, runs.started_at, runs.ended_at, runs.running_us, runs.deleted_at, runs.purged_at, runs.tries, run_details.run_id, run_details.input, run_details.output, run_details.error_message, run_details.error_node, run_details.session, run_details.limits, run_details.labels, run_details.parent, run_details.concurrency, plans.public_id AS plan_public_id, plans.key AS plan_key,
        plan_versions.number AS version, plan_versions.hash AS hash
 FROM runs
 JOIN run_details ON run_details.run_id = runs.id
@@ -197,6 +197,7 @@ func (q *Queries) RunByPublicID(ctx context.Context, publicID string) (RunByPubl
 		&i.Run.RunningUs,
 		&i.Run.DeletedAt,
 		&i.Run.PurgedAt,
+		&i.Run.Tries,
 		&i.RunDetail.RunID,
 		&i.RunDetail.Input,
 		&i.RunDetail.Output,
@@ -892,13 +893,14 @@ func (q *Queries) RunRowsByTail(ctx context.Context, low string, high string) ([
 }
 
 const runState = `-- name: RunState :one
-SELECT id, status, wait_reason, attention, last_seq, path, headline, node, error_code, version_id, due_at, crashes, paused, started_at, ended_at,
-       running_us, deleted_at
+SELECT id, plan_id, status, wait_reason, attention, last_seq, path, headline, node, error_code, version_id, due_at, crashes, paused, started_at, ended_at,
+       running_us, deleted_at, tries
 FROM runs WHERE public_id = ?1
 `
 
 type RunStateRow struct {
 	ID         int64
+	PlanID     int64
 	Status     string
 	WaitReason string
 	Attention  int64
@@ -915,6 +917,7 @@ type RunStateRow struct {
 	EndedAt    int64
 	RunningUs  int64
 	DeletedAt  int64
+	Tries      int64
 }
 
 func (q *Queries) RunState(ctx context.Context, publicID string) (RunStateRow, error) {
@@ -922,6 +925,7 @@ func (q *Queries) RunState(ctx context.Context, publicID string) (RunStateRow, e
 	var i RunStateRow
 	err := row.Scan(
 		&i.ID,
+		&i.PlanID,
 		&i.Status,
 		&i.WaitReason,
 		&i.Attention,
@@ -938,6 +942,7 @@ func (q *Queries) RunState(ctx context.Context, publicID string) (RunStateRow, e
 		&i.EndedAt,
 		&i.RunningUs,
 		&i.DeletedAt,
+		&i.Tries,
 	)
 	return i, err
 }
@@ -984,8 +989,17 @@ func (q *Queries) RunTotals(ctx context.Context) ([]RunTotalsRow, error) {
 	return items, nil
 }
 
+const runTries = `-- name: RunTries :exec
+UPDATE runs SET tries = ?1 WHERE id = ?2
+`
+
+func (q *Queries) RunTries(ctx context.Context, tries int64, iD int64) error {
+	_, err := q.exec(ctx, q.runTriesStmt, runTries, tries, iD)
+	return err
+}
+
 const runUnfinished = `-- name: RunUnfinished :many
-SELECT runs.id, runs.public_id, runs.tail, runs.plan_id, runs.version_id, runs.status, runs.wait_reason, runs.attention, runs.last_seq, runs.steps, runs.path, runs.headline, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority, runs.run_key, runs.conc_key, runs.parent_run, runs.forked_from, runs.fork_seq, runs.rerun_of, runs.start_at, runs.due_at, runs.input_tokens, runs.output_tokens, runs.cost, runs.crashes, runs.paused, runs.created_at, runs.started_at, runs.ended_at, runs.running_us, runs.deleted_at, runs.purged_at, run_details.run_id, run_details.input, run_details.output, run_details.error_message, run_details.error_node, run_details.session, run_details.limits, run_details.labels, run_details.parent, run_details.concurrency, plans.public_id AS plan_public_id, plans.key AS plan_key,
+SELECT runs.id, runs.public_id, runs.tail, runs.plan_id, runs.version_id, runs.status, runs.wait_reason, runs.attention, runs.last_seq, runs.steps, runs.path, runs.headline, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority, runs.run_key, runs.conc_key, runs.parent_run, runs.forked_from, runs.fork_seq, runs.rerun_of, runs.start_at, runs.due_at, runs.input_tokens, runs.output_tokens, runs.cost, runs.crashes, runs.paused, runs.created_at, runs.started_at, runs.ended_at, runs.running_us, runs.deleted_at, runs.purged_at, runs.tries, run_details.run_id, run_details.input, run_details.output, run_details.error_message, run_details.error_node, run_details.session, run_details.limits, run_details.labels, run_details.parent, run_details.concurrency, plans.public_id AS plan_public_id, plans.key AS plan_key,
        plan_versions.number AS version, plan_versions.hash AS hash
 FROM runs
 JOIN run_details ON run_details.run_id = runs.id
@@ -1050,6 +1064,7 @@ func (q *Queries) RunUnfinished(ctx context.Context) ([]RunUnfinishedRow, error)
 			&i.Run.RunningUs,
 			&i.Run.DeletedAt,
 			&i.Run.PurgedAt,
+			&i.Run.Tries,
 			&i.RunDetail.RunID,
 			&i.RunDetail.Input,
 			&i.RunDetail.Output,
@@ -1065,6 +1080,48 @@ func (q *Queries) RunUnfinished(ctx context.Context) ([]RunUnfinishedRow, error)
 			&i.Version,
 			&i.Hash,
 		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const runUse = `-- name: RunUse :exec
+INSERT OR IGNORE INTO run_uses (kind, name, run_id) VALUES (?1, ?2, ?3)
+`
+
+func (q *Queries) RunUse(ctx context.Context, kind string, name string, runID int64) error {
+	_, err := q.exec(ctx, q.runUseStmt, runUse, kind, name, runID)
+	return err
+}
+
+const runUses = `-- name: RunUses :many
+SELECT kind, name FROM run_uses WHERE run_id = (SELECT id FROM runs WHERE public_id = ?1) ORDER BY kind, name
+`
+
+type RunUsesRow struct {
+	Kind string
+	Name string
+}
+
+// What took part in a run, by kind and name.
+func (q *Queries) RunUses(ctx context.Context, run string) ([]RunUsesRow, error) {
+	rows, err := q.query(ctx, q.runUsesStmt, runUses, run)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []RunUsesRow{}
+	for rows.Next() {
+		var i RunUsesRow
+		if err := rows.Scan(&i.Kind, &i.Name); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -1,0 +1,65 @@
+-- name: FailureGroups :many
+SELECT r.plan_id, r.node, r.error_code, count(*) AS runs, CAST(min(r.ended_at) AS INTEGER) AS first_at, CAST(max(r.ended_at) AS INTEGER) AS last_at
+FROM runs AS r INDEXED BY runs_that_failed_alike
+WHERE r.attention = 1 AND r.status = 'failed' AND r.deleted_at = 0
+GROUP BY r.plan_id, r.node, r.error_code
+ORDER BY last_at DESC LIMIT @max;
+
+-- name: FailureGroupNewest :one
+SELECT runs.public_id, runs.headline, plan_versions.number, plans.key, plans.public_id AS plan_public_id
+FROM runs INDEXED BY runs_that_failed_alike
+JOIN plans ON plans.id = runs.plan_id JOIN plan_versions ON plan_versions.id = runs.version_id
+WHERE runs.attention = 1 AND runs.status = 'failed' AND runs.deleted_at = 0 AND runs.plan_id = @plan_id AND runs.node = @node AND runs.error_code = @error_code
+ORDER BY runs.id DESC LIMIT 1;
+
+-- name: FailureAck :one
+SELECT * FROM failure_acks WHERE plan_id = @plan_id AND node = @node AND error_code = @error_code;
+
+-- name: FailureAckPut :exec
+INSERT INTO failure_acks (plan_id, node, error_code, actor, note, runs, at) VALUES (@plan_id, @node, @error_code, @actor, @note, @runs, @at)
+ON CONFLICT (plan_id, node, error_code) DO UPDATE SET actor = excluded.actor, note = excluded.note, runs = excluded.runs, at = excluded.at;
+
+-- name: FailureAckDelete :exec
+DELETE FROM failure_acks WHERE plan_id = @plan_id AND node = @node AND error_code = @error_code;
+
+-- Failures that people took note of since a time, the newest first.
+-- name: FailureAckList :many
+SELECT failure_acks.*, plans.key, plans.public_id AS plan_public_id
+FROM failure_acks INDEXED BY failure_acks_by_age JOIN plans ON plans.id = failure_acks.plan_id
+WHERE failure_acks.at >= @since ORDER BY failure_acks.at DESC LIMIT @max;
+
+-- Failed runs that failed alike and need attention; and those that did.
+-- name: FailureAckRuns :many
+SELECT runs.id FROM runs INDEXED BY runs_that_failed_alike
+WHERE runs.attention = 1 AND runs.status = 'failed' AND runs.deleted_at = 0 AND runs.plan_id = @plan_id AND runs.node = @node AND runs.error_code = @error_code
+ORDER BY runs.id LIMIT @max;
+
+-- name: FailureUnackRuns :many
+SELECT runs.id FROM runs INDEXED BY runs_by_plan_status
+WHERE runs.deleted_at = 0 AND runs.plan_id = @plan_id AND runs.status = 'failed' AND runs.attention = 0 AND runs.node = @node AND runs.error_code = @error_code
+ORDER BY runs.id LIMIT @max;
+
+-- name: RunAttention :exec
+UPDATE runs SET attention = @attention WHERE id = @id AND status = 'failed';
+
+-- name: OutcomeAdd :exec
+INSERT INTO run_outcomes (plan_id, slot, status, n) VALUES (@plan_id, @slot, @status, @n)
+ON CONFLICT (plan_id, slot, status) DO UPDATE SET n = n + excluded.n;
+
+-- How runs ended since a slot, per plan, slot and status.
+-- name: OutcomeList :many
+SELECT plans.key, run_outcomes.slot, run_outcomes.status, run_outcomes.n
+FROM plans CROSS JOIN run_outcomes ON run_outcomes.plan_id = plans.id AND run_outcomes.slot >= @since
+LIMIT @max;
+
+-- How runs of one plan ended since a slot.
+-- name: OutcomeOfPlan :many
+SELECT slot, status, n FROM run_outcomes
+WHERE plan_id = (SELECT id FROM plans WHERE key = @plan) AND slot >= @since ORDER BY slot, status;
+
+-- name: PreferenceGet :one
+SELECT value FROM preferences WHERE owner = @owner AND key = @key;
+
+-- name: PreferencePut :exec
+INSERT INTO preferences (owner, key, value) VALUES (@owner, @key, @value)
+ON CONFLICT (owner, key) DO UPDATE SET value = excluded.value;

@@ -1,0 +1,45 @@
+package engine
+
+import (
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// toolCall begins the kind of a sub-step that calls a tool.
+const toolCall = "tool:"
+
+// used notes something that takes part in the attempt.
+func (t *attempt) used(kind, name string) {
+	if name == "" {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.uses = append(t.uses, kairos.Use{Kind: kind, Name: name})
+}
+
+// usedIn notes what a sub-step calls.
+func (t *attempt) usedIn(kind string) {
+	if name, ok := strings.CutPrefix(kind, toolCall); ok {
+		t.used(kairos.UseTool, name)
+	}
+}
+
+// noteUses puts what newly takes part into the checkpoint that is put together.
+func (a *actor) noteUses(t *attempt) {
+	t.mu.Lock()
+	list := t.uses
+	t.uses = nil
+	t.mu.Unlock()
+	for _, u := range list {
+		if a.noted[u] {
+			continue
+		}
+		if a.noted == nil {
+			a.noted = map[kairos.Use]bool{}
+		}
+		a.noted[u] = true
+		a.next.Uses = append(a.next.Uses, u)
+	}
+}

@@ -1,0 +1,56 @@
+package kairos
+
+import "time"
+
+// FailureRef names failures that are alike: of one plan, at one node, with one
+// error code.
+type FailureRef struct {
+	PlanKey string `json:"plan"`
+	Node    string `json:"node"`
+	Code    string `json:"code"`
+}
+
+// FailureGroup is all failed runs of a plan that failed at one node with one
+// error code and that nobody has taken note of: an outage that fails 400 runs is
+// one group.
+type FailureGroup struct {
+	PlanID  string `json:"planId"`
+	PlanKey string `json:"plan"`
+	Node    string `json:"node"`
+	Code    string `json:"code"`
+	Runs    int64  `json:"runs"`
+	// First and Last are when the first and the newest of them failed.
+	First time.Time `json:"first"`
+	Last  time.Time `json:"last"`
+	// Newest is the run that failed last, Headline what it says, Version its plan's.
+	Newest   string `json:"newest"`
+	Headline string `json:"headline"`
+	Version  int    `json:"version"`
+	// Ack is who took note of failures like these before; they have come back.
+	Ack *FailureAck `json:"ack,omitempty"`
+}
+
+// Ref names the group.
+func (g FailureGroup) Ref() FailureRef { return FailureRef{g.PlanKey, g.Node, g.Code} }
+
+// FailureAck says that a person took note of failures. The runs it was about
+// need no attention any more; one that fails anew does.
+type FailureAck struct {
+	FailureRef
+	Actor string    `json:"actor"`
+	Note  string    `json:"note"`
+	Runs  int64     `json:"runs"` // that needed attention then
+	At    time.Time `json:"at"`
+}
+
+// OutcomeSlot is the time that an Outcome counts.
+const OutcomeSlot = 30 * time.Minute
+
+// Outcome counts the runs of a plan that ended one way in one slot; a run that
+// is resumed and ends again has ended twice.
+type Outcome struct {
+	PlanKey string    `json:"plan"`
+	From    time.Time `json:"from"` // the slot's beginning
+	Status  RunStatus `json:"status"`
+	Runs    int64     `json:"runs"`
+}

@@ -1,0 +1,185 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
+)
+
+// FailureGroups lists failed runs that nobody has dealt with or taken note of by
+// what failed: plan, node and error code, the newest failure first, at most limit
+// groups.
+func (s *Store) FailureGroups(ctx context.Context, limit int) ([]kairos.FailureGroup, error) {
+	rows, err := s.q.FailureGroups(ctx, int64(limit))
+	if err != nil {
+		return nil, translate(err, "group failures")
+	}
+	var out []kairos.FailureGroup
+	for _, r := range rows {
+		newest, err := s.q.FailureGroupNewest(ctx, r.PlanID, r.Node, r.ErrorCode)
+		if errors.Is(err, sql.ErrNoRows) {
+			continue // dealt with in between
+		} else if err != nil {
+			return nil, translate(err, "group failures")
+		}
+		g := kairos.FailureGroup{PlanID: newest.PlanPublicID, PlanKey: newest.Key, Node: r.Node, Code: r.ErrorCode, Runs: r.Runs,
+			First: fromMicros(r.FirstAt), Last: fromMicros(r.LastAt), Newest: newest.PublicID, Headline: newest.Headline, Version: int(newest.Number)}
+		switch ack, err := s.q.FailureAck(ctx, r.PlanID, r.Node, r.ErrorCode); {
+		case err == nil:
+			a := failureAck(ack, newest.Key)
+			g.Ack = &a
+		case !errors.Is(err, sql.ErrNoRows):
+			return nil, translate(err, "group failures")
+		}
+		out = append(out, g)
+	}
+	return out, nil
+}
+
+func failureAck(r dbsqlc.FailureAck, plan string) kairos.FailureAck {
+	return kairos.FailureAck{FailureRef: kairos.FailureRef{PlanKey: plan, Node: r.Node, Code: r.ErrorCode}, Actor: r.Actor, Note: r.Note, Runs: r.Runs, At: fromMicros(r.At)}
+}
+
+// FailureAcks lists failures that people took note of since a time, the newest
+// first.
+func (s *Store) FailureAcks(ctx context.Context, since time.Time, limit int) ([]kairos.FailureAck, error) {
+	rows, err := s.q.FailureAckList(ctx, micros(since), int64(limit))
+	if err != nil {
+		return nil, translate(err, "list acknowledged failures")
+	}
+	out := make([]kairos.FailureAck, len(rows))
+	for i, r := range rows {
+		out[i] = failureAck(dbsqlc.FailureAck{PlanID: r.PlanID, Node: r.Node, ErrorCode: r.ErrorCode, Actor: r.Actor, Note: r.Note, Runs: r.Runs, At: r.At}, r.Key)
+	}
+	return out, nil
+}
+
+// ackBatch is how many runs one write acknowledges: others write in between.
+const ackBatch = 2000
+
+// AckFailures takes note of a group: its runs need no attention until they, or
+// others like them, fail anew. It says how many runs that were; CodeConflict: none.
+func (s *Store) AckFailures(ctx context.Context, actor kairos.Actor, ref kairos.FailureRef, note string) (int64, error) {
+	n, err := s.setAttention(ctx, ref, false, func(w *writer, planID, n int64) (auditRow, error) {
+		err := w.q.FailureAckPut(w.ctx, dbsqlc.FailureAckPutParams{PlanID: planID, Node: ref.Node, ErrorCode: ref.Code, Actor: actor.Name, Note: note, Runs: n, At: w.s.now().UnixMicro()})
+		return failureRecord("failure.ack", actor, ref, note, n), err
+	})
+	if err == nil && n == 0 {
+		err = kairos.Errorf(kairos.CodeConflict, "no failure of %s at %s with %s needs attention any more", ref.PlanKey, ref.Node, ref.Code).
+			Suggest("somebody else took note of it, or the runs were resumed")
+	}
+	return n, err
+}
+
+// UnackFailures takes an acknowledgement back.
+func (s *Store) UnackFailures(ctx context.Context, actor kairos.Actor, ref kairos.FailureRef) (int64, error) {
+	return s.setAttention(ctx, ref, true, func(w *writer, planID, n int64) (auditRow, error) {
+		return failureRecord("failure.unack", actor, ref, "", n), w.q.FailureAckDelete(w.ctx, planID, ref.Node, ref.Code)
+	})
+}
+
+func failureRecord(action string, actor kairos.Actor, ref kairos.FailureRef, note string, n int64) auditRow {
+	return auditRow{record: kairos.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Object: "plan:" + ref.PlanKey, Reason: note,
+		Detail: kairos.RawJSON(encodeJSON(map[string]any{"node": ref.Node, "code": ref.Code, "runs": n}))}}
+}
+
+// setAttention marks the runs of a group, and with the last of them writes what
+// end says.
+func (s *Store) setAttention(ctx context.Context, ref kairos.FailureRef, on bool, end func(w *writer, planID, n int64) (auditRow, error)) (total int64, err error) {
+	if s.writer == nil {
+		return 0, errReadOnly()
+	}
+	p, err := s.planRow(ctx, ref.PlanKey)
+	if err != nil {
+		return 0, err
+	}
+	for more := true; more; {
+		n := int64(0)
+		err := s.writer.perform(func(w *writer) ([]auditRow, error) {
+			var ids []int64
+			var err error
+			if on {
+				ids, err = w.q.FailureUnackRuns(w.ctx, dbsqlc.FailureUnackRunsParams{PlanID: p.ID, Node: ref.Node, ErrorCode: ref.Code, Max: ackBatch})
+			} else {
+				ids, err = w.q.FailureAckRuns(w.ctx, dbsqlc.FailureAckRunsParams{PlanID: p.ID, Node: ref.Node, ErrorCode: ref.Code, Max: ackBatch})
+			}
+			if err != nil {
+				return nil, err
+			}
+			for _, id := range ids {
+				if err := w.q.RunAttention(w.ctx, flag(on), id); err != nil {
+					return nil, err
+				}
+			}
+			n = int64(len(ids))
+			from, to := countKey{string(kairos.RunFailed), ""}, countKey{string(kairos.RunFailed), acknowledged}
+			if on {
+				from, to = to, from
+			}
+			w.counts[from] -= n
+			w.counts[to] += n
+			if more = n == ackBatch; more || total+n == 0 {
+				return nil, nil
+			}
+			row, err := end(w, p.ID, total+n)
+			return []auditRow{row}, err
+		})
+		if err != nil {
+			return total, translate(err, "acknowledge failures")
+		}
+		total += n
+	}
+	return total, nil
+}
+
+// outcomesMax bounds what charts read.
+const outcomesMax = 50_000
+
+// Outcomes counts how runs ended since a time, per plan and half hour.
+func (s *Store) Outcomes(ctx context.Context, since time.Time) ([]kairos.Outcome, error) {
+	rows, err := s.q.OutcomeList(ctx, slotOf(since.UnixMicro()), outcomesMax)
+	if err != nil {
+		return nil, translate(err, "read outcomes")
+	}
+	out := make([]kairos.Outcome, len(rows))
+	for i, r := range rows {
+		out[i] = kairos.Outcome{PlanKey: r.Key, From: time.Unix(r.Slot*int64(kairos.OutcomeSlot/time.Second), 0).UTC(), Status: kairos.RunStatus(r.Status), Runs: r.N}
+	}
+	return out, nil
+}
+
+// PlanOutcomes counts how runs of one plan ended since a time.
+func (s *Store) PlanOutcomes(ctx context.Context, plan string, since time.Time) (map[kairos.RunStatus]int64, error) {
+	rows, err := s.q.OutcomeOfPlan(ctx, plan, slotOf(since.UnixMicro()))
+	if err != nil {
+		return nil, translate(err, "read outcomes")
+	}
+	out := map[kairos.RunStatus]int64{}
+	for _, r := range rows {
+		out[kairos.RunStatus(r.Status)] += r.N
+	}
+	return out, nil
+}
+
+// slotOf is the half hour of a time in µs.
+func slotOf(us int64) int64 { return us / kairos.OutcomeSlot.Microseconds() }
+
+// Preference gives what a person chose under a key; "" if nothing.
+func (s *Store) Preference(ctx context.Context, owner, key string) (string, error) {
+	v, err := s.q.PreferenceGet(ctx, owner, key)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return v, translate(err, "read preference "+key)
+}
+
+// SetPreference keeps what a person chose.
+func (s *Store) SetPreference(_ context.Context, owner, key, value string) error {
+	return s.exec("keep preference "+key, func(ctx context.Context, q *dbsqlc.Queries) error {
+		return q.PreferencePut(ctx, owner, key, value)
+	})
+}
