@@ -49,15 +49,17 @@ END;
 -- +goose StatementEnd
 
 -- Narrow and hot: touched once per checkpoint. What is read rarely, or may be
--- large, is in run_details.
+-- large, is in run_details. Words are compared one by one where a checkpoint
+-- comes by: SQLite builds a table for every IN of more than two.
 CREATE TABLE runs (
     id            INTEGER PRIMARY KEY,
     public_id     TEXT    NOT NULL UNIQUE,
     tail          TEXT    NOT NULL, -- public_id reversed, to find runs by their last characters
     plan_id       INTEGER NOT NULL REFERENCES plans (id) ON DELETE RESTRICT,
     version_id    INTEGER NOT NULL REFERENCES plan_versions (id) ON DELETE RESTRICT,
-    status        TEXT    NOT NULL CHECK (status IN ('queued', 'running', 'waiting', 'completed', 'failed', 'cancelled')),
-    wait_reason   TEXT    NOT NULL DEFAULT '' CHECK (wait_reason IN ('', 'approval', 'timer', 'retry', 'in_doubt', 'paused', 'budget', 'held', 'quarantined', 'replan', 'child')),
+    status        TEXT    NOT NULL CHECK (status = 'queued' OR status = 'running' OR status = 'waiting' OR status = 'completed' OR status = 'failed' OR status = 'cancelled'),
+    wait_reason   TEXT    NOT NULL DEFAULT '' CHECK (wait_reason = '' OR wait_reason = 'approval' OR wait_reason = 'timer' OR wait_reason = 'retry' OR wait_reason = 'in_doubt' OR wait_reason = 'paused'
+                      OR wait_reason = 'budget' OR wait_reason = 'held' OR wait_reason = 'quarantined' OR wait_reason = 'replan' OR wait_reason = 'child'),
     attention     INTEGER NOT NULL DEFAULT 0 CHECK (attention IN (0, 1)),
     last_seq      INTEGER NOT NULL DEFAULT 0,
     steps         INTEGER NOT NULL DEFAULT 0,
@@ -89,7 +91,7 @@ CREATE TABLE runs (
     purged_at     INTEGER NOT NULL DEFAULT 0,
     tries         INTEGER NOT NULL DEFAULT 0, -- most attempts of one step, if more than one
     CONSTRAINT wait_reason_belongs_to_waiting CHECK ((status = 'waiting') = (wait_reason <> '')),
-    CONSTRAINT ended_exactly_when_final CHECK ((status IN ('completed', 'failed', 'cancelled')) = (ended_at <> 0))
+    CONSTRAINT ended_exactly_when_final CHECK ((status = 'completed' OR status = 'failed' OR status = 'cancelled') = (ended_at <> 0))
 ) STRICT;
 
 CREATE INDEX runs_by_age ON runs (deleted_at, id);
@@ -102,8 +104,8 @@ CREATE INDEX runs_by_error ON runs (deleted_at, error_code, id) WHERE error_code
 CREATE INDEX runs_failed_by_headline ON runs (deleted_at, id, headline) WHERE status = 'failed'; -- for words in it
 CREATE INDEX runs_that_need_attention ON runs (deleted_at, id) WHERE attention = 1;
 CREATE INDEX runs_that_failed_alike ON runs (plan_id, node, error_code, id, ended_at) WHERE attention = 1 AND status = 'failed' AND deleted_at = 0;
-CREATE INDEX runs_unfinished ON runs (priority DESC, id) WHERE status IN ('queued', 'running', 'waiting');
-CREATE INDEX runs_by_concurrency ON runs (conc_key, id) WHERE conc_key <> '' AND status IN ('queued', 'running', 'waiting');
+CREATE INDEX runs_unfinished ON runs (priority DESC, id) WHERE ended_at = 0;
+CREATE INDEX runs_by_concurrency ON runs (conc_key, id) WHERE conc_key <> '' AND ended_at = 0;
 CREATE INDEX runs_by_end ON runs (ended_at) WHERE ended_at <> 0 AND purged_at = 0;
 CREATE INDEX runs_of_plan_by_end ON runs (plan_id, status, ended_at) WHERE ended_at <> 0 AND purged_at = 0;
 CREATE INDEX runs_retried ON runs (deleted_at, id) WHERE tries > 1;
@@ -111,15 +113,11 @@ CREATE INDEX runs_by_parent ON runs (parent_run, id) WHERE parent_run <> '';
 CREATE INDEX runs_by_fork ON runs (forked_from, id) WHERE forked_from <> '';
 CREATE INDEX runs_by_rerun ON runs (rerun_of, id) WHERE rerun_of <> '';
 
--- The table of legal moves; kairos.CanMove is the same table in Go.
+-- Legal moves, as in kairos.CanMove: a run that completed stays so, and one that
+-- failed or was cancelled can only go on.
 -- +goose StatementBegin
 CREATE TRIGGER runs_move_legally BEFORE UPDATE OF status ON runs
-WHEN new.status <> old.status AND NOT (
-    (old.status = 'queued'    AND new.status IN ('running', 'waiting', 'cancelled', 'failed', 'completed')) OR
-    (old.status = 'running'   AND new.status IN ('queued', 'waiting', 'completed', 'failed', 'cancelled')) OR
-    (old.status = 'waiting'   AND new.status IN ('queued', 'running', 'completed', 'failed', 'cancelled')) OR
-    (old.status = 'failed'    AND new.status IN ('queued', 'running', 'waiting')) OR
-    (old.status = 'cancelled' AND new.status IN ('queued', 'running', 'waiting')))
+WHEN new.status <> old.status AND old.ended_at <> 0 AND (old.status = 'completed' OR new.ended_at <> 0)
 BEGIN
     SELECT raise(ABORT, 'illegal move of a run');
 END;
@@ -410,7 +408,7 @@ CREATE INDEX audit_events_of_people ON audit_events (seq) WHERE action <> 'check
 -- What people and programs do, and what is rare. Records that every run makes
 -- are in neither: they need no index to be found, and would pay for it.
 CREATE INDEX audit_events_by_actor ON audit_events (actor, seq) WHERE actor <> 'system';
-CREATE INDEX audit_events_by_action ON audit_events (action, seq) WHERE action NOT IN ('checkpoint', 'run.status', 'run.created');
+CREATE INDEX audit_events_by_action ON audit_events (action, seq) WHERE action <> 'checkpoint' AND action <> 'run.status' AND action <> 'run.created';
 
 -- +goose StatementBegin
 CREATE TRIGGER audit_events_are_immutable BEFORE UPDATE ON audit_events

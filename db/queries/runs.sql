@@ -55,12 +55,12 @@ FROM runs
 JOIN run_details ON run_details.run_id = runs.id
 JOIN plans ON plans.id = runs.plan_id
 JOIN plan_versions ON plan_versions.id = runs.version_id
-WHERE runs.status IN ('queued', 'running', 'waiting')
+WHERE runs.ended_at = 0
 ORDER BY runs.priority DESC, runs.id;
 
 -- name: RunActiveByConcurrency :many
 SELECT public_id FROM runs
-WHERE conc_key = @conc_key AND conc_key <> '' AND status IN ('queued', 'running', 'waiting')
+WHERE conc_key = @conc_key AND conc_key <> '' AND ended_at = 0
 ORDER BY id;
 
 -- A run's children, oldest first.
@@ -137,7 +137,7 @@ ORDER BY ended_at DESC LIMIT @max;
 -- Why a run must be kept: it is pinned, or a living parent needs it; 0: it need not.
 -- name: RunKept :one
 SELECT cast(EXISTS (SELECT 1 FROM run_labels WHERE run_labels.run_id = r.id AND run_labels.key = 'pin')
-  OR r.parent_run <> '' AND EXISTS (SELECT 1 FROM runs AS p WHERE p.public_id = r.parent_run AND p.status IN ('queued', 'running', 'waiting')) AS integer)
+  OR r.parent_run <> '' AND EXISTS (SELECT 1 FROM runs AS p WHERE p.public_id = r.parent_run AND p.ended_at = 0) AS integer)
 FROM runs AS r WHERE r.id = @id;
 
 -- What the runs of each plan take.
@@ -156,7 +156,7 @@ SELECT status, wait_reason, n FROM run_counts;
 -- Unfinished runs, for a hold. Quarantined ones are parked already.
 -- name: RunHoldable :many
 SELECT id, public_id, status, wait_reason, attention, last_seq, deleted_at FROM runs
-WHERE status IN ('queued', 'running', 'waiting') AND wait_reason <> 'quarantined' AND wait_reason <> 'held'
+WHERE ended_at = 0 AND wait_reason <> 'quarantined' AND wait_reason <> 'held'
 ORDER BY priority DESC, id;
 
 -- name: RunHold :exec

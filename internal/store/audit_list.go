@@ -42,7 +42,7 @@ func newAuditQuery(f kairos.AuditFilter, rowID int64) auditQuery {
 UNION ALL SELECT seq FROM audit_events AS e WHERE e.run_id = ? AND e.run_id IS NOT NULL AND e.digest IS NULL)`, rowID, rowID)
 	case f.Action != "" && !slices.Contains(commonActions, f.Action):
 		q.from += " INDEXED BY audit_events_by_action"
-		add("audit_events.action = ? AND audit_events.action NOT IN ('checkpoint', 'run.status', 'run.created')", f.Action)
+		add("audit_events.action = ? AND audit_events.action <> 'checkpoint' AND audit_events.action <> 'run.status' AND audit_events.action <> 'run.created'", f.Action)
 		matched = "action"
 	case f.Actor != "" && f.Actor != kairos.System.Name:
 		q.from += " INDEXED BY audit_events_by_actor"

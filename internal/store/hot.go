@@ -10,7 +10,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// hotStmt is one of the few statements that every checkpoint runs. It is prepared
+// hotStmt is one of the few statements that every commit or checkpoint runs. It is prepared
 // on the driver's connection itself: database/sql spends a third of such a
 // statement's time on locking, converting and copying arguments.
 type hotStmt struct {
@@ -20,6 +20,7 @@ type hotStmt struct {
 }
 
 const (
+	epochSQL   = `SELECT value FROM settings WHERE key = 'epoch'`
 	touchSQL   = `UPDATE runs SET last_seq = ?, steps = steps + ?, path = ? WHERE id = ? AND last_seq = ?`
 	touchAtSQL = `UPDATE runs SET last_seq = ?, steps = steps + ?, path = ?, headline = ?, node = ? WHERE id = ? AND last_seq = ?`
 	stepSQL    = `INSERT INTO step_results (run_id, seq, kind, node, visit, item, attempt, substep, status, final, effect, idem_key, input, output,
@@ -90,6 +91,22 @@ func (h *hotStmt) exec(ctx context.Context) (driver.Result, error) {
 	}
 	h.n = 0
 	return h.stmt.ExecContext(ctx, h.args)
+}
+
+// value is the one value that the statement reads.
+func (h *hotStmt) value(ctx context.Context) (_ driver.Value, err error) {
+	q, ok := h.stmt.(driver.StmtQueryContext)
+	if !ok {
+		return nil, errors.New("the driver's statements do not query with a context")
+	}
+	rows, err := q.QueryContext(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	var v [1]driver.Value
+	err = rows.Next(v[:])
+	return v[0], err
 }
 
 // touchRun moves a run's journal position past the checkpoints that this batch

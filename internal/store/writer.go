@@ -43,14 +43,12 @@ type auditRow struct {
 // and commits them together (group commit). A caller hears of its operation
 // when it is durable.
 type writer struct {
-	s     *Store
-	conn  *sql.Conn
-	q     *dbsqlc.Queries
-	begin *sql.Stmt
-	end   *sql.Stmt
-	undo  *sql.Stmt
+	s    *Store
+	conn *sql.Conn
+	q    *dbsqlc.Queries
 	// emptyWAL moves the write-ahead log into the database.
 	emptyWAL                                                *sql.Stmt
+	begin, end, undo, epoch                                 *hotStmt
 	touch, touchAt, step, plainStep, audit, checkpointAudit *hotStmt
 
 	mu      sync.Mutex
@@ -89,22 +87,17 @@ func newWriter(s *Store, conn *sql.Conn, q *dbsqlc.Queries, seq int64, mac []byt
 	w := &writer{s: s, conn: conn, q: q, seq: seq, mac: mac, wake: make(chan struct{}, 1), ended: make(chan struct{}),
 		failed: make(chan struct{}), hot: map[int64]*runState{}, counts: map[countKey]int64{}, outcomes: map[endedKey]int64{},
 		ctx: context.Background()} // a write, once accepted, is finished whoever waits for it
-	for _, p := range []struct {
-		stmt **sql.Stmt
-		text string
-	}{{&w.begin, "BEGIN IMMEDIATE"}, {&w.end, "COMMIT"}, {&w.undo, "ROLLBACK"}, {&w.emptyWAL, "PRAGMA wal_checkpoint(PASSIVE)"}} {
-		var err error
-		if *p.stmt, err = conn.PrepareContext(w.ctx, p.text); err != nil {
-			return nil, translate(err, "prepare "+p.text)
-		}
+	var err error
+	if w.emptyWAL, err = conn.PrepareContext(w.ctx, "PRAGMA wal_checkpoint(PASSIVE)"); err != nil {
+		return nil, translate(err, "prepare the writer")
 	}
 	for _, p := range []struct {
 		stmt   **hotStmt
 		text   string
 		params int
-	}{{&w.touch, touchSQL, 5}, {&w.touchAt, touchAtSQL, 7}, {&w.step, stepSQL, 29}, {&w.plainStep, plainStepSQL, 18},
+	}{{&w.begin, "BEGIN IMMEDIATE", 0}, {&w.end, "COMMIT", 0}, {&w.undo, "ROLLBACK", 0}, {&w.epoch, epochSQL, 0},
+		{&w.touch, touchSQL, 5}, {&w.touchAt, touchAtSQL, 7}, {&w.step, stepSQL, 29}, {&w.plainStep, plainStepSQL, 18},
 		{&w.audit, auditSQL, 14}, {&w.checkpointAudit, checkpointAuditSQL, 8}} {
-		var err error
 		if *p.stmt, err = prepareHot(conn, p.text, p.params); err != nil {
 			return nil, err
 		}
@@ -215,9 +208,6 @@ func (w *writer) commit(batch []op) {
 			results[i] = err
 		}
 	}
-	if len(events) > 0 && w.onCommit != nil {
-		w.onCommit(events)
-	}
 	for i, o := range batch {
 		if results[i] != nil {
 			o.chain.Break()
@@ -225,12 +215,21 @@ func (w *writer) commit(batch []op) {
 		o.done(results[i])
 	}
 	failpoint.Hit("commit.acknowledged")
+	if len(events) == 0 {
+		return
+	}
+	if w.onCommit != nil {
+		w.onCommit(events)
+	}
+	if err := w.s.anchor.move(w.seq, w.mac, w.s.now()); err != nil {
+		w.s.log.Error("audit anchor", "err", err)
+	}
 }
 
 // transaction applies a batch. Operations that are refused get their error in
 // results; an error of the transaction itself undoes all of it.
 func (w *writer) transaction(batch []op, results []error) (_ []kairos.AuditEvent, err error) {
-	if _, err := w.begin.ExecContext(w.ctx); err != nil {
+	if _, err := w.begin.exec(w.ctx); err != nil {
 		return nil, err
 	}
 	w.next = w.seq
@@ -240,7 +239,7 @@ func (w *writer) transaction(batch []op, results []error) (_ []kairos.AuditEvent
 			clear(w.counts)
 			clear(w.outcomes)
 			w.moved = w.moved[:0]
-			if _, undo := w.undo.ExecContext(w.ctx); undo != nil {
+			if _, undo := w.undo.exec(w.ctx); undo != nil {
 				// SQLite has undone it by itself after some errors.
 				w.s.log.Debug("rollback", "err", undo)
 			}
@@ -291,16 +290,13 @@ func (w *writer) transaction(batch []op, results []error) (_ []kairos.AuditEvent
 		return nil, err
 	}
 	failpoint.Hit("commit.before")
-	if _, err := w.end.ExecContext(w.ctx); err != nil {
+	if _, err := w.end.exec(w.ctx); err != nil {
 		return nil, err
 	}
 	failpoint.Hit("commit.after")
 	if len(events) > 0 {
 		w.seq += int64(len(events))
 		w.mac = mac
-		if err := w.s.anchor.move(w.seq, mac, w.s.now()); err != nil {
-			w.s.log.Error("audit anchor", "err", err)
-		}
 	}
 	return events, nil
 }
@@ -315,7 +311,7 @@ func (w *writer) stoppedBy() error {
 // checkEpoch makes sure that no other process has opened the database since:
 // once per transaction (ruling 18).
 func (w *writer) checkEpoch() error {
-	v, err := w.q.SettingGet(w.ctx, "epoch")
+	v, err := w.epoch.value(w.ctx)
 	if err != nil {
 		return err
 	}
@@ -375,11 +371,8 @@ func (w *writer) close() error {
 		return errors.New("store: writes did not finish in 30 s")
 	}
 	errs := []error{w.q.Close()}
-	for _, h := range []*hotStmt{w.touch, w.touchAt, w.step, w.plainStep, w.audit, w.checkpointAudit} {
+	for _, h := range []*hotStmt{w.begin, w.end, w.undo, w.epoch, w.touch, w.touchAt, w.step, w.plainStep, w.audit, w.checkpointAudit} {
 		errs = append(errs, h.close())
 	}
-	for _, stmt := range []*sql.Stmt{w.begin, w.end, w.undo, w.emptyWAL} {
-		errs = append(errs, stmt.Close())
-	}
-	return errors.Join(append(errs, w.conn.Close())...)
+	return errors.Join(append(errs, w.emptyWAL.Close(), w.conn.Close())...)
 }

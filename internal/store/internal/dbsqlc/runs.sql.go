@@ -11,7 +11,7 @@ import (
 
 const runActiveByConcurrency = `-- name: RunActiveByConcurrency :many
 SELECT public_id FROM runs
-WHERE conc_key = ?1 AND conc_key <> '' AND status IN ('queued', 'running', 'waiting')
+WHERE conc_key = ?1 AND conc_key <> '' AND ended_at = 0
 ORDER BY id
 `
 
@@ -529,7 +529,7 @@ func (q *Queries) RunHold(ctx context.Context, attention int64, iD int64) error 
 
 const runHoldable = `-- name: RunHoldable :many
 SELECT id, public_id, status, wait_reason, attention, last_seq, deleted_at FROM runs
-WHERE status IN ('queued', 'running', 'waiting') AND wait_reason <> 'quarantined' AND wait_reason <> 'held'
+WHERE ended_at = 0 AND wait_reason <> 'quarantined' AND wait_reason <> 'held'
 ORDER BY priority DESC, id
 `
 
@@ -638,7 +638,7 @@ func (q *Queries) RunInsert(ctx context.Context, arg RunInsertParams) (int64, er
 
 const runKept = `-- name: RunKept :one
 SELECT cast(EXISTS (SELECT 1 FROM run_labels WHERE run_labels.run_id = r.id AND run_labels.key = 'pin')
-  OR r.parent_run <> '' AND EXISTS (SELECT 1 FROM runs AS p WHERE p.public_id = r.parent_run AND p.status IN ('queued', 'running', 'waiting')) AS integer)
+  OR r.parent_run <> '' AND EXISTS (SELECT 1 FROM runs AS p WHERE p.public_id = r.parent_run AND p.ended_at = 0) AS integer)
 FROM runs AS r WHERE r.id = ?1
 `
 
@@ -1005,7 +1005,7 @@ FROM runs
 JOIN run_details ON run_details.run_id = runs.id
 JOIN plans ON plans.id = runs.plan_id
 JOIN plan_versions ON plan_versions.id = runs.version_id
-WHERE runs.status IN ('queued', 'running', 'waiting')
+WHERE runs.ended_at = 0
 ORDER BY runs.priority DESC, runs.id
 `
 
