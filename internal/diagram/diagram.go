@@ -19,6 +19,8 @@ type Drawing struct {
 	Compact bool
 	Nodes   []Node // in file order
 	Edges   []Edge // in file order: edges, then needs
+	// Left is how many nodes of the plan are not drawn, see [Options.Most].
+	Left int
 }
 
 // Shape is the outline of a node (by its kind).
@@ -33,6 +35,7 @@ const (
 	ShapePlan     Shape = "plan"     // stacked
 	ShapeWait     Shape = "wait"     // half-round ends
 	ShapeQuiet    Shape = "quiet"    // set, log, noop: rectangle with a thin outline
+	ShapeGroup    Shape = "group"    // several nodes in one: stacked
 )
 
 // Node is a drawn node; X and Y are its upper left corner.
@@ -48,6 +51,8 @@ type Node struct {
 	Root            bool
 	Foreach         bool
 	Unsafe          bool // the document or its type says so
+	// Members are the nodes that it stands for: itself, or those folded into it.
+	Members []string
 }
 
 // Edge is a drawn edge or need.
@@ -72,30 +77,61 @@ type Edge struct {
 type Options struct {
 	// Compact asks for small nodes; plans with more than 60 nodes get them anyway.
 	Compact bool
+	// Most, if not 0, is how many boxes are drawn: of larger plans, chains and
+	// fans are folded into one box each, and what is far from the focus is left
+	// out.
+	Most int
+	// Focus is the node around which nothing is folded; "": the first.
+	Focus string
 }
 
 const compactFrom = 60
 
 // Layout draws a plan.
 func Layout(p *planner.Program, o Options) *Drawing {
-	s := sizes{nodeW: 150, nodeH: 46, gap: 20, lane: 10, margin: 16, radius: 5, channel: 34, chars: 18}
-	compact := o.Compact || len(p.Nodes) > compactFrom
-	if compact {
-		s = sizes{nodeW: 110, nodeH: 26, gap: 10, lane: 8, margin: 12, radius: 4, channel: 26, chars: 14}
+	s, compact := sizesFor(len(p.Nodes), o)
+	d := pictureOf(p, s).fold(o.Most, o.Focus, s).draw(s, compact)
+	d.Title = p.Name
+	if d.Title == "" {
+		d.Title = p.ID
 	}
-	g := build(p, s)
+	return d
+}
+
+// LayoutRun draws a run as it went: one box per visit, loops unrolled. Edges lead
+// from each visit to those that came from it.
+func LayoutRun(p *planner.Program, visits []Visit, o Options) *Drawing {
+	s, compact := sizesFor(len(visits), o)
+	return ran(p, visits, s).fold(o.Most, o.Focus, s).draw(s, compact)
+}
+
+func sizesFor(nodes int, o Options) (sizes, bool) {
+	if n := nodes; o.Most > 0 {
+		nodes = min(n, o.Most)
+	}
+	if o.Compact || nodes > compactFrom {
+		return sizes{nodeW: 110, nodeH: 26, gap: 10, lane: 8, margin: 12, radius: 4, channel: 26, chars: 14}, true
+	}
+	return sizes{nodeW: 150, nodeH: 46, gap: 20, lane: 10, margin: 16, radius: 5, channel: 34, chars: 18}, false
+}
+
+func (pic picture) draw(s sizes, compact bool) *Drawing {
+	g := build(pic, s)
 	g.rankAll()
 	g.addChains()
 	g.orderRanks()
 	g.place()
 	d := g.route()
-	d.Title = p.Name
-	if d.Title == "" {
-		d.Title = p.ID
-	}
-	d.Compact = compact
+	d.Compact, d.Left = compact, pic.left
 	return d
 }
+
+// Outline is the closed path of a shape in a box at the origin, and the path of
+// what is drawn inside or behind it; "": nothing.
+func Outline(s Shape, w, h float64) (closed, detail string) { return outline(s, 0, 0, w, h) }
+
+// Shapes are all shapes.
+var Shapes = []Shape{ShapeTool, ShapeModel, ShapeAgent, ShapeDecision, ShapeApproval, ShapePlan, ShapeWait, ShapeQuiet, ShapeGroup}
 
 // sizes of everything drawn.
 type sizes struct {

@@ -1,10 +1,6 @@
 package diagram
 
-import (
-	"slices"
-
-	"github.com/kairosd/kairosd/planner"
-)
+import "slices"
 
 // link is an edge or need between two nodes of the plan.
 type link struct {
@@ -39,7 +35,7 @@ func (v *vertex) real() bool { return v.node >= 0 }
 
 // graph is a layout in the making. Vertices 0..n-1 are the plan's nodes.
 type graph struct {
-	p     *planner.Program
+	pic   picture
 	s     sizes
 	n     int
 	v     []vertex
@@ -50,41 +46,10 @@ type graph struct {
 	labelled []bool
 }
 
-func build(p *planner.Program, s sizes) *graph {
-	g := &graph{p: p, s: s, n: len(p.Nodes), v: make([]vertex, len(p.Nodes))}
-	for i := range p.Nodes {
+func build(pic picture, s sizes) *graph {
+	g := &graph{pic: pic, s: s, n: len(pic.boxes), v: make([]vertex, len(pic.boxes)), links: pic.links}
+	for i := range pic.boxes {
 		g.v[i] = vertex{node: i, link: -1, partner: -1, w: s.nodeW, h: s.nodeH}
-	}
-	for i := range p.Nodes {
-		for _, e := range p.Nodes[i].Out {
-			l := link{from: i, to: e.To, position: e.Position, text: e.Text, labelAt: -1, failed: e.Cond.OnFailure(), fallback: e.Cond.Fallback()}
-			if !l.fallback || len(p.Nodes[i].Out) > 1 {
-				l.label = edgeLabel(e.Text)
-			}
-			g.links = append(g.links, l)
-		}
-	}
-	for i := range p.Nodes {
-		n := &p.Nodes[i]
-		for _, need := range n.Needs {
-			l := link{from: need, to: i, position: -1, labelAt: -1, need: true, fallback: true}
-			switch n.When {
-			case planner.WhenFailure:
-				l.text, l.failed = "failure", true
-			case planner.WhenAlways:
-				l.text = "always"
-			case planner.WhenCondition:
-				if n.WhenCond != nil {
-					l.text = n.WhenCond.Text
-				}
-			}
-			l.label = edgeLabel(l.text)
-			// One label says it for all needs of a node.
-			if need != n.Needs[0] {
-				l.label = ""
-			}
-			g.links = append(g.links, l)
-		}
 	}
 	return g
 }
@@ -128,7 +93,7 @@ func (g *graph) rankAll() {
 			}
 		}
 	}
-	for _, r := range g.p.Roots {
+	for _, r := range g.pic.roots {
 		visit(r)
 	}
 	for i := range g.n {
@@ -263,7 +228,7 @@ func (g *graph) addChains() {
 			}
 		}
 	}
-	for _, r := range g.p.Roots {
+	for _, r := range g.pic.roots {
 		push(r)
 	}
 	for i := range g.v {

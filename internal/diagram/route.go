@@ -6,8 +6,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-
-	"github.com/kairosd/kairosd/planner"
 )
 
 // turn is the vertical part of an edge in the channel behind a rank: it leaves
@@ -228,7 +226,7 @@ func (g *graph) packFar() {
 func (g *graph) edge(i int, turns []turn, at func(turn) float64, left, right []float64) Edge {
 	l := &g.links[i]
 	from, to := &g.v[l.from], &g.v[l.to]
-	e := Edge{From: g.p.Nodes[l.from].ID, To: g.p.Nodes[l.to].ID, Position: l.position, Label: l.label, Condition: visible(l.text),
+	e := Edge{From: g.pic.boxes[l.from].ID, To: g.pic.boxes[l.to].ID, Position: l.position, Label: l.label, Condition: visible(l.text),
 		Back: l.back, Need: l.need, Failed: l.failed, Fallback: l.fallback}
 	tip := point{left[to.rank], to.y}
 	const head = 7
@@ -265,12 +263,11 @@ func (g *graph) edge(i int, turns []turn, at func(turn) float64, left, right []f
 	return e
 }
 
-// node places a node of the plan.
+// node places a box.
 func (g *graph) node(i int, x float64) Node {
-	n, v := &g.p.Nodes[i], &g.v[i]
-	d := Node{ID: n.ID, Type: n.Type, Shape: shapeOf(n), Label: cut(visible(n.ID), g.s.chars), X: x, Y: v.y - v.h/2, W: v.w, H: v.h,
-		Rank: v.rank, Root: slices.Contains(g.p.Roots, i), Foreach: n.Foreach != nil, Unsafe: n.Effect == planner.EffectUnsafe}
-	d.Note = cut(visible(note(n)), g.s.chars+4)
+	v := &g.v[i]
+	d := g.pic.boxes[i]
+	d.X, d.Y, d.W, d.H, d.Rank = x, v.y-v.h/2, v.w, v.h, v.rank
 	d.Outline, d.Detail = outline(d.Shape, d.X, d.Y, d.W, d.H)
 	return d
 }

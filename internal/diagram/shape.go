@@ -68,7 +68,7 @@ func outline(s Shape, x, y, w, h float64) (closed, detail string) {
 		return fmt.Sprintf("M%s %sh%sl%s %sl-%s %sh-%sl-%s -%sz", num(x+tip), num(y), num(w-2*tip), num(tip), num(h/2), num(tip), num(h/2), num(w-2*tip), num(tip), num(h/2)), ""
 	case ShapeApproval:
 		return fmt.Sprintf("M%s %sh%sl%s %sl-%s %sh-%sl-%s -%sz", num(x+h/2), num(y), num(w-h), num(h/2), num(h/2), num(h/2), num(h/2), num(w-h), num(h/2), num(h/2)), ""
-	case ShapePlan:
+	case ShapePlan, ShapeGroup:
 		return box(2), fmt.Sprintf("M%s %sv-3h%sv%sh-3", num(x+3), num(y), num(w), num(h))
 	}
 	return box(2), ""

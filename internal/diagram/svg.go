@@ -45,11 +45,11 @@ func SVG(d *Drawing) []byte {
 			class += " root"
 		}
 		fmt.Fprintf(&b, `<g class="%s"><title>%s</title>`, class, escape(visible(n.ID)+": "+n.Note))
-		if n.Shape == ShapePlan {
+		if n.Shape == ShapePlan || n.Shape == ShapeGroup {
 			fmt.Fprintf(&b, `<path class="d" d="%s"/>`, n.Detail)
 		}
 		fmt.Fprintf(&b, `<path d="%s"/>`, n.Outline)
-		if n.Detail != "" && n.Shape != ShapePlan {
+		if n.Detail != "" && n.Shape != ShapePlan && n.Shape != ShapeGroup {
 			fmt.Fprintf(&b, `<path class="d" d="%s"/>`, n.Detail)
 		}
 		x, y := n.X+n.W/2, n.Y+n.H/2

@@ -29,7 +29,7 @@ func Mermaid(p *planner.Program) string {
 		}
 		fmt.Fprintf(&b, "  n%d%s%s<br/>%s%s\n", i, open, mermaidText(n.ID), mermaidText(note(n)), end)
 	}
-	for _, l := range build(p, sizes{}).links {
+	for _, l := range pictureOf(p, sizes{chars: 1}).links {
 		arrow := "-->"
 		switch {
 		case l.failed:
@@ -82,7 +82,7 @@ func DOT(p *planner.Program) string {
 		}
 		fmt.Fprintf(&b, "  n%d [label=%s%s];\n", i, dotText(n.ID, note(n)), attributes)
 	}
-	for _, l := range build(p, sizes{}).links {
+	for _, l := range pictureOf(p, sizes{chars: 1}).links {
 		var attributes []string
 		if l.text != "" {
 			attributes = append(attributes, "label="+dotText(l.text))

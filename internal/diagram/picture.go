@@ -1,0 +1,91 @@
+package diagram
+
+import (
+	"slices"
+
+	"github.com/kairosd/kairosd/planner"
+)
+
+// picture is what is to be drawn: boxes, and links between them by their
+// positions.
+type picture struct {
+	boxes []Node
+	links []link
+	roots []int
+	// left counts nodes that no box stands for.
+	left int
+}
+
+// pictureOf is a plan as it is written: a box per node.
+func pictureOf(p *planner.Program, s sizes) picture {
+	pic := picture{boxes: make([]Node, len(p.Nodes)), roots: p.Roots}
+	for i := range p.Nodes {
+		pic.boxes[i] = boxOf(&p.Nodes[i], s)
+		pic.boxes[i].Root = slices.Contains(p.Roots, i)
+		for _, e := range p.Nodes[i].Out {
+			l := link{from: i, to: e.To, position: e.Position, text: e.Text, labelAt: -1, failed: e.Cond.OnFailure(), fallback: e.Cond.Fallback()}
+			if !l.fallback || len(p.Nodes[i].Out) > 1 {
+				l.label = edgeLabel(e.Text)
+			}
+			pic.links = append(pic.links, l)
+		}
+	}
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		for _, need := range n.Needs {
+			l := link{from: need, to: i, position: -1, labelAt: -1, need: true, fallback: true}
+			switch n.When {
+			case planner.WhenFailure:
+				l.text, l.failed = "failure", true
+			case planner.WhenAlways:
+				l.text = "always"
+			case planner.WhenCondition:
+				if n.WhenCond != nil {
+					l.text = n.WhenCond.Text
+				}
+			}
+			l.label = edgeLabel(l.text)
+			// One label says it for all needs of a node.
+			if need != n.Needs[0] {
+				l.label = ""
+			}
+			pic.links = append(pic.links, l)
+		}
+	}
+	return pic
+}
+
+// boxOf is what is drawn of a node.
+func boxOf(n *planner.ProgramNode, s sizes) Node {
+	return Node{ID: n.ID, Type: n.Type, Shape: shapeOf(n), Label: cut(visible(n.ID), s.chars), Note: cut(visible(note(n)), s.chars+4),
+		Foreach: n.Foreach != nil, Unsafe: n.Effect == planner.EffectUnsafe, Members: []string{n.ID}}
+}
+
+// Visit is one passage of a run through a node, for a picture of what ran.
+type Visit struct {
+	Node  string
+	Label string
+	// From are the positions of the visits that it came from, all before it.
+	From []int
+}
+
+// ran is a run as it went: a box per visit, loops unrolled.
+func ran(p *planner.Program, visits []Visit, s sizes) picture {
+	pic := picture{boxes: make([]Node, len(visits))}
+	for i, v := range visits {
+		pic.boxes[i] = Node{ID: v.Label, Label: cut(visible(v.Label), s.chars), Shape: ShapeTool, Members: []string{v.Label}}
+		if n, ok := p.Index[v.Node]; ok {
+			b := boxOf(&p.Nodes[n], s)
+			b.ID, b.Label, b.Members = v.Label, cut(visible(v.Label), s.chars), []string{v.Label}
+			pic.boxes[i] = b
+		}
+		for _, from := range v.From {
+			pic.links = append(pic.links, link{from: from, to: i, position: -1, labelAt: -1, fallback: true})
+		}
+		if len(v.From) == 0 {
+			pic.roots = append(pic.roots, i)
+			pic.boxes[i].Root = true
+		}
+	}
+	return pic
+}
