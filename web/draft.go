@@ -148,7 +148,7 @@ func (r *request) draft() error {
 		}
 		p.Steps = append(p.Steps, row)
 	}
-	p.Graph = r.graphOf(program, nil, nil, "")
+	p.Graph = r.planGraph(program)
 	return r.render(http.StatusOK, view.Draft(p))
 }
 

@@ -1,74 +1,221 @@
 package web
 
 import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/kairosd/kairosd/internal/diagram"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
-	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
 
-// nodeState is what a run's picture says of a node.
+const (
+	// foldFrom is from how many nodes on a picture is folded, foldTo to how many
+	// boxes (UI 3.4 size policy).
+	foldFrom = 300
+	foldTo   = 120
+	// maxPips bounds the marks of attempts in a box.
+	maxPips = 6
+)
+
+// nodeState is what a run's picture says of a box.
 type nodeState struct {
 	status view.Status
 	detail string
 	href   string
+	heat   string
+	// attempts are those of its last step: true, where one failed.
+	attempts []bool
 }
 
-func num(f float64) string { return strconv.FormatFloat(f, 'f', 1, 64) }
+// painter turns a drawing into a picture on a page.
+type painter struct {
+	drawing *diagram.Drawing
+	// states gives each box what became of it; nil: the plan as it is written.
+	states func(box *diagram.Node) nodeState
+	taken  map[int]int // how often each edge of the document was taken
+	// selected is a node; focus says that somebody chose it.
+	selected string
+	focus    bool
+	href     func(node string) string // where boxes lead without states; nil: nowhere
+}
 
-// graphOf draws a program; states, if not nil, gives each node what became of it,
-// and taken tells which edges were.
-func (r *request) graphOf(p *planner.Program, states func(node string) nodeState, taken map[int]int, selected string) *view.Graph {
-	d := diagram.Layout(p, diagram.Options{})
-	g := &view.Graph{Width: num(d.Width), Height: num(d.Height), Label: r.n(len(d.Nodes), "Plan graph: %s step", "Plan graph: %s steps")}
-	for _, n := range d.Nodes {
-		v := view.GraphNode{Name: n.ID, Short: n.Label, Detail: n.Note, Href: "#", Title: n.ID + " " + n.Note, X: num(n.X), Y: num(n.Y), W: num(n.W), H: num(n.H),
-			TX: num(n.X + 28), TY: num(n.Y + 19), DY: num(n.Y + 36), IX: num(n.X + 10), IY: num(n.Y + 9), Selected: n.ID == selected,
-			RX: num(n.X - 4), RY: num(n.Y - 4), RW: num(n.W + 8), RH: num(n.H + 8), Class: "todo", Icon: "i-queued"}
-		if d.Compact {
-			v.Detail, v.TX, v.TY, v.IY = "", num(n.X+22), num(n.Y+17), num(n.Y+7)
-			v.IX = num(n.X + 6)
-		}
-		if states != nil {
-			st := states(n.ID)
-			v.Class, v.Icon, v.Href = st.status.Key, st.status.Icon, st.href
-			if st.status.Key == "idle" {
-				v.Class = "todo"
-			}
-			if !d.Compact {
-				v.Detail = st.detail
-			}
-			v.Title = n.ID + " " + st.detail
-		} else {
-			v.Class, v.Icon = "plain", "i-queued"
-			if n.Unsafe {
-				v.Icon = "i-need"
-			}
-		}
-		g.Nodes = append(g.Nodes, v)
+func num(f float64) string { return strings.TrimSuffix(strconv.FormatFloat(f, 'f', 1, 64), ".0") }
+
+// planGraph draws a plan as it is written. On the pages of a plan its nodes are
+// links, by which one is chosen.
+func (r *request) planGraph(p *planner.Program) *view.Graph {
+	drawn := painter{selected: r.c.QueryParam("node"), focus: r.c.QueryParam("node") != ""}
+	o := diagram.Options{Focus: drawn.selected}
+	all := r.c.QueryParam("all") != ""
+	if len(p.Nodes) > foldFrom && !all {
+		o.Most = foldTo
 	}
-	for _, e := range d.Edges {
-		v := view.GraphEdge{Path: e.Path, Class: "e", Marker: "ar", Label: e.Label, LX: num(e.LabelX), LY: num(e.LabelY + 4), BX: num(e.LabelX - e.LabelW/2), BY: num(e.LabelY - 8), BW: num(e.LabelW)}
-		if states != nil {
-			switch {
-			case e.Position >= 0 && taken[e.Position] > 0 || e.Need && states(e.From).status.Key == "ok":
-				v.Class, v.Marker = "e t", "art"
-			case e.Position >= 0:
-				v.Class = "e n"
-			}
-		}
-		g.Edges = append(g.Edges, v)
+	here := r.c.Request().URL.Path
+	if r.c.Request().Method == http.MethodGet && !strings.HasSuffix(here, "/edit") && !strings.HasSuffix(here, "/new") {
+		drawn.href = func(node string) string { return here + "?" + url.Values{"node": {node}}.Encode() }
+	}
+	drawn.drawing = r.s.layout(p, o)
+	g := r.paint(drawn)
+	if o.Most > 0 && drawn.href != nil {
+		r.folded(g, drawn.drawing, len(p.Nodes), here+"?all=1")
 	}
 	return g
 }
 
-// statusOfNode is a node's state with nothing recorded of it.
-func notStarted(final bool) nodeState {
-	if final {
-		return nodeState{status: word("idle", "i-skip", locale.Mark("not taken"), true), detail: "not taken"}
+// folded says how much of a large plan is drawn.
+func (r *request) folded(g *view.Graph, d *diagram.Drawing, nodes int, all string) {
+	g.Note = r.n(len(d.Nodes), "%s box of %s steps, folded around the chosen one.", "%s boxes of %s steps, folded around the chosen one.", r.number(int64(nodes)))
+	if d.Left > 0 {
+		g.Note += " " + r.n(d.Left, "%s step farther off is left out.", "%s steps farther off are left out.")
 	}
-	return nodeState{status: stepStatus(kairos.NodePending), detail: "not started"}
+	g.All = &view.Link{Text: r.n(nodes, "Show %s", "Show all %s"), Href: all}
+}
+
+// paint puts a drawing on a page.
+func (r *request) paint(p painter) *view.Graph {
+	d := p.drawing
+	g := &view.Graph{Width: num(d.Width), Height: num(d.Height), Drawn: num(d.Width), Label: r.n(len(d.Nodes), "Plan graph: %s step", "Plan graph: %s steps"), Compact: d.Compact}
+	place := make(map[string]int, len(d.Nodes))
+	holds := func(n *diagram.Node) bool { return p.selected != "" && slices.Contains(n.Members, p.selected) }
+	for i := range d.Nodes {
+		place[d.Nodes[i].ID] = i
+	}
+	next := make([][]string, len(d.Nodes))
+	lit := make([]bool, len(d.Nodes))
+	for i := range d.Edges {
+		e := &d.Edges[i]
+		from, to := place[e.From], place[e.To]
+		if from != to {
+			next[from] = append(next[from], "g"+strconv.Itoa(to))
+		}
+		if holds(&d.Nodes[from]) || holds(&d.Nodes[to]) {
+			lit[from], lit[to] = true, true
+		}
+	}
+	shapes := map[diagram.Shape]bool{}
+	for i := range d.Nodes {
+		n := &d.Nodes[i]
+		if !shapes[n.Shape] {
+			shapes[n.Shape] = true
+			out, in := diagram.Outline(n.Shape, n.W, n.H)
+			g.Shapes = append(g.Shapes, view.GraphShape{ID: "n-" + string(n.Shape), Outline: out, Detail: in})
+		}
+		v := view.GraphNode{ID: "g" + strconv.Itoa(i), To: strings.Join(next[i], " "), Name: n.ID, Short: r.boxLabel(n), Detail: n.Note, X: num(n.X), Y: num(n.Y), W: num(n.W + 8), H: num(n.H + 8),
+			Shape: "n-" + string(n.Shape), Class: "plain", Icon: "i-queued", Selected: holds(n), Lit: lit[i], Unsafe: n.Unsafe}
+		if n.Unsafe {
+			v.Icon = "i-need"
+		}
+		said := n.Note
+		switch {
+		case p.states != nil:
+			st := p.states(n)
+			v.Class, v.Icon, v.Href, v.Detail, v.Heat = st.status.Key, st.status.Icon, st.href, st.detail, st.heat
+			if st.status.Key == "idle" {
+				v.Class = "todo"
+			}
+			if said = r.t(st.status.Word); d.Compact && st.detail != said {
+				said = st.detail + ", " + said
+			}
+			if a := st.attempts; len(a) > 1 {
+				said += ", " + r.n(len(a), "%s try", "%s tries")
+				for j, failed := range a[max(0, len(a)-maxPips):] {
+					v.Pips = append(v.Pips, view.Pip{X: num(n.W - 8 - 7*float64(min(len(a), maxPips)-1-j)), Y: num(n.H - 14), Failed: failed})
+				}
+			}
+		case p.href != nil:
+			v.Href = p.href(n.Members[0])
+		}
+		if n.Unsafe {
+			said = strings.TrimPrefix(said+", "+r.t("side effects"), ", ")
+		}
+		v.Title = v.Short
+		if !d.Compact && v.Detail != "" { // what is written in the box begins its name
+			v.Title += " " + v.Detail
+		}
+		if v.Short != n.ID && n.Shape != diagram.ShapeGroup {
+			v.Title += ", " + n.ID
+		}
+		if said != "" && said != v.Detail {
+			v.Title += ", " + said
+		}
+		g.Nodes = append(g.Nodes, v)
+	}
+	for i := range d.Edges {
+		e := &d.Edges[i]
+		v := view.GraphEdge{Path: e.Path, Class: "e", Marker: "ar", Label: e.Label, LX: num(e.LabelX), LY: num(e.LabelY + 4), BX: num(e.LabelX - e.LabelW/2), BY: num(e.LabelY - 8), BW: num(e.LabelW)}
+		if p.states != nil {
+			p.edge(e, &v, d, place)
+		}
+		if e.Failed {
+			v.Marker = "arf"
+		}
+		if p.focus && (holds(&d.Nodes[place[e.From]]) || holds(&d.Nodes[place[e.To]])) {
+			v.Class += " lit"
+		}
+		g.Edges = append(g.Edges, v)
+	}
+	g.Focus = p.focus
+	return g
+}
+
+// edge says whether an edge was taken, and how often.
+func (p *painter) edge(e *diagram.Edge, v *view.GraphEdge, d *diagram.Drawing, place map[string]int) {
+	ran := func(id string) bool { return p.states(&d.Nodes[place[id]]).status.Final }
+	n := 0
+	switch {
+	case e.Position >= 0:
+		if n = p.taken[e.Position]; n == 0 {
+			v.Class = "e n"
+		}
+	case ran(e.From) && p.states(&d.Nodes[place[e.To]]).status.Key != "idle":
+		n = 1
+	}
+	if n > 0 {
+		v.Class, v.Marker = "e t", "art"
+	}
+	if n > 1 {
+		to := &d.Nodes[place[e.To]]
+		v.Times, v.TX, v.TY = "×"+strconv.Itoa(n), num(to.X-9), num(to.Y+to.H/2-6)
+	}
+}
+
+func (r *request) boxLabel(n *diagram.Node) string {
+	if n.Shape == diagram.ShapeGroup {
+		return r.n(len(n.Members), "%s step", "%s steps")
+	}
+	return n.Label
+}
+
+// graphFile is a run's picture as a file, with what became of each node.
+func (r *request) graphFile() error {
+	b, err := r.openRun(r.c.Param("run"))
+	if err != nil {
+		return err
+	}
+	d := b.s.layout(b.program, diagram.Options{})
+	h := b.c.Response().Header()
+	h.Set("Content-Disposition", fmt.Sprintf("attachment; filename=\"%s-%s.svg\"", safeName(b.d.Run.PlanKey), kairos.ShortID(b.d.Run.ID)))
+	h.Set("Content-Security-Policy", "sandbox; default-src 'none'; style-src 'unsafe-inline'")
+	states := b.states()
+	return b.c.Blob(http.StatusOK, "image/svg+xml", diagram.RunSVG(d, func(n *diagram.Node) (class, text string) {
+		st := states(n)
+		return cmp.Or(st.status.Key, "idle"), st.detail
+	}, func(e *diagram.Edge) bool { return e.Position >= 0 && b.takenEdges()[e.Position] > 0 }))
+}
+
+// safeName keeps letters, digits and dashes of a name for a file.
+func safeName(s string) string {
+	return strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' {
+			return c
+		}
+		return '-'
+	}, cut(s, 60))
 }

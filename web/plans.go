@@ -69,7 +69,7 @@ func (r *request) plan() error {
 	}
 	p.Facts = []view.Fact{{Term: r.t("Hash"), Text: v.Hash[:12], Mono: true}, {Term: r.t("Stored by"), Text: visible(v.Author)}, {Term: r.t("When"), Text: r.time(v.CreatedAt).Text},
 		{Term: r.t("Steps"), Text: strconv.Itoa(len(program.Nodes))}, {Term: r.t("Kind"), Text: string(program.Kind)}}
-	p.Graph = r.graphOf(program, nil, nil, "")
+	p.Graph = r.planGraph(program)
 	catalog := r.s.Engine.Catalog()
 	for i := range program.Nodes {
 		p.Effects = append(p.Effects, view.Fact{Term: program.Nodes[i].ID, Text: string(catalog.EffectOf(&program.Nodes[i]))})
@@ -145,7 +145,7 @@ func (r *request) savePlan() error {
 		if !valid {
 			code = http.StatusUnprocessableEntity
 		} else if program, err := doc.Program(r.s.Engine.Catalog()); err == nil {
-			p.Graph = r.graphOf(program, nil, nil, "")
+			p.Graph = r.planGraph(program)
 		}
 		return r.render(code, view.PlanEditor(p))
 	}

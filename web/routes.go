@@ -52,6 +52,7 @@ func (s *Server) table() []route {
 		{get, "/runs/compare", kairos.RoleViewer, (*request).compare},
 		{get, "/runs/changes", kairos.RoleViewer, (*request).changes},
 		{get, "/runs/:run", kairos.RoleViewer, (*request).run},
+		{get, "/runs/:run/graph.svg", kairos.RoleViewer, (*request).graphFile},
 		{get, "/runs/:run/raw/:seq/:part", kairos.RoleViewer, (*request).raw},
 		{get, "/runs/:run/:action", kairos.RoleOperator, (*request).previewPage},
 		{post, "/runs/:run/:action", kairos.RoleOperator, (*request).act},

@@ -25,15 +25,10 @@ func (r *request) run() error {
 	if found.ID != r.c.Param("run") {
 		return r.c.Redirect(http.StatusSeeOther, "/runs/"+found.ID)
 	}
-	d, err := r.s.Engine.Detail(r.ctx, found.ID)
+	b, err := r.openRun(found.ID)
 	if err != nil {
 		return err
 	}
-	program, err := r.s.Engine.Program(r.ctx, d.Run.Hash)
-	if err != nil {
-		return err
-	}
-	b := &runPage{request: r, d: d, program: program, steps: stepsOf(d.Run, d.Journal)}
 	p, err := b.build()
 	if err != nil {
 		return err
@@ -49,6 +44,19 @@ func (r *request) run() error {
 	return r.render(http.StatusOK, view.Run(p))
 }
 
+// openRun reads what the pages of a run are made of.
+func (r *request) openRun(id string) (*runPage, error) {
+	d, err := r.s.Engine.Detail(r.ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	program, err := r.s.Engine.Program(r.ctx, d.Run.Hash)
+	if err != nil {
+		return nil, err
+	}
+	return &runPage{request: r, d: d, program: program, steps: stepsOf(d.Run, d.Journal)}, nil
+}
+
 // runPage builds the page of one run.
 type runPage struct {
 	*request
@@ -61,6 +69,7 @@ type runPage struct {
 	never   []string         // nodes without a step
 	into    map[int][]string // sources of the edges to a node
 	front   map[int]bool     // nodes that the run may still come to
+	taken   map[int]int      // how often edges were taken
 }
 
 func (b *runPage) build() (view.RunPage, error) {
@@ -110,10 +119,10 @@ func (b *runPage) build() (view.RunPage, error) {
 	case "timeline":
 		b.timeline(&p)
 		if len(b.program.Nodes) <= smallGraph { // a larger one is a view of its own
-			p.Graph = b.graph()
+			p.Graph = b.graph(false)
 		}
 	case "graph":
-		p.Graph = b.graph()
+		p.Graph = b.graph(true)
 	case "state":
 		st := b.state()
 		p.State = &st

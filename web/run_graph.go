@@ -3,51 +3,318 @@ package web
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
+	"time"
 
+	"github.com/kairosd/kairosd/internal/diagram"
 	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/timeline"
+	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
 
-// graph is the plan's picture with what became of each node.
-func (b *runPage) graph() *view.Graph {
-	latest := map[string]*step{}
-	count := map[string]int{}
-	taken := map[int]int{}
-	for _, st := range b.steps {
-		if st.item < 0 || latest[st.node] == nil || st.status != kairos.NodeCompleted {
-			latest[st.node] = st
+// paints are what the shade of a node may say (UI 3.4 overlay).
+var paints = []struct{ key, word string }{{"", locale.Mark("Status")}, {"took", locale.Mark("Took")}, {"cost", locale.Mark("Cost")}, {"attempts", locale.Mark("Attempts")}}
+
+// zooms are how large a graph is drawn.
+var zooms = []struct {
+	key, word string
+	factor    float64
+}{{"fit", locale.Mark("Fit"), 0}, {"", "100%", 1}, {"150", "150%", 1.5}}
+
+// graph is the plan's picture with what became of each node, or the run as it
+// went; in its own view it can be set.
+func (b *runPage) graph(own bool) *view.Graph {
+	o := diagram.Options{Focus: b.node}
+	if b.chosen != nil {
+		o.Focus = b.chosen.node
+	}
+	asRan := own && b.c.QueryParam("mode") == "ran"
+	size := len(b.program.Nodes)
+	var p painter
+	if asRan {
+		p, size = b.asRan(o)
+	} else {
+		if size > foldFrom && b.c.QueryParam("all") == "" {
+			o.Most = foldTo
 		}
-		count[st.node]++
+		p = painter{drawing: b.s.layout(b.program, o), states: b.states(), taken: b.takenEdges(), selected: o.Focus}
+	}
+	p.focus = own && (b.c.QueryParam("step") != "" || b.c.QueryParam("node") != "")
+	g := b.paint(p)
+	if !own {
+		return g
+	}
+	if size > foldFrom && b.c.QueryParam("all") == "" {
+		b.folded(g, p.drawing, size, b.href(url.Values{"all": {"1"}}))
+	}
+	b.settings(g, p.drawing)
+	if b.c.QueryParam("mode") == "" {
+		g.File = "/runs/" + b.d.Run.ID + "/graph.svg"
+	}
+	if key := b.c.QueryParam("paint"); key != "" && !asRan {
+		_, least, most := b.heat(key)
+		if most > 0 {
+			g.Scale = &view.GraphScale{What: b.t("Shades:"), Least: b.amount(key, least), Most: b.amount(key, most)}
+		}
+	}
+	return g
+}
+
+// settings are links to the same graph, drawn otherwise.
+func (b *runPage) settings(g *view.Graph, d *diagram.Drawing) {
+	row := func(name, key string, links []view.Link) {
+		g.Settings = append(g.Settings, view.GraphSetting{Name: name, Links: links})
+	}
+	link := func(key, value, text string) view.Link {
+		set := url.Values{key: {value}}
+		if value == "" {
+			set[key] = nil
+		}
+		return view.Link{Text: text, Href: b.href(set), Current: b.c.QueryParam(key) == value}
+	}
+	row(b.t("Draw"), "mode", []view.Link{link("mode", "", b.t("the plan")), link("mode", "ran", b.t("as it ran"))})
+	var list []view.Link
+	for _, p := range paints {
+		list = append(list, link("paint", p.key, b.t(p.word)))
+	}
+	row(b.t("Shade"), "paint", list)
+	list = nil
+	for _, z := range zooms {
+		list = append(list, link("zoom", z.key, b.t(z.word)))
+		if b.c.QueryParam("zoom") != z.key {
+			continue
+		}
+		if g.Drawn = num(d.Width * z.factor); z.factor == 0 {
+			g.Drawn = "100%"
+		}
+	}
+	row(b.t("Zoom"), "zoom", list)
+}
+
+// takenEdges counts how often each edge of the document was taken.
+func (b *runPage) takenEdges() map[int]int {
+	if b.taken != nil {
+		return b.taken
+	}
+	b.taken = map[int]int{}
+	for _, st := range b.steps {
 		if st.final == nil {
 			continue
 		}
 		if d := decision(st.final.Decision); d.Edge > 0 {
-			taken[d.Edge-1]++
+			b.taken[d.Edge-1]++
 		} else if i, ok := b.program.Index[st.node]; ok && len(b.program.Nodes[i].Out) == 1 && st.status == kairos.NodeCompleted {
-			taken[b.program.Nodes[i].Out[0].Position]++
+			b.taken[b.program.Nodes[i].Out[0].Position]++
 		}
+	}
+	return b.taken
+}
+
+// states says what became of each box: of many steps, what must be seen first.
+func (b *runPage) states() func(*diagram.Node) nodeState {
+	steps := map[string][]*step{}
+	for _, st := range b.steps {
+		steps[st.node] = append(steps[st.node], st)
+	}
+	key := b.c.QueryParam("paint")
+	heat, least, most := b.heat(key)
+	now := b.s.now()
+	return func(n *diagram.Node) nodeState {
+		if len(n.Members) > 1 {
+			return b.groupState(n, steps)
+		}
+		list := steps[n.ID]
+		if len(list) == 0 {
+			_, not := b.notTaken(n.ID)
+			s := notStarted(not)
+			s.detail = b.t(s.detail)
+			s.href = b.href(url.Values{"node": {n.ID}, "step": nil, "try": nil, "tab": nil}) + "#inspector"
+			return s
+		}
+		st := b.latest(list)
+		s := nodeState{status: stepStatus(st.status), href: b.href(url.Values{"step": {strconv.FormatInt(st.seq, 10)}, "node": nil, "try": nil, "tab": nil}) + "#inspector"}
+		if st.reused {
+			s.status = word("ok", "i-reuse", locale.Mark("reused"), true)
+		}
+		s.detail = b.t(s.status.Word)
+		if st.status == kairos.NodeCompleted || st.status == kairos.NodeFailed {
+			s.detail = took(st.took(now))
+		}
+		if len(list) > 1 {
+			s.detail += fmt.Sprintf(" ×%d", len(list))
+		}
+		for _, a := range st.attempts {
+			s.attempts = append(s.attempts, a.status == kairos.NodeFailed || a.status == kairos.NodeInDoubt)
+		}
+		if key != "" {
+			s.detail = b.amount(key, heat[n.ID])
+			if s.heat = "q0"; most > 0 && heat[n.ID] > 0 {
+				s.heat = fmt.Sprintf("q%d", 1+min(4, int(5*(heat[n.ID]-least)/max(most-least, 1e-9))))
+			}
+		}
+		return s
+	}
+}
+
+// latest is the step by which a node is judged: the last visit, and of its items
+// what must be seen first.
+func (b *runPage) latest(list []*step) *step {
+	last := list[len(list)-1]
+	for _, st := range list {
+		if st.visit == last.visit && slices.Index(loudest, st.status) < slices.Index(loudest, last.status) {
+			last = st
+		}
+	}
+	return last
+}
+
+// groupState is the state of several nodes in one box, with a count.
+func (b *runPage) groupState(n *diagram.Node, steps map[string][]*step) nodeState {
+	count := map[kairos.NodeStatus]int{}
+	first, least := n.Members[0], len(loudest)
+	for _, id := range n.Members {
+		status := kairos.NodePending
+		if list := steps[id]; len(list) > 0 {
+			status = b.latest(list).status
+		}
+		count[status]++
+		if i := slices.Index(loudest, status); i >= 0 && i < least {
+			least, first = i, id
+		}
+	}
+	s := nodeState{status: stepStatus(kairos.NodePending), href: b.href(url.Values{"node": {first}, "step": nil, "try": nil, "tab": nil})}
+	if least < len(loudest) {
+		s.status = stepStatus(loudest[least])
+		s.detail = b.number(int64(count[loudest[least]])) + " " + b.t(s.status.Word)
+	} else {
+		s.detail = b.t("not started")
+	}
+	if count[kairos.NodePending] > 0 && least < len(loudest) && s.status.Key == "ok" {
+		s.detail += " …"
+	}
+	return s
+}
+
+// heat sums what a shade says, per node: seconds, cost or attempts; and the least
+// and most of all.
+func (b *runPage) heat(key string) (of map[string]float64, least, most float64) {
+	of = map[string]float64{}
+	if key == "" {
+		return of, 0, 0
+	}
+	now := b.s.now()
+	for _, st := range b.steps {
+		switch key {
+		case "took":
+			of[st.node] += st.took(now).Seconds()
+		case "cost":
+			of[st.node] += st.usage().Cost
+		case "attempts":
+			of[st.node] += float64(len(st.attempts))
+		}
+	}
+	first := true
+	for _, v := range of {
+		if first || v < least {
+			least = v
+		}
+		most, first = max(most, v), false
+	}
+	return of, least, most
+}
+
+// amount writes what a shade says.
+func (b *runPage) amount(key string, v float64) string {
+	switch key {
+	case "took":
+		return took(time.Duration(v * float64(time.Second)))
+	case "cost":
+		return costText(v)
+	}
+	return b.n(int(v), "%s try", "%s tries")
+}
+
+// asRan draws the run as it went: a box per visit, loops unrolled, the items of a
+// foreach in one.
+func (b *runPage) asRan(o diagram.Options) (painter, int) {
+	var visits []diagram.Visit
+	of := map[string][]*step{} // by label
+	at := map[visitKey]int{}
+	var firsts []*step
+	for _, st := range b.steps {
+		k := visitKey{st.node, st.visit, -1}
+		if _, ok := at[k]; !ok {
+			at[k] = len(visits)
+			label := stepName(st.node, st.visit)
+			visits = append(visits, diagram.Visit{Node: st.node, Label: label})
+			firsts = append(firsts, st)
+		}
+		label := visits[at[k]].Label
+		of[label] = append(of[label], st)
+	}
+	used := map[int]bool{}
+	for i := range visits {
+		needs, edges := b.before(visits[i].Node)
+		for _, n := range needs {
+			if j, ok := at[visitKey{n, 1, -1}]; ok && j < i {
+				visits[i].From = append(visits[i].From, j)
+			}
+		}
+		for j := i - 1; j >= 0 && len(needs) == 0; j-- { // the last that led here
+			if !used[j] && slices.Contains(edges, visits[j].Node) && (firsts[j].led() == visits[i].Node || firsts[j].led() == "") {
+				used[j] = true
+				visits[i].From = []int{j}
+				break
+			}
+		}
+	}
+	if len(visits) > foldFrom && b.c.QueryParam("all") == "" {
+		o.Most = foldTo
 	}
 	selected := ""
 	if b.chosen != nil {
-		selected = b.chosen.node
+		selected = stepName(b.chosen.node, b.chosen.visit)
 	}
-	return b.graphOf(b.program, func(node string) nodeState {
-		st := latest[node]
-		if st == nil {
-			s := notStarted(b.d.Run.Status == kairos.RunCompleted)
-			s.detail = b.t(s.status.Word)
-			s.href = "/plans/" + url.PathEscape(b.d.Run.PlanKey)
-			return s
+	o.Focus = selected
+	p := painter{drawing: diagram.LayoutRun(b.program, visits, o), selected: selected}
+	now := b.s.now()
+	p.states = func(n *diagram.Node) nodeState {
+		if len(n.Members) > 1 {
+			g := *n
+			return b.groupState(&g, of)
 		}
-		s := nodeState{status: stepStatus(st.status), href: b.href(url.Values{"step": {strconv.FormatInt(st.seq, 10)}}) + "#inspector"}
-		s.detail = b.t(s.status.Word)
-		if st.status == kairos.NodeCompleted {
-			s.detail = took(st.ended.Sub(st.started))
+		list := of[n.ID]
+		st := b.latest(list)
+		s := nodeState{status: stepStatus(st.status), href: b.href(url.Values{"step": {strconv.FormatInt(st.seq, 10)}, "node": nil, "try": nil, "tab": nil}) + "#inspector"}
+		var span timeline.Span
+		for i, x := range list {
+			if i == 0 || x.started.Before(span.From) {
+				span.From = x.started
+			}
+			if end := x.until(now); end.After(span.To) {
+				span.To = end
+			}
 		}
-		if count[node] > 1 {
-			s.detail += fmt.Sprintf(" ×%d", count[node])
+		if s.detail = b.t(s.status.Word); st.status == kairos.NodeCompleted || st.status == kairos.NodeFailed {
+			s.detail = took(span.Len())
+		}
+		if len(list) > 1 {
+			s.detail += fmt.Sprintf(" ×%d", len(list))
+		}
+		for _, a := range st.attempts {
+			s.attempts = append(s.attempts, a.status == kairos.NodeFailed || a.status == kairos.NodeInDoubt)
 		}
 		return s
-	}, taken, selected)
+	}
+	return p, len(visits)
+}
+
+// notStarted is a node's state with nothing recorded of it.
+func notStarted(passed bool) nodeState {
+	if passed {
+		return nodeState{status: word("idle", "i-skip", locale.Mark("not taken"), true), detail: locale.Mark("not taken")}
+	}
+	return nodeState{status: stepStatus(kairos.NodePending), detail: locale.Mark("not started")}
 }

@@ -57,6 +57,7 @@ type Server struct {
 	handler http.Handler
 	posts   *posts
 	streams streams
+	layouts layouts
 	closing context.Context
 	close   context.CancelFunc
 }

@@ -20,9 +20,24 @@ svg{background:#fbfaf7;font:550 12.5px "Atkinson Hyperlegible Next",system-ui,sa
 .failed .l,.failed .a{stroke:#f05653}.failed .a{fill:#0e1116}.c rect{fill:#0e1116}.c text{fill:#b4b7be}}
 `
 
+// runStyle is what the picture of a run has beside: failed is thick, what has not
+// run is dashed, so that it reads without colours.
+const runStyle = `.n.ok path{stroke:#117555}.n.fail path{stroke:#b7191c;stroke-width:2.5;fill:#fdf1ef}.n.now path{stroke:#1949c5;stroke-width:2}.n.need path{stroke:#be7200;stroke-width:2}
+.n.idle path{stroke-dasharray:4 3}.taken .l{stroke:#1b1f27;stroke-width:2}.taken .a{stroke:#1b1f27;fill:#1b1f27}
+@media(prefers-color-scheme:dark){.n.ok path{stroke:#6cd79d}.n.fail path{stroke:#f05653;fill:#2a1517}.n.now path{stroke:#508ff9}.n.need path{stroke:#f2af48}.taken .l{stroke:#ecebe7}.taken .a{stroke:#ecebe7;fill:#ecebe7}}
+`
+
 // SVG is the drawing as a standalone file: styles inlined, light and dark.
-func SVG(d *Drawing) []byte {
+func SVG(d *Drawing) []byte { return RunSVG(d, nil, nil) }
+
+// RunSVG is the drawing with what became of each node, as a class (ok, fail, now,
+// need or idle) and a text below its name, and with the edges that were taken.
+func RunSVG(d *Drawing, state func(*Node) (class, text string), taken func(*Edge) bool) []byte {
 	var b bytes.Buffer
+	style := style
+	if state != nil {
+		style += runStyle
+	}
 	title := visible(d.Title)
 	if title == "" {
 		title = "plan"
@@ -30,8 +45,12 @@ func SVG(d *Drawing) []byte {
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%[1]s" height="%[2]s" viewBox="0 0 %[1]s %[2]s" role="img">`, num(d.Width), num(d.Height))
 	fmt.Fprintf(&b, "<title>%s</title><style>%s</style>\n", escape(title), style)
 	for _, e := range d.Edges {
+		class := e.class()
+		if taken != nil && taken(&e) {
+			class += " taken"
+		}
 		fmt.Fprintf(&b, `<g class="%s"><title>%s</title><path class="l" d="%s"/><path class="a" d="%s"/></g>`+"\n",
-			e.class(), escape(e.title()), e.Path, e.Arrow)
+			class, escape(e.title()), e.Path, e.Arrow)
 	}
 	for _, e := range d.Edges {
 		if e.Label != "" {
@@ -43,6 +62,11 @@ func SVG(d *Drawing) []byte {
 		class := "n " + string(n.Shape)
 		if n.Root {
 			class += " root"
+		}
+		if state != nil {
+			status, text := state(&n)
+			class += " " + status
+			n.Note = cut(visible(text), 22)
 		}
 		fmt.Fprintf(&b, `<g class="%s"><title>%s</title>`, class, escape(visible(n.ID)+": "+n.Note))
 		if n.Shape == ShapePlan || n.Shape == ShapeGroup {

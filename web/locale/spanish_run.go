@@ -2,6 +2,16 @@ package locale
 
 // What the page of a run says: its timeline, graph, inspector and state.
 var spanishRun = map[string]string{
+	"the plan":                       "el plan",
+	"as it ran":                      "como se ejecutó",
+	"Zoom":                           "Tamaño",
+	"Shades:":                        "Tonos:",
+	"Shade":                          "Tono",
+	"Graph settings":                 "Ajustes del grafo",
+	"Fit":                            "Ajustar",
+	"Draw":                           "Dibujar",
+	"Download SVG":                   "Descargar SVG",
+	"Attempts":                       "Intentos",
 	"Lanes, from left to right:":     "Carriles, de izquierda a derecha:",
 	"Lanes":                          "Carriles",
 	"returned":                       "devuelto",
@@ -37,8 +47,12 @@ var spanishRun = map[string]string{
 }
 
 var spanishRunPlurals = map[string][2]string{
-	"%s of %s attempt":                       {"%s de %s intento", "%s de %s intentos"},
-	"%s step":                                {"%s paso", "%s pasos"},
-	"%s step lies outside of what is shown.": {"%s paso queda fuera de lo que se muestra.", "%s pasos quedan fuera de lo que se muestra."},
-	"show %s":                                {"mostrar %s", "mostrar los %s"},
+	"%s box of %s steps, folded around the chosen one.": {"%s caja de %s pasos, plegados en torno al elegido.", "%s cajas de %s pasos, plegados en torno al elegido."},
+	"%s step farther off is left out.":                  {"Se omite %s paso más lejano.", "Se omiten %s pasos más lejanos."},
+	"Show %s":                                           {"Mostrar %s", "Mostrar los %s"},
+	"%s try":                                            {"%s intento", "%s intentos"},
+	"%s of %s attempt":                                  {"%s de %s intento", "%s de %s intentos"},
+	"%s step":                                           {"%s paso", "%s pasos"},
+	"%s step lies outside of what is shown.":            {"%s paso queda fuera de lo que se muestra.", "%s pasos quedan fuera de lo que se muestra."},
+	"show %s":                                           {"mostrar %s", "mostrar los %s"},
 }

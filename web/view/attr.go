@@ -1,6 +1,8 @@
 package view
 
 import (
+	"strconv"
+
 	"github.com/a-h/templ"
 )
 
@@ -27,3 +29,5 @@ func outOfBand(along bool) templ.Attributes {
 	}
 	return nil
 }
+
+func num(i int) string { return strconv.Itoa(i) }

@@ -1,24 +1,56 @@
 package view
 
-// Graph is a drawn plan; numbers are SVG user units.
+// Graph is a drawn plan, or a run as it went; numbers are SVG user units.
 type Graph struct {
-	Width, Height string
-	Label         string
-	Nodes         []GraphNode
-	Edges         []GraphEdge
+	Width, Height string // of the picture
+	// Drawn is how wide it is on the page: a length, or 100% to fit.
+	Drawn  string
+	Label  string
+	Shapes []GraphShape
+	Nodes  []GraphNode
+	Edges  []GraphEdge
+	// Compact pictures have one line of text per node.
+	Compact bool
+	// Focus says that one node is chosen: what is not beside it steps back.
+	Focus bool
+	// Settings are rows of links: how it is drawn.
+	Settings []GraphSetting
+	Note     string // what is not drawn
+	All      *Link  // draws it all the same
+	File     string // address of the picture as a file
+	Scale    *GraphScale
 }
+
+// GraphSetting is a choice of how a graph is drawn.
+type GraphSetting struct {
+	Name  string
+	Links []Link
+}
+
+// GraphScale explains the shades of nodes.
+type GraphScale struct{ What, Least, Most string }
+
+// GraphShape is the outline of a kind of node, drawn once.
+type GraphShape struct{ ID, Outline, Detail string }
 
 // GraphNode is a box.
 type GraphNode struct {
-	Name, Short, Detail, Href string
-	Class                     string
-	X, Y, W, H                string
-	TX, TY, DY                string
-	Icon, IX, IY              string
-	Shape                     string // path data; empty: a box
-	Selected                  bool
-	RX, RY, RW, RH            string
-	Title                     string
+	ID, To              string // its place, and the places that it leads to
+	Name, Short, Detail string
+	Href                string // empty: it leads nowhere
+	Title               string // its name for those who cannot see it
+	Class, Shape, Icon  string
+	X, Y, W, H          string
+	Heat                string // class of its shade
+	Selected, Lit       bool
+	Unsafe              bool
+	Pips                []Pip
+}
+
+// Pip is an attempt at the corner of a box.
+type Pip struct {
+	X, Y   string
+	Failed bool
 }
 
 // GraphEdge is a line.
@@ -26,4 +58,5 @@ type GraphEdge struct {
 	Path, Class, Marker string
 	Label, LX, LY       string
 	BX, BY, BW          string
+	Times, TX, TY       string // how often it was taken, if more than once
 }

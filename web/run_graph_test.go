@@ -1,0 +1,90 @@
+package web_test
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// look opens a page of told runs.
+func (o *told) look(tb testing.TB, path string) string {
+	tb.Helper()
+	w := httptest.NewRecorder()
+	o.serve(tb).ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+	if w.Code != http.StatusOK {
+		tb.Fatalf("%s: %d %s", path, w.Code, w.Body.String())
+	}
+	return w.Body.String()
+}
+
+// The graph tells what became of each node by shape and word, which edges were
+// taken and how often, and can be shaded by what a node cost (UI 3.4).
+func TestTheGraphTellsWhatRan(t *testing.T) {
+	t.Parallel()
+	o := &told{runs: []*story{failedStory(t), loopStory(t)}}
+	failed, loop := "/runs/"+o.runs[0].run.ID, "/runs/"+o.runs[1].run.ID
+	for path, wants := range map[string][]string{
+		failed + "?view=graph": {`href="#n-decision"`, `href="#n-agent"`, `href="#n-approval"`, `sel lit"`, `class="e t"`, `class="e n"`, "extract_totals 1m 52s, failed, 3 tries",
+			`"request_scan not taken"`, "post_ledger not started, not started, side effects", `class="pip bad"`, "last==yes", "/graph.svg"},
+		failed + "?view=graph&paint=took":             {"Shades:", "q5", "node fail q5 sel lit"},
+		failed + "?view=graph&paint=attempts&zoom=150": {"3 tries", `aria-current="true">150%`},
+		failed + "?view=graph&zoom=fit":               {`width="100%"`},
+		failed + "?view=graph&node=post_ledger":       {"dag foc", `class="e n lit"`},
+		loop + "?view=graph":                          {"×3", "draft 8.0 s ×3"},
+		loop + "?view=graph&mode=ran":                 {"draft#3 8.0 s", "improve#3 running"},
+	} {
+		body := o.look(t, path)
+		for _, want := range wants {
+			if !strings.Contains(body, want) {
+				t.Errorf("%s does not say %q", path, want)
+			}
+		}
+	}
+	if strings.Contains(o.look(t, loop+"?view=graph"), "not taken") {
+		t.Error("a node that the loop may still come to is called not taken")
+	}
+}
+
+// A plan of 5,000 nodes is a picture of a few boxes around what matters, on a page
+// that is quickly there; all of it is one link away.
+func TestLargeGraphsAreFolded(t *testing.T) {
+	t.Parallel()
+	o := &told{runs: []*story{wideStory(t, "01jr8k2mf0s0000000007qxb", 5000)}}
+	path := "/runs/" + o.runs[0].run.ID + "?view=graph"
+	body := o.look(t, path)
+	for _, want := range []string{"4,997 steps", "step_4999", "Show all 5,000"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	if n := packed(t, body); n > 22<<10 {
+		t.Errorf("%d bytes packed", n)
+	}
+	if n := packed(t, o.look(t, path+"&all=1")); n > 200<<10 {
+		t.Errorf("all of it: %d bytes packed", n)
+	}
+}
+
+// The picture as a file is well-formed, whatever a run's names are.
+func TestTheGraphAsAFile(t *testing.T) {
+	t.Parallel()
+	o := &told{runs: []*story{failedStory(t), hostileStory(t)}}
+	for _, s := range o.runs {
+		svg := o.look(t, "/runs/"+s.run.ID+"/graph.svg")
+		for d := xml.NewDecoder(bytes.NewReader([]byte(svg))); ; {
+			if _, err := d.Token(); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				t.Fatalf("%v\n%s", err, svg)
+			}
+		}
+		if !strings.Contains(svg, `fail"`) {
+			t.Error("the file does not tell what failed")
+		}
+	}
+}
