@@ -31,12 +31,12 @@ func TestTheGraphTellsWhatRan(t *testing.T) {
 	for path, wants := range map[string][]string{
 		failed + "?view=graph": {`href="#n-decision"`, `href="#n-agent"`, `href="#n-approval"`, `sel lit"`, `class="e t"`, `class="e n"`, "extract_totals 1m 52s, failed, 3 tries",
 			`"request_scan not taken"`, "post_ledger not started, not started, side effects", `class="pip bad"`, "last==yes", "/graph.svg"},
-		failed + "?view=graph&paint=took":             {"Shades:", "q5", "node fail q5 sel lit"},
+		failed + "?view=graph&paint=took":              {"Shades:", "q5", "node fail q5 sel lit"},
 		failed + "?view=graph&paint=attempts&zoom=150": {"3 tries", `aria-current="true">150%`},
-		failed + "?view=graph&zoom=fit":               {`width="100%"`},
-		failed + "?view=graph&node=post_ledger":       {"dag foc", `class="e n lit"`},
-		loop + "?view=graph":                          {"×3", "draft 8.0 s ×3"},
-		loop + "?view=graph&mode=ran":                 {"draft#3 8.0 s", "improve#3 running"},
+		failed + "?view=graph&zoom=fit":                {`width="100%"`},
+		failed + "?view=graph&node=post_ledger":        {"dag foc", `class="e n lit"`},
+		loop + "?view=graph":                           {"×3", "draft 8.0 s ×3"},
+		loop + "?view=graph&mode=ran":                  {"draft#3 8.0 s", "improve#3 running"},
 	} {
 		body := o.look(t, path)
 		for _, want := range wants {
