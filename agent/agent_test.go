@@ -3,7 +3,9 @@ package agent_test
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/kairosd/kairosd/agent"
@@ -109,5 +111,53 @@ func TestAModelIsNeededWhereOneIsCalled(t *testing.T) {
 	_, err = ag.Run(t.Context(), "x")
 	if f, ok := errors.AsType[*planner.Failure](err); !ok || f.Code != planner.CodeUnknownTool {
 		t.Errorf("got %v", err)
+	}
+}
+
+// greedy asks for forty calls at once, then says what became of them.
+type greedy struct{ answers []string }
+
+func (g *greedy) Complete(_ context.Context, q agent.Request) (agent.Response, error) {
+	last := q.Messages[len(q.Messages)-1]
+	if last.Role != agent.RoleTool {
+		var r agent.Response
+		for i := range 40 {
+			r.Calls = append(r.Calls, agent.Call{ID: strconv.Itoa(i), Tool: "count", Arguments: `{"n":` + strconv.Itoa(i) + `}`})
+		}
+		return r, nil
+	}
+	for _, m := range q.Messages {
+		if m.Role == agent.RoleTool {
+			g.answers = append(g.answers, m.Text)
+		}
+	}
+	return agent.Response{Text: "enough"}, nil
+}
+
+type counter struct{ calls atomic.Int32 }
+
+func (*counter) Spec() agent.ToolSpec {
+	return agent.ToolSpec{Name: "count", Effect: planner.EffectRead}
+}
+func (c *counter) Call(context.Context, agent.ToolCall) (any, error) { return c.calls.Add(1), nil }
+
+// Eight of forty calls in a turn are made, each through policy; the model is told of
+// the others (L05).
+func TestCallsOfATurnAreBounded(t *testing.T) {
+	t.Parallel()
+	p, tool := &greedy{}, &counter{}
+	var approved atomic.Int32
+	l := agent.Loop{Name: "a", Provider: p, Tools: []agent.Tool{tool}, Approve: func(int, string, any) error {
+		approved.Add(1)
+		return nil
+	}}
+	out, err := l.Run(t.Context(), "count", "")
+	if err != nil || out != "enough" || tool.calls.Load() != 8 || approved.Load() != 8 || len(p.answers) != 40 {
+		t.Fatalf("%v %v: %d calls, %d approved, %d answers", out, err, tool.calls.Load(), approved.Load(), len(p.answers))
+	}
+	for i, a := range p.answers {
+		if refused := strings.HasPrefix(a, "Error: at most 8 calls"); refused != (i >= 8) {
+			t.Errorf("answer %d: %s", i, a)
+		}
 	}
 }

@@ -29,7 +29,7 @@ type Streams struct {
 }
 
 // OS are the surroundings of a real process.
-func OS() Streams { return Streams{os.Stdin, os.Stdout, os.Stderr, os.Getenv} }
+func OS() Streams { return Streams{os.Stdin, screen(os.Stdout), screen(os.Stderr), os.Getenv} }
 
 // Main runs a program with the process's arguments and signals and returns its
 // exit code. The first SIGINT or SIGTERM ends the context, a second one the

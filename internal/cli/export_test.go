@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"io"
 	"regexp"
 	"strings"
 )
@@ -34,3 +35,6 @@ func CommandsOf(program func(context.Context, Streams, []string) int) [][]string
 	visit(nil)
 	return out
 }
+
+// Plain is what stands between a command and a terminal.
+func Plain(w io.Writer) io.Writer { return &plain{w: w} }

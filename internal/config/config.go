@@ -319,6 +319,9 @@ func edits(a, b string) int {
 	return row[len(b)]
 }
 
+// maxPrice of a million tokens keeps sums finite (L14).
+const maxPrice = 1e9
+
 // check reports every value that cannot be meant.
 func (c *Config) check() error {
 	var errs []error
@@ -343,8 +346,10 @@ func (c *Config) check() error {
 			add("provider %s: breaker.failures is how many failures in a row, or -1", name)
 		}
 		for model, price := range p.Prices {
-			if price.Input < 0 || price.Output < 0 {
-				add("provider %s: the price of %s is negative", name, model)
+			for _, p := range []float64{price.Input, price.Output} {
+				if !(p >= 0 && p <= maxPrice) {
+					add("provider %s: the price of %s is %v; it must be from 0 to %v", name, model, p, maxPrice)
+				}
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package kairos
 
 import (
 	"encoding/json"
+	"math"
 	"time"
 )
 
@@ -58,9 +59,23 @@ type Usage struct {
 	Cost         float64 `json:"cost"`
 }
 
-// Add returns the sum of both, saturating at no less than zero per field.
+// Add returns the sum of both. No field falls below zero, and none overflows (L14).
 func (u Usage) Add(v Usage) Usage {
-	return Usage{u.InputTokens + v.InputTokens, u.OutputTokens + v.OutputTokens, u.Cost + v.Cost}
+	tokens := func(a, b int64) int64 {
+		a, b = max(a, 0), max(b, 0)
+		if a > math.MaxInt64-b {
+			return math.MaxInt64
+		}
+		return a + b
+	}
+	cost := max(u.Cost, 0) + max(v.Cost, 0)
+	switch {
+	case math.IsNaN(cost):
+		cost = 0
+	case cost > math.MaxFloat64:
+		cost = math.MaxFloat64 // JSON knows no infinity
+	}
+	return Usage{tokens(u.InputTokens, v.InputTokens), tokens(u.OutputTokens, v.OutputTokens), cost}
 }
 
 // Zero reports whether nothing was used.

@@ -12,30 +12,40 @@ import (
 
 // Bounds of an answer (L11, L12).
 const (
-	maxBody     = 4 << 20
-	maxError    = 64 << 10
-	idleTimeout = time.Minute
+	maxBody  = 4 << 20
+	maxError = 64 << 10
 )
+
+// patience is how long an answer may take: until it begins, from one byte to the
+// next, and as a whole.
+type patience struct{ first, idle, total time.Duration }
+
+// Some servers answer only when the model has finished thinking; one that sends a
+// byte now and then is not waited for all day.
+var usual = patience{first: 5 * time.Minute, idle: time.Minute, total: 30 * time.Minute}
 
 var (
 	errOversized = errors.New("the answer is too large")
 	errIdle      = errors.New("the answer stalled")
+	errEndless   = errors.New("the answer took too long")
 	errRedirect  = errors.New("redirect to another host")
 )
 
 // Client is an HTTP client for a model server: it follows no redirect to another
 // host, uses no proxy and no cookie, takes at most 4 MiB, waits at most a minute
-// for the next byte, and makes a [*StatusError] of every answer but 2xx.
-func Client() *http.Client {
+// for the next byte and half an hour for all of them, and makes a [*StatusError] of every answer but 2xx.
+func Client() *http.Client { return client(usual) }
+
+func client(wait patience) *http.Client {
 	base := &http.Transport{
 		DialContext:           (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
 		TLSHandshakeTimeout:   10 * time.Second,
-		ResponseHeaderTimeout: 5 * time.Minute, // some servers answer only when the model has finished thinking
+		ResponseHeaderTimeout: wait.first,
 		MaxIdleConnsPerHost:   16,
 		IdleConnTimeout:       90 * time.Second,
 		ForceAttemptHTTP2:     true,
 	}
-	return &http.Client{Transport: guarded{base}, CheckRedirect: func(r *http.Request, via []*http.Request) error {
+	return &http.Client{Transport: guarded{base, wait}, CheckRedirect: func(r *http.Request, via []*http.Request) error {
 		if r.URL.Host != via[0].URL.Host || r.URL.Scheme != via[0].URL.Scheme || len(via) > 3 {
 			return errRedirect
 		}
@@ -43,7 +53,10 @@ func Client() *http.Client {
 	}}
 }
 
-type guarded struct{ base http.RoundTripper }
+type guarded struct {
+	base http.RoundTripper
+	wait patience
+}
 
 func (g guarded) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(r.Context())
@@ -61,8 +74,9 @@ func (g guarded) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		return nil, &StatusError{Status: resp.StatusCode, RetryAfter: retryAfter(resp.Header, time.Now()), Body: string(body)}
 	}
-	b := &body{ReadCloser: resp.Body, left: maxBody, cancel: cancel}
-	b.timer = time.AfterFunc(idleTimeout, func() { cancel(errIdle) })
+	b := &body{ReadCloser: resp.Body, left: maxBody, cancel: cancel, idle: g.wait.idle}
+	b.timer = time.AfterFunc(g.wait.idle, func() { cancel(errIdle) })
+	b.total = time.AfterFunc(g.wait.total, func() { cancel(errEndless) })
 	b.cause = func() error { return context.Cause(ctx) }
 	resp.Body = b
 	return resp, nil
@@ -72,7 +86,9 @@ func (g guarded) RoundTrip(r *http.Request) (*http.Response, error) {
 type body struct {
 	io.ReadCloser
 	left   int
-	timer  *time.Timer
+	idle   time.Duration
+	timer  *time.Timer // for the next byte
+	total  *time.Timer
 	cancel context.CancelCauseFunc
 	cause  func() error
 	once   sync.Once
@@ -85,10 +101,10 @@ func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
 	b.left -= n
 	if n > 0 {
-		b.timer.Reset(idleTimeout)
+		b.timer.Reset(b.idle)
 	}
-	if err != nil && err != io.EOF && errors.Is(b.cause(), errIdle) {
-		err = errIdle
+	if cause := b.cause(); err != nil && err != io.EOF && (errors.Is(cause, errIdle) || errors.Is(cause, errEndless)) {
+		err = cause
 	}
 	return n, err
 }
@@ -96,6 +112,7 @@ func (b *body) Read(p []byte) (int, error) {
 func (b *body) Close() error {
 	b.once.Do(func() {
 		b.timer.Stop()
+		b.total.Stop()
 		b.cancel(nil)
 	})
 	return b.ReadCloser.Close()

@@ -50,7 +50,7 @@ func Failure(ctx context.Context, name string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, errIdle) {
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, errIdle) && !errors.Is(cause, errEndless) {
 		return cause
 	}
 	if f, ok := errors.AsType[*planner.Failure](err); ok {
@@ -64,7 +64,9 @@ func Failure(ctx context.Context, name string, err error) error {
 	case errors.Is(err, errOversized):
 		f.Code, f.Permanent, f.Message = CodeOversized, true, fmt.Sprintf("the answer of the provider %s is larger than %d MiB", name, maxBody>>20)
 	case errors.Is(err, errIdle):
-		f.Message = fmt.Sprintf("the provider %s sent nothing for %s", name, idleTimeout)
+		f.Message = fmt.Sprintf("the provider %s sent nothing for %s", name, usual.idle)
+	case errors.Is(err, errEndless):
+		f.Message = fmt.Sprintf("the provider %s was not done after %s", name, usual.total)
 	case errors.Is(err, errRedirect):
 		f.Permanent, f.Message = true, fmt.Sprintf("the provider %s answers with a redirect to another host, which is refused", name)
 		f.Suggestion = "set base_url to where it sends"

@@ -11,6 +11,7 @@ import (
 
 func event(name, data string) string { return "event: " + name + "\ndata: " + data + "\n\n" }
 
+// Rows of bad input that it must take: L06, L07, L08, L09, L10, L12, L13, L14, L16 and L17.
 func TestProtocol(t *testing.T) {
 	t.Parallel()
 	start := event("message_start", `{"type":"message_start","message":{"id":"m1","type":"message","role":"assistant","model":"test-model","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":12,"output_tokens":1}}}`) +
@@ -33,7 +34,9 @@ func TestProtocol(t *testing.T) {
 	}
 	calls := start + call("0", "a", "datetime", `{\"timezone\":`, `\"Asia/Tokyo\"}`) + end("0") + call("1", "b", "files_read", `{\"path\"`, `:\"x\"}`)
 	providertest.Run(t, providertest.Wire{
-		Text:    start + text + stop("end_turn"),
+		Text: start + text + stop("end_turn"),
+		Uncounted: strings.Replace(start, `"usage":{"input_tokens":12,"output_tokens":1}`, `"usage":{"input_tokens":0,"output_tokens":0}`, 1) + text +
+			strings.Replace(stop("end_turn"), `"output_tokens":5`, `"output_tokens":0`, 1),
 		Calls:   calls + end("1") + stop("tool_use"),
 		Length:  start + text + stop("max_tokens"),
 		Cut:     calls,

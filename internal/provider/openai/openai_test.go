@@ -24,6 +24,7 @@ func chunk(delta, finish string) string {
 	return "data: " + head + delta + `,"finish_reason":` + finish + "}]}\n\n"
 }
 
+// Rows of bad input that it must take: L06, L07, L08, L09, L10, L12, L13, L14, L16 and L17.
 func TestProtocol(t *testing.T) {
 	t.Parallel()
 	calls := chunk(`{"role":"assistant","tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"datetime","arguments":""}}]}`, "") +
@@ -31,7 +32,9 @@ func TestProtocol(t *testing.T) {
 		chunk(`{"tool_calls":[{"index":1,"id":"b","type":"function","function":{"name":"files_read","arguments":"{\"path\":\"x\"}"}}]}`, "") +
 		chunk(`{"tool_calls":[{"index":0,"function":{"arguments":"\"Asia/Tokyo\"}"}}]}`, "")
 	providertest.Run(t, providertest.Wire{
-		Text:    chunk(`{"role":"assistant","content":""}`, "") + ": a comment\n\n" + chunk(`{"content":"It is "}`, "") + chunk(`{"content":"noon."}`, "") + chunk(`{}`, "stop") + usage + done,
+		Text: chunk(`{"role":"assistant","content":""}`, "") + ": a comment\n\n" + chunk(`{"content":"It is "}`, "") + chunk(`{"content":"noon."}`, "") + chunk(`{}`, "stop") + usage + done,
+		Uncounted: chunk(`{"role":"assistant","content":"It is noon."}`, "stop") +
+			strings.NewReplacer(`:12`, `:-12`, `:5,`, `:-5,`).Replace(usage) + done,
 		Calls:   calls + chunk(`{}`, "tool_calls") + usage + done,
 		Length:  chunk(`{"content":"It"}`, "length") + done,
 		Cut:     calls,

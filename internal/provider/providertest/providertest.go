@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -24,6 +25,8 @@ type Wire struct {
 	// Text, Calls and Length are whole answers; Cut is one that ends half-way in
 	// a tool call, Failing one that carries an error.
 	Text, Calls, Length, Cut, Failing string
+	// Uncounted is Text without usage, or with a negative one.
+	Uncounted string
 	// Begin and Part, again and again, are an answer without end.
 	Begin, Part string
 	// Path is where the request arrives.
@@ -143,6 +146,16 @@ func Run(t *testing.T, w Wire, provide func(url string) agent.Provider) {
 				}
 			}
 		}, provider.CodeOversized, true, 0},
+		{"L12 one line of 10 MB", func(rw http.ResponseWriter, r *http.Request) {
+			rw.Header().Set("Content-Type", "text/event-stream")
+			io.WriteString(rw, w.Begin)
+			io.WriteString(rw, "data: ")
+			for range 10 {
+				if _, err := io.WriteString(rw, strings.Repeat("x", 1<<20)); err != nil {
+					return
+				}
+			}
+		}, provider.CodeOversized, true, 0},
 		{"L16 redirect to another host", func(rw http.ResponseWriter, r *http.Request) {
 			http.Redirect(rw, r, elsewhere.URL, http.StatusTemporaryRedirect)
 		}, provider.CodeUnavailable, true, 0},
@@ -158,6 +171,37 @@ func Run(t *testing.T, w Wire, provide func(url string) agent.Provider) {
 			}
 		})
 	}
+	t.Run("L06 a wait until a date", func(t *testing.T) {
+		at := time.Now().Add(40 * time.Second).UTC().Format(http.TimeFormat)
+		_, err := serve(t, status(503, at, "")).Complete(t.Context(), Conversation())
+		if f := planner.AsFailure(err); f.Code != provider.CodeUnavailable || f.RetryAfter <= 0 || f.RetryAfter > 40*time.Second {
+			t.Errorf("%v after %s", err, f.RetryAfter)
+		}
+	})
+	t.Run("L07 a connection that is reset", func(t *testing.T) {
+		_, err := serve(t, func(rw http.ResponseWriter, r *http.Request) {
+			conn, _, err := http.NewResponseController(rw).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if tcp, ok := conn.(*net.TCPConn); ok {
+				if err := tcp.SetLinger(0); err != nil {
+					t.Error(err)
+				}
+			}
+			conn.Close()
+		}).Complete(t.Context(), Conversation())
+		if f := planner.AsFailure(err); f.Permanent || f.Code != provider.CodeUnavailable && f.Code != provider.CodeTruncated {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("L14 no usage", func(t *testing.T) {
+		got, err := serve(t, streaming(w.Uncounted)).Complete(t.Context(), Conversation())
+		if u := got.Usage; err != nil || u.InputTokens < 5 || u.InputTokens > 100 || u.OutputTokens < 1 || u.OutputTokens > 10 {
+			t.Errorf("%+v %v", u, err)
+		}
+	})
 	t.Run("no server", func(t *testing.T) {
 		_, err := provide(refusing.URL).Complete(t.Context(), Conversation())
 		if f := planner.AsFailure(err); f == nil || f.Code != provider.CodeUnavailable || f.Permanent {

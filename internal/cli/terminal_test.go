@@ -1,0 +1,29 @@
+package cli_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/kairosd/kairosd/internal/cli"
+)
+
+// What a model says cannot steer the terminal of whoever reads it (L13), however it
+// is cut into writes.
+func TestTerminalsAreNotSteered(t *testing.T) {
+	t.Parallel()
+	const said = "a\x1b[2Jb\x00c\u202ed\u009be\tf\nñ👩‍👩\U000e0041\xff!"
+	const want = "a[2Jbcde\tf\nñ👩‍👩\ufffd!"
+	for size := 1; size <= len(said); size++ {
+		var out bytes.Buffer
+		w := cli.Plain(&out)
+		for at := 0; at < len(said); at += size {
+			part := said[at:min(at+size, len(said))]
+			if n, err := w.Write([]byte(part)); n != len(part) || err != nil {
+				t.Fatal(n, err)
+			}
+		}
+		if out.String() != want {
+			t.Fatalf("in writes of %d bytes: %q, want %q", size, out.String(), want)
+		}
+	}
+}
