@@ -4,6 +4,7 @@ package filter
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +13,9 @@ import (
 
 	"github.com/kairosd/kairosd/internal/kairos"
 )
+
+// plain are the characters of a word that may be a plan's key.
+const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
 
 // term is one part of a query.
 type term struct {
@@ -26,21 +30,42 @@ type reader func(f *kairos.RunFilter, value string, not bool, now time.Time) *ka
 var keys map[string]reader
 
 // Keys lists the keys in the order in which help shows them.
-var Keys = []string{"status", "waiting", "plan", "v", "node", "error", "by", "origin", "parent", "id", "since", "until", "took", "cost", "steps", "has", "is", "bulk", "text"}
+var Keys = []string{"status", "waiting", "plan", "v", "step", "error", "agent", "tool", "provider", "by", "trigger", "parent", "id", "since", "until", "took", "cost",
+	"steps", "attempt", "has", "is", "bulk", "text"}
+
+// aliases are other words for a key.
+var aliases = map[string]string{"node": "step", "origin": "trigger", "attempts": "attempt", "version": "v"}
 
 func init() {
 	keys = map[string]reader{
-		"status": readStatus, "waiting": readWaiting, "plan": readPlan, "v": readVersion, "node": readNode, "step": readNode, "error": readError, "by": readActor,
-		"origin": text(func(f *kairos.RunFilter, v string) { f.Origin = v }), "trigger": text(func(f *kairos.RunFilter, v string) { f.Origin = v }),
+		"status": readStatus, "waiting": readWaiting, "v": readVersion, "error": readError,
+		"plan": choice(func(f *kairos.RunFilter) (*string, *[]string, *[]string) {
+			return &f.PlanKey, &f.PlanKeys, &f.Exclude.PlanKeys
+		}),
+		"step": choice(func(f *kairos.RunFilter) (*string, *[]string, *[]string) { return &f.Node, &f.Nodes, &f.Exclude.Nodes }),
+		"by": choice(func(f *kairos.RunFilter) (*string, *[]string, *[]string) {
+			return &f.Actor, &f.Actors, &f.Exclude.Actors
+		}),
+		"trigger": choice(func(f *kairos.RunFilter) (*string, *[]string, *[]string) {
+			return &f.Origin, &f.Origins, &f.Exclude.Origins
+		}),
+		"agent": choice(func(f *kairos.RunFilter) (*string, *[]string, *[]string) { return nil, &f.Agents, &f.Exclude.Agents }),
+		"tool":  choice(func(f *kairos.RunFilter) (*string, *[]string, *[]string) { return nil, &f.Tools, &f.Exclude.Tools }),
+		"provider": choice(func(f *kairos.RunFilter) (*string, *[]string, *[]string) {
+			return nil, &f.Providers, &f.Exclude.Providers
+		}),
 		"parent": text(func(f *kairos.RunFilter, v string) { f.Parent = v }), "bulk": text(func(f *kairos.RunFilter, v string) { f.Bulk = v }),
-		"text": text(func(f *kairos.RunFilter, v string) { f.Text = v }), "id": readID, "since": readTime, "until": readUntil, "took": readTook, "cost": readCost,
-		"steps": readSteps, "has": readHas, "is": readIs,
+		"text": text(func(f *kairos.RunFilter, v string) { f.Text = strings.TrimSpace(f.Text + " " + v) }), "id": readID, "since": readTime, "until": readUntil,
+		"took": readTook, "cost": readCost, "steps": readSteps, "attempt": readAttempt, "has": readHas, "is": readIs,
+	}
+	for alias, key := range aliases {
+		keys[alias] = keys[key]
 	}
 }
 
 // Parse reads a query: blanks mean AND, commas OR, a leading dash NOT; a value
-// with blanks stands in quotes. Bare words are an id's tail, else text in the
-// headline. The error says what is not understood and what was perhaps meant.
+// with blanks stands in quotes. Bare words are an id's tail, else a plan's key,
+// else text in the headline. The error says what is not understood and what was perhaps meant.
 func Parse(q string, now time.Time) (f kairos.RunFilter, problem *kairos.Error) {
 	if len(q) > 4096 {
 		return f, kairos.Errorf(kairos.CodeInvalid, "the filter is longer than 4096 characters")
@@ -48,19 +73,24 @@ func Parse(q string, now time.Time) (f kairos.RunFilter, problem *kairos.Error) 
 	if !utf8.ValidString(q) {
 		return f, kairos.Errorf(kairos.CodeInvalid, "the filter is not UTF-8")
 	}
+	var words []string
 	for _, t := range split(q) {
 		if label, ok := strings.CutPrefix(t.key, "label."); ok || strings.HasPrefix(t.value, "label.") && t.key == "" {
 			if !ok {
 				label = strings.TrimPrefix(t.value, "label.")
 			}
 			k, v, found := strings.Cut(label, "=")
-			if !found || t.not {
+			if !found || k == "" {
 				return f, kairos.Errorf(kairos.CodeInvalid, "a label is written label.key=value")
 			}
-			if f.Labels == nil {
-				f.Labels = map[string]string{}
+			labels := &f.Labels
+			if t.not {
+				labels = &f.Exclude.Labels
 			}
-			f.Labels[k] = v
+			if *labels == nil {
+				*labels = map[string]string{}
+			}
+			(*labels)[k] = v
 			continue
 		}
 		if t.key == "" {
@@ -70,14 +100,14 @@ func Parse(q string, now time.Time) (f kairos.RunFilter, problem *kairos.Error) 
 			if kairos.ValidID(t.value) || len(t.value) == 4 && strings.Trim(t.value, "0123456789abcdefghjkmnpqrstvwxyz") == "" && strings.ContainsAny(t.value, "0123456789") {
 				f.IDTail = t.value
 			} else {
-				f.Text = strings.TrimSpace(f.Text + " " + t.value)
+				words = append(words, t.value)
 			}
 			continue
 		}
 		read := keys[t.key]
 		if read == nil {
 			e := kairos.Errorf(kairos.CodeInvalid, "unknown filter %q", t.key)
-			if near := nearest(t.key, Keys); near != "" {
+			if near := nearest(t.key, append(slices.Collect(maps.Keys(aliases)), Keys...)); near != "" {
 				return f, e.Suggest("did you mean %s:%s?", near, t.value)
 			}
 			return f, e.Suggest("filters: %s, label.key=value", strings.Join(Keys, ", "))
@@ -88,6 +118,11 @@ func Parse(q string, now time.Time) (f kairos.RunFilter, problem *kairos.Error) 
 		if problem := read(&f, t.value, t.not, now); problem != nil {
 			return f, problem
 		}
+	}
+	if len(words) == 1 && strings.Trim(words[0], plain) == "" && f.PlanKey == "" && f.PlanKeys == nil {
+		f.Word = words[0]
+	} else if len(words) > 0 {
+		f.Text = strings.TrimSpace(f.Text + " " + strings.Join(words, " "))
 	}
 	return f, nil
 }
@@ -178,10 +213,34 @@ func (t term) String() string {
 	return s
 }
 
+// choice reads one value, several of which one will do, or with a dash none of
+// them. Where there is no field for one value, one is a choice of one.
+func choice(of func(f *kairos.RunFilter) (one *string, any, none *[]string)) reader {
+	return func(f *kairos.RunFilter, value string, not bool, _ time.Time) *kairos.Error {
+		one, any, none := of(f)
+		values := slices.DeleteFunc(strings.Split(value, ","), func(v string) bool { return v == "" })
+		switch {
+		case len(values) == 0:
+			return kairos.Errorf(kairos.CodeInvalid, "%q names nothing", value)
+		case len(values) > 50:
+			return kairos.Errorf(kairos.CodeInvalid, "a choice has at most 50 values")
+		case not:
+			*none = append(*none, values...)
+		case len(*any) > 0 || one != nil && *one != "":
+			return kairos.Errorf(kairos.CodeInvalid, "%q is a second choice of the same kind", value).Suggest("write them after one another with commas: one of them will do")
+		case one != nil && len(values) == 1:
+			*one = values[0]
+		default:
+			*any = values
+		}
+		return nil
+	}
+}
+
 func text(set func(*kairos.RunFilter, string)) reader {
 	return func(f *kairos.RunFilter, value string, not bool, _ time.Time) *kairos.Error {
 		if not {
-			return kairos.Errorf(kairos.CodeInvalid, "this filter cannot be negated").Suggest("status, plan, node, error and by can be excluded with a dash")
+			return kairos.Errorf(kairos.CodeInvalid, "this filter cannot be negated").Suggest("status, waiting, plan, step, error, agent, tool, provider, trigger, by and labels can be excluded with a dash")
 		}
 		set(f, value)
 		return nil
@@ -216,16 +275,17 @@ func readStatus(f *kairos.RunFilter, value string, not bool, _ time.Time) *kairo
 		}
 	}
 	switch {
-	case len(reasons) > 0 && (not || len(chosen) > 0):
-		return kairos.Errorf(kairos.CodeInvalid, "status:%s mixes states with reasons to wait", value).Suggest("ask for one of them at a time")
-	case len(reasons) > 0:
-		f.WaitReasons = append(f.WaitReasons, reasons...)
 	case not:
+		f.Exclude.WaitReasons = append(f.Exclude.WaitReasons, reasons...)
 		for _, st := range kairos.RunStatuses {
-			if !slices.Contains(chosen, st) {
+			if len(chosen) > 0 && !slices.Contains(chosen, st) {
 				f.Statuses = append(f.Statuses, st)
 			}
 		}
+	case len(chosen) == 0:
+		f.WaitReasons = append(f.WaitReasons, reasons...)
+	case len(reasons) > 0 && !slices.Contains(chosen, kairos.RunWaiting): // some that wait, and others
+		f.Statuses, f.WaitingFor = append(append(f.Statuses, chosen...), kairos.RunWaiting), append(f.WaitingFor, reasons...)
 	default:
 		f.Statuses = append(f.Statuses, chosen...)
 	}
@@ -233,8 +293,9 @@ func readStatus(f *kairos.RunFilter, value string, not bool, _ time.Time) *kairo
 }
 
 func readWaiting(f *kairos.RunFilter, value string, not bool, _ time.Time) *kairos.Error {
+	into := &f.WaitReasons
 	if not {
-		return kairos.Errorf(kairos.CodeInvalid, "waiting: cannot be negated")
+		into = &f.Exclude.WaitReasons
 	}
 	for v := range strings.SplitSeq(value, ",") {
 		if !slices.Contains(kairos.WaitReasons, kairos.WaitReason(v)) {
@@ -244,26 +305,8 @@ func readWaiting(f *kairos.RunFilter, value string, not bool, _ time.Time) *kair
 			}
 			return kairos.Errorf(kairos.CodeInvalid, "unknown reason to wait %q", v).Suggest("reasons: %s", strings.Join(names, ", "))
 		}
-		f.WaitReasons = append(f.WaitReasons, kairos.WaitReason(v))
+		*into = append(*into, kairos.WaitReason(v))
 	}
-	return nil
-}
-
-func readPlan(f *kairos.RunFilter, value string, not bool, _ time.Time) *kairos.Error {
-	if not {
-		f.Exclude.PlanKeys = append(f.Exclude.PlanKeys, strings.Split(value, ",")...)
-		return nil
-	}
-	f.PlanKey = value
-	return nil
-}
-
-func readNode(f *kairos.RunFilter, value string, not bool, _ time.Time) *kairos.Error {
-	if not {
-		f.Exclude.Nodes = append(f.Exclude.Nodes, strings.Split(value, ",")...)
-		return nil
-	}
-	f.Node = value
 	return nil
 }
 
@@ -277,15 +320,6 @@ func readError(f *kairos.RunFilter, value string, not bool, _ time.Time) *kairos
 	default:
 		f.ErrorCodes = codes
 	}
-	return nil
-}
-
-func readActor(f *kairos.RunFilter, value string, not bool, _ time.Time) *kairos.Error {
-	if not {
-		f.Exclude.Actors = append(f.Exclude.Actors, strings.Split(value, ",")...)
-		return nil
-	}
-	f.Actor = value
 	return nil
 }
 
@@ -342,13 +376,26 @@ func readTook(f *kairos.RunFilter, value string, _ bool, _ time.Time) *kairos.Er
 	return nil
 }
 
-func readCost(f *kairos.RunFilter, value string, _ bool, _ time.Time) *kairos.Error {
-	rest, ok := strings.CutPrefix(value, ">")
+func readCost(f *kairos.RunFilter, value string, not bool, _ time.Time) *kairos.Error {
+	rest := strings.TrimLeft(value, "<>")
 	c, err := strconv.ParseFloat(rest, 64)
-	if err != nil || !ok || !(c >= 0) {
-		return kairos.Errorf(kairos.CodeInvalid, "cost:%s is not understood", value).Suggest("write cost:>1.50")
+	switch {
+	case err == nil && c >= 0 && !not && value == ">"+rest:
+		f.MinCost = c
+	case err == nil && c > 0 && !not && value == "<"+rest:
+		f.MaxCost = c
+	default:
+		return kairos.Errorf(kairos.CodeInvalid, "cost:%s is not understood", value).Suggest("write cost:>1.50 or cost:<0.1")
 	}
-	f.MinCost = c
+	return nil
+}
+
+func readAttempt(f *kairos.RunFilter, value string, not bool, _ time.Time) *kairos.Error {
+	n, err := strconv.ParseInt(strings.TrimPrefix(value, ">"), 10, 64)
+	if err != nil || n < 1 || not || !strings.HasPrefix(value, ">") {
+		return kairos.Errorf(kairos.CodeInvalid, "attempt:%s is not understood", value).Suggest("write attempt:>2: some step took more than two attempts")
+	}
+	f.MinAttempts = n
 	return nil
 }
 
@@ -390,8 +437,13 @@ func readIs(f *kairos.RunFilter, value string, not bool, _ time.Time) *kairos.Er
 		f.NeedsAttention = true
 	case value == "deleted" && !not:
 		f.WithDeleted = true
+	case value == "acknowledged" && !not:
+		f.Acknowledged = true
+		if len(f.Statuses) == 0 {
+			f.Statuses = []kairos.RunStatus{kairos.RunFailed}
+		}
 	default:
-		return kairos.Errorf(kairos.CodeInvalid, "is:%s is not understood", value).Suggest("write is:attention or is:deleted")
+		return kairos.Errorf(kairos.CodeInvalid, "is:%s is not understood", value).Suggest("write is:attention, is:acknowledged or is:deleted")
 	}
 	return nil
 }

@@ -27,6 +27,12 @@ func TestParse(t *testing.T) {
 		"took:<10s error:timeout,http_503":             {MaxTook: 10 * time.Second, ErrorCodes: []string{"timeout", "http_503"}},
 		"node:post -plan:a,b -by:ci -error:x -node:y":  {Node: "post", Exclude: kairos.RunExclusion{PlanKeys: []string{"a", "b"}, Actors: []string{"ci"}, ErrorCodes: []string{"x"}, Nodes: []string{"y"}}},
 		"is:attention origin:api parent:p bulk:b by:m": {NeedsAttention: true, Origin: "api", Parent: "p", Bulk: "b", Actor: "m"},
+		"status:failed,interrupted":                    {Statuses: []kairos.RunStatus{"failed", "waiting"}, WaitingFor: []kairos.WaitReason{"in_doubt"}},
+		"-status:paused invoice-triage":                {Exclude: kairos.RunExclusion{WaitReasons: []kairos.WaitReason{"paused"}}, Word: "invoice-triage"},
+		"plan:a,b step:x,y by:m,n trigger:ui,api":      {PlanKeys: []string{"a", "b"}, Nodes: []string{"x", "y"}, Actors: []string{"m", "n"}, Origins: []string{"ui", "api"}},
+		"agent:triage tool:erp.post,http -provider:p":  {Agents: []string{"triage"}, Tools: []string{"erp.post", "http"}, Exclude: kairos.RunExclusion{Providers: []string{"p"}}},
+		"attempt:>2 cost:<0.5 -label.env=prod":         {MinAttempts: 2, MaxCost: 0.5, Exclude: kairos.RunExclusion{Labels: map[string]string{"env": "prod"}}},
+		"is:acknowledged":                              {Statuses: []kairos.RunStatus{"failed"}, Acknowledged: true},
 		`"http://x"`:                                   {Text: "http://x"},
 	} {
 		got, problem := filter.Parse(q, now)
@@ -42,13 +48,13 @@ func TestWhatIsNotUnderstoodSaysWhatWasMeant(t *testing.T) {
 	t.Parallel()
 	for q, want := range map[string]string{
 		"stats:failed": "did you mean status:failed?", "status:faild": "did you mean status:failed?", "since:x": "write 24h, 7d or 2030-01-31T08:00", "took:5m": "write took:>5m or took:<10s",
-		"has:cheese": "write has:fork, has:approval or has:parent", "is:odd": "write is:attention or is:deleted", "-text:x": "status, plan, node, error and by can be excluded with a dash",
+		"has:cheese": "write has:fork, has:approval or has:parent", "is:odd": "write is:attention, is:acknowledged or is:deleted", "-text:x": "status, waiting, plan, step, error, agent, tool, provider, trigger, by and labels can be excluded with a dash",
 	} {
 		if _, problem := filter.Parse(q, now); problem == nil || problem.Suggestion != want {
 			t.Errorf("%s: %+v, want %q", q, problem, want)
 		}
 	}
-	for _, q := range []string{"plan:", "label.x", "cost:>NaN", "v:0", "id:ab", "status:failed,paused"} {
+	for _, q := range []string{"plan:", "label.x", "cost:>NaN", "v:0", "id:ab", "plan:,", "attempt:2", "plan:a plan:b", "-attempt:>2", "-cost:>1"} {
 		if _, problem := filter.Parse(q, now); problem == nil {
 			t.Errorf("%s is understood", q)
 		}

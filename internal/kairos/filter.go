@@ -6,6 +6,9 @@ import "time"
 type RunFilter struct {
 	Statuses    []RunStatus
 	WaitReasons []WaitReason
+	// WaitingFor: of the runs that wait, only those that wait for one of these;
+	// it does not concern others.
+	WaitingFor []WaitReason
 	// NeedsAttention: failed, or waiting for a person.
 	NeedsAttention bool
 	PlanKey        string

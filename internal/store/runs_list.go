@@ -112,6 +112,9 @@ func (s *Store) runQuery(ctx context.Context, f kairos.RunFilter) (*runQuery, er
 			q.also(c.column+" = ?", c.value)
 		}
 	}
+	if len(f.WaitingFor) > 0 {
+		q.also("(runs.status <> 'waiting' OR runs.wait_reason IN ("+marks(len(f.WaitingFor))+"))", values(f.WaitingFor)...)
+	}
 	if f.Acknowledged {
 		q.also("runs.attention = 0")
 	}
