@@ -53,7 +53,7 @@ func (s *Server) serve(c echo.Context, rt route) error {
 		return err
 	}
 	err := r.admitted(rt)
-	if kairos.CodeOf(err) == kairos.CodeForbidden && rt.method == http.MethodPost && r.who.Name != "" && !errors.Is(err, errOutOfDate) {
+	if e, ok := errors.AsType[*kairos.Error](err); ok && e.Code == kairos.CodeForbidden && !e.Audited && rt.method == http.MethodPost && r.who.Name != "" && e != errOutOfDate {
 		r.recordDenied(err)
 	}
 	return err

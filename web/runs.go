@@ -249,6 +249,11 @@ func (r *request) saveView() error {
 	if err := r.s.Reader.SaveView(r.ctx, r.who.Name, name, keep); err != nil {
 		return err
 	}
+	if r.s.Audit != nil {
+		if err := r.s.Audit.Audit(r.ctx, kairos.AuditRecord{Action: "view.save", Actor: r.who.Name, Surface: "ui", Object: "view:" + name, Result: "ok", Reason: keep}); err != nil {
+			return err
+		}
+	}
 	return r.to("/runs?q=" + url.QueryEscape(q))
 }
 

@@ -27,7 +27,9 @@ type loginLink struct {
 func (s *Service) LoginLink(ctx context.Context, actor kairos.Actor, idOrName string) (string, error) {
 	if actor.Surface != "cli" || requireAdmin(actor) != nil {
 		s.recordDenied(ctx, actor, "user.login-link", "user:"+shown(idOrName), "not at the machine itself")
-		return "", kairos.Errorf(kairos.CodeForbidden, "a login link is made at the machine itself").Suggest("run there: kairosd user login-link NAME")
+		e := kairos.Errorf(kairos.CodeForbidden, "a login link is made at the machine itself").Suggest("run there: kairosd user login-link NAME")
+		e.Audited = true
+		return "", e
 	}
 	u, err := s.store.User(ctx, idOrName)
 	if err != nil {

@@ -293,7 +293,9 @@ func (s *system) Retain(ctx context.Context, actor kairos.Actor, dryRun bool) (k
 	}
 	defer done()
 	r, err := s.store.Retain(ctx, s.policy, actor, dryRun)
-	if err == nil && !dryRun && r.Runs+r.Events > 0 {
+	// What the daemon does by itself every hour is told when it removed something; a
+	// person's act always is.
+	if err == nil && !dryRun && (r.Runs+r.Events > 0 || actor.Name != kairos.System.Name) {
 		err = s.store.Audit(ctx, kairos.AuditRecord{Action: "store.retention", Actor: actor.Name, Surface: actor.Surface,
 			Reason: fmt.Sprintf("%d runs with %d journal rows, %d audit events", r.Runs, r.Rows, r.Events)})
 	}

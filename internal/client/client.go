@@ -96,7 +96,7 @@ func (c *Client) do(ctx context.Context, k call) (status int, err error) {
 		k.media = "application/json"
 	}
 	key := ""
-	if k.method == http.MethodPost && k.path != "/tokens" {
+	if k.method == http.MethodPost && k.path != "/tokens" && !strings.HasSuffix(k.path, "/login-link") {
 		key = kairos.NewID()
 	}
 	repeatable := k.method == http.MethodGet || key != ""

@@ -24,6 +24,7 @@ func (e *Engine) denied(ctx context.Context, actor kairos.Actor, action, run, ob
 	if err != nil {
 		e.log.Error("a refusal could not be audited", "action", action, "actor", actor.Name, "err", err)
 	}
+	why.Audited = true
 	return why
 }
 

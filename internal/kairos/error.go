@@ -37,6 +37,8 @@ type Error struct {
 	// RetryAfter is how long to wait before trying again; 0: unknown.
 	RetryAfter time.Duration
 	Cause      error
+	// Audited says that the refusal is in the audit log already.
+	Audited bool
 }
 
 func (e *Error) Error() string { return e.Message }

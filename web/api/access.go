@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -137,7 +138,8 @@ func (a *API) admit(n need) func(huma.Context, func(huma.Context)) {
 // reads leaves no trace (A17). The refusal stands even if that fails.
 func (a *API) recordDenied(ctx context.Context, err error) {
 	info := infoOf(ctx)
-	if a.Audit == nil || kairos.CodeOf(err) != kairos.CodeForbidden || !unsafeMethod(info.request.Method) {
+	e, ok := errors.AsType[*kairos.Error](err)
+	if !ok || e.Code != kairos.CodeForbidden || e.Audited || a.Audit == nil || !unsafeMethod(info.request.Method) {
 		return
 	}
 	if err := a.Audit.Audit(context.WithoutCancel(ctx), kairos.AuditRecord{Action: "access.denied", Actor: info.actor.Name, Surface: info.actor.Surface,

@@ -298,3 +298,14 @@ func (s *Site) Expired(tb testing.TB) string {
 	}
 	return text
 }
+
+// NewLinked is a second service on the same users that knows an identity
+// provider, https://login.example.
+func NewLinked(tb testing.TB, s *Site) *auth.Service {
+	tb.Helper()
+	linked, err := auth.New(auth.Config{Store: s.Store, Audit: s.Store, Issuer: "https://login.example"})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return linked
+}

@@ -1,0 +1,326 @@
+package web_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/api"
+	"github.com/kairosd/kairosd/web/webtest"
+)
+
+// noAct are the routes that change nothing although they are posted to, or that
+// only the whole daemon can do; the latter with the test that shows their record.
+var noAct = map[string]string{
+	"POST /display":               "keeps the reader's choice in a cookie",
+	"POST /plans/check":           "checks a text",
+	"POST /runs/{id}/preview":     "predicts",
+	"POST /bulk/preview":          "predicts",
+	"POST /planner/classify":      "classifies a text",
+	"POST /system/release":        "internal/cli TestBackupRestoreRelease",
+	"POST /runs/{id}/release":     "internal/cli TestBackupRestoreRelease",
+	"POST /system/backup":         "internal/cli TestSystemActsAreRecorded",
+	"POST /system/retention":      "internal/cli TestSystemActsAreRecorded",
+	"POST /users/{id}/login-link": "internal/cli TestSystemActsAreRecorded",
+	"POST /ask":                   "internal/cli TestSystemActsAreRecorded",
+	"POST /planner/plan":          "internal/cli TestSystemActsAreRecorded",
+	"page POST /system/release":   "internal/cli TestBackupRestoreRelease",
+	"page POST /system/backup":    "internal/cli TestSystemActsAreRecorded",
+	"POST /tools/{name}/try":      "starts a run, as POST /runs does",
+}
+
+// scene is an installation on which acts are done and looked for in the audit log.
+type scene struct {
+	*webtest.Site
+	t     *testing.T
+	b     *webtest.Browser
+	token string
+	done  map[string]bool
+}
+
+// since runs an act and wants a record of it by whom it was done.
+func (s *scene) recorded(route, by string, act func()) {
+	s.t.Helper()
+	s.done[route] = true
+	before, err := s.Store.LastEvent(s.t.Context())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	act()
+	events, err := s.Store.EventsAfter(s.t.Context(), before, "", 500)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var seen []string
+	for _, e := range events {
+		if e.Actor == by && e.Result != "denied" && e.Result != "failed" {
+			return
+		}
+		seen = append(seen, e.Actor+" "+e.Action+" "+e.Result)
+	}
+	s.t.Errorf("%s: nothing by %s is in the audit log, only %q", route, by, seen)
+}
+
+// page posts the form of a page that holds a mark.
+func (s *scene) page(route, open, mark string, fields ...string) webtest.Page {
+	s.t.Helper()
+	var p webtest.Page
+	shown := s.b.Get(open)
+	if shown.Code != http.StatusOK || !strings.Contains(shown.Body, mark) {
+		s.t.Errorf("%s: %d, no form with %s: %s", open, shown.Code, mark, words(shown.Body))
+		return p
+	}
+	f := form(s.t, shown.Body, mark)
+	to := strings.TrimPrefix(open, "")
+	for i := 0; i+1 < len(fields); i += 2 {
+		if fields[i] == "to" {
+			to = fields[i+1]
+			continue
+		}
+		f.Set(fields[i], fields[i+1])
+	}
+	to, _, _ = strings.Cut(to, "?")
+	s.recorded("page POST "+route, "marta", func() {
+		if p = s.b.Post(to, f); p.Code != http.StatusSeeOther && p.Code != http.StatusOK {
+			s.t.Errorf("POST %s: %d\n%s", to, p.Code, words(p.Body))
+		}
+	})
+	return p
+}
+
+// api does an act as a program.
+func (s *scene) api(route, path string, body any) map[string]any {
+	s.t.Helper()
+	method, _, _ := strings.Cut(route, " ")
+	var out map[string]any
+	s.recorded(route, "token acts", func() {
+		b, err := json.Marshal(body)
+		if text, ok := body.(string); ok {
+			b, err = []byte(text), nil
+		}
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		kind := "application/json"
+		if route == "POST /plans" {
+			kind = "application/yaml"
+		}
+		req := request(s.t, method, s.URL+api.Base+path, string(b), "Content-Type", kind, "Authorization", "Bearer "+s.token)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		if err != nil || resp.StatusCode >= 300 {
+			s.t.Errorf("%s %s: %d %s %v", method, path, resp.StatusCode, text, err)
+			return
+		}
+		_ = json.Unmarshal(text, &out) // some answers have no body
+	})
+	return out
+}
+
+func (s *scene) failed() string  { return s.Run(s.t, "ledger", `{"amount": 50, "currency": "EUR"}`).ID }
+func (s *scene) waiting() string { return s.Run(s.t, "refund", "null").ID }
+
+// retrying starts a run and waits until it waits for its second attempt.
+func (s *scene) retrying() string {
+	s.t.Helper()
+	r, err := s.Engine.Start(s.t.Context(), s.Admin, kairos.StartRequest{Plan: "later"})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(time.Minute); r.WaitReason != kairos.WaitRetry; <-tick.C {
+		if r, err = s.Store.FindRun(s.t.Context(), r.ID); err != nil || time.Now().After(end) {
+			s.t.Fatal(r.Status, err)
+		}
+	}
+	return r.ID
+}
+
+func (s *scene) approval() string {
+	s.t.Helper()
+	list, err := s.Store.Approvals(s.t.Context(), kairos.ApprovalFilter{Run: s.waiting()})
+	if err != nil || len(list.Items) != 1 {
+		s.t.Fatal(list, err)
+	}
+	return list.Items[0].ID
+}
+
+// Every act, through a page or the API, is in the audit log under whoever did it.
+// A route that is added must be added here.
+func TestEveryActIsRecorded(t *testing.T) {
+	t.Parallel()
+	s := &scene{Site: webtest.New(t), t: t, done: map[string]bool{}}
+	s.b = s.Browser(t)
+	s.recorded("page POST /setup", "marta", func() { s.b.Login() })
+	seed := s.Seed(t)
+	var err error
+	if s.token, _, err = s.Auth.CreateToken(t.Context(), s.Admin, "acts", kairos.RoleAdmin, nil, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	busy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }))
+	t.Cleanup(busy.Close)
+	s.Plan(t, "id: later\nnodes:\n  a: {type: http, effect: read, retry: {max_attempts: 2, backoff: [1h]}, input: {url: \""+busy.URL+"\"}}\n")
+
+	s.signedIn()
+	s.plans()
+	s.runs(seed)
+	s.bulks()
+	s.accounts()
+	s.tools()
+
+	for _, r := range s.Routes() {
+		if route := "page " + r.Method + " " + r.Path; r.Method != http.MethodGet && !s.done[route] && noAct[route] == "" && noAct[r.Method+" "+r.Path] == "" {
+			t.Errorf("%s is not among the acts of this test", route)
+		}
+	}
+	for _, r := range s.Permissions() {
+		if route := r.Method + " " + r.Path; r.Method != http.MethodGet && !s.done[route] && noAct[route] == "" {
+			t.Errorf("%s is not among the acts of this test", route)
+		}
+	}
+	t.Logf("%d acts", len(s.done))
+}
+
+func (s *scene) signedIn() {
+	other := s.Browser(s.t)
+	s.recorded("page POST /login", "marta", func() { other.LoginAs("marta", webtest.Password) })
+	f := form(s.t, other.Get("/me").Body, `action="/logout"`)
+	s.recorded("page POST /logout", "marta", func() { other.Post("/logout", f) })
+	secret, err := s.Auth.LoginLink(s.t.Context(), kairos.Actor{Name: "cli:root", Role: kairos.RoleAdmin, Surface: "cli"}, "marta")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.recorded("page POST /login/link", "marta", func() { other.Post("/login/link", url.Values{"csrf": {"anonymous"}, "token": {secret}}) })
+	s.page("/me/sessions", "/me", "others", "to", "/me/sessions", "session", "others")
+	s.page("/me/password", "/me", `name="old"`, "to", "/me/password", "old", webtest.Password, "password", "another good password", "again", "another good password")
+	s.page("/views", "/runs?q=plan:ledger", `action="/views"`, "to", "/views", "name", "mine")
+}
+
+func (s *scene) plans() {
+	const a, b, c = "id: %s\nnodes: {a: {type: set, input: 1}}\n", "id: %s\nnodes: {a: {type: set, input: 2}}\n", "id: %s\nnodes: {a: {type: set, input: 3}}\n"
+	s.page("/plans/new", "/plans/new", `name="source"`, "source", fmt.Sprintf(a, "paper"), "do", "save")
+	s.page("/plans/:plan/edit", "/plans/paper/edit", `name="source"`, "source", fmt.Sprintf(b, "paper"), "do", "save")
+	s.page("/plans/:plan/start", "/plans/paper/start", `action="/plans/paper/start"`)
+	s.page("/plans/:plan/archive", "/plans/paper/archive", `name="reason"`, "reason", "not needed")
+	s.api("POST /plans", "/plans", fmt.Sprintf(c, "wire"))
+	s.api("POST /plans/{id}/archive", "/plans/wire/archive", map[string]string{"reason": "not needed"})
+	s.api("POST /plans/{id}/unarchive", "/plans/wire/unarchive", map[string]string{"reason": "needed"})
+	p := s.page("/ask", "/ask", `name="intent"`, "intent", "collect the figures")
+	s.page("/ask/:plan/v/:number", p.Location, "Accept and start")
+}
+
+func (s *scene) runs(seed webtest.Seeded) {
+	for _, do := range []string{"resume", "rerun", "fork"} {
+		id := s.failed()
+		s.page("/runs/:run/:action", "/runs/"+id+"/"+do, `name="idem"`, "do", "act", "reason", "why not")
+		s.api("POST /runs/{id}/"+do, "/runs/"+s.failed()+"/"+do, map[string]string{"reason": "why not"})
+	}
+	w := s.waiting()
+	for _, do := range []string{"pause", "continue", "cancel"} {
+		s.page("/runs/:run/:action", "/runs/"+w+"/"+do, `name="idem"`, "do", "act", "reason", "why not")
+	}
+	w = s.waiting()
+	s.api("POST /runs/{id}/limits", "/runs/"+w+"/limits", map[string]any{"maxSteps": 1000})
+	for _, do := range []string{"pause", "continue", "cancel"} {
+		s.api("POST /runs/{id}/"+do, "/runs/"+w+"/"+do, map[string]string{"reason": "why not"})
+	}
+	s.page("/runs/:run/:action", "/runs/"+seed.Completed.ID+"/delete", `name="idem"`, "do", "act", "reason", "why not")
+	s.api("DELETE /runs/{id}", "/runs/"+w+"?reason=old", "")
+	later := s.retrying()
+	s.api("POST /runs/{id}/retry-now", "/runs/"+later+"/retry-now", map[string]string{"reason": "now"})
+	s.api("POST /runs", "/runs", map[string]any{"plan": "report"})
+	s.page("/approvals/:approval", "/approvals/"+s.approval(), `name="answer"`, "answer", "approve")
+	s.api("POST /approvals/{id}", "/approvals/"+s.approval(), map[string]any{"approve": true})
+	s.page("/runs/:run/nodes/:node/resolve", "/runs/"+seed.InDoubt.ID, "/nodes/pay/resolve", "to", "/runs/"+seed.InDoubt.ID+"/nodes/pay/resolve", "action", "skip", "reason", "nobody knows")
+	doubt := s.Run(s.t, "payment", "null")
+	s.api("POST /runs/{id}/nodes/{node}/resolve", "/runs/"+doubt.ID+"/nodes/pay/resolve", map[string]any{"visit": 1, "attempt": 1, "action": "fail", "reason": "nobody knows"})
+}
+
+func (s *scene) bulks() {
+	slow := func() string {
+		for range 3 {
+			s.failed()
+		}
+		p := s.page("/bulk", "/bulk/new?do=resume&q=plan:ledger", `name="digest"`, "to", "/bulk", "reason", "again", "rate", "1")
+		return strings.TrimPrefix(p.Location, "/bulk/")
+	}
+	id := slow()
+	s.page("/bulk/:bulk/stop", "/bulk/"+id, "/stop", "to", "/bulk/"+id+"/stop", "reason", "enough")
+	started := s.api("POST /bulk", "/bulk", map[string]any{"action": "resume", "filter": "plan:ledger", "reason": "again", "rate": 1})
+	other, _ := started["id"].(string)
+	s.api("POST /bulk/{id}/stop", "/bulk/"+other+"/stop", map[string]string{"reason": "enough"})
+}
+
+func (s *scene) accounts() {
+	s.page("/settings/users", "/settings/users", `name="name"`, "name", "olga", "password", webtest.Password, "role", "viewer")
+	olga, err := s.Auth.User(s.t.Context(), "olga")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for do, fields := range map[string][]string{"role": {"role", "operator"}, "password": {"password", "yet another password"}, "sign-out": nil, "disable": nil} {
+		s.page("/settings/users/:user", "/settings/users/"+olga.ID, `value="`+do+`"`, append(fields, "do", do)...)
+	}
+	s.api("POST /users", "/users", map[string]string{"name": "otto", "password": webtest.Password, "role": "viewer"})
+	s.api("PATCH /users/{id}", "/users/otto", map[string]string{"role": "author"})
+	other := webtest.NewLinked(s.t, s.Site)
+	if _, err := other.LinkUser(s.t.Context(), s.Admin, "otto", "7"); err != nil {
+		s.t.Fatal(err)
+	}
+	s.api("POST /users/{id}/link", "/users/otto/link", map[string]string{"subject": ""})
+	s.page("/settings/tokens", "/settings/tokens", `name="name"`, "name", "ci", "role", "viewer", "lifetime", "24h")
+	s.api("POST /tokens", "/tokens", map[string]string{"name": "more", "role": "viewer"})
+	tokens, err := s.Auth.Tokens(s.t.Context())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, k := range tokens {
+		switch k.Name {
+		case "ci":
+			s.page("/settings/tokens/:token/revoke", "/settings/tokens/"+k.ID+"/revoke", `name="idem"`)
+		case "more":
+			s.api("DELETE /tokens/{id}", "/tokens/"+k.ID, "")
+		}
+	}
+}
+
+func (s *scene) tools() {
+	s.ChangeTool(s.t, "something new")
+	s.page("/agents/tools/:tool/accept", "/agents/tools/crm.find/accept", `name="digest"`, "reason", "read it")
+	s.ChangeTool(s.t, "something newer")
+	digest := ""
+	list, err := s.Tools.Tools(s.t.Context())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, k := range list {
+		if k.Change != nil {
+			digest = k.Change.Digest
+		}
+	}
+	s.api("POST /tools/{name}/accept", "/tools/crm.find/accept", map[string]string{"digest": digest, "reason": "read it"})
+	const try = "/agents/tools/datetime/try"
+	checked := s.b.Get(try).Hidden()
+	checked.Set("input", `{"at": "now"}`)
+	checked = s.b.Post(try, checked).Hidden()
+	checked.Set("input", `{"at": "now"}`)
+	checked.Set("do", "run")
+	s.recorded("page POST /agents/tools/:tool/try", "marta", func() {
+		if p := s.b.Post(try, checked); p.Code != http.StatusSeeOther {
+			s.t.Errorf("try: %d %s", p.Code, words(p.Body))
+		}
+	})
+	s.page("/agents/servers/:server/retry", "/agents/servers/crm/retry", `name="idem"`, "reason", "look again")
+	s.api("POST /mcp/{name}/retry", "/mcp/crm/retry", map[string]string{"reason": "look again"})
+}
