@@ -342,6 +342,13 @@ func (b *runPage) facts(p *view.RunPage) {
 		add(b.t("Tokens"), strconv.FormatInt(run.Usage.InputTokens+run.Usage.OutputTokens, 10), "")
 		add(b.t("Cost"), fmt.Sprintf("%.4f", run.Usage.Cost), "")
 	}
+	if run.Session != "" && run.Session != run.ID {
+		href := ""
+		if b.s.Memory != nil && (run.Actor == b.who.Name || b.who.Role.Includes(kairos.RoleAdmin)) {
+			href = b.memoryHref("/memory", run.Actor, run.Session, "")
+		}
+		add(b.t("Session"), visible(run.Session), href)
+	}
 	if run.ForkedFrom != "" {
 		add(b.t("Forked from"), kairos.ShortID(run.ForkedFrom), "/runs/"+run.ForkedFrom)
 	}

@@ -29,6 +29,8 @@ type Config struct {
 	Bulk Bulk
 	// Crew lists agents, providers and tools; nil: there is no page about them.
 	Crew Crew
+	// Memory is what sessions remember; nil: there are no pages about it.
+	Memory Memory
 	// Planner makes plans of intents; nil: there are no pages for that.
 	Planner Planner
 	// Audit records acts that were denied; nil: nothing does.

@@ -314,6 +314,7 @@ CREATE TABLE memory (
 ) STRICT;
 
 CREATE INDEX memory_by_scope ON memory (scope, id);
+CREATE INDEX memory_by_owner ON memory (owner, session);
 
 CREATE VIRTUAL TABLE memory_words USING fts5 (scope, input, output, content = 'memory', content_rowid = 'id', tokenize = 'unicode61 remove_diacritics 2');
 

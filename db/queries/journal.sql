@@ -67,6 +67,12 @@ WHERE memory.scope = @scope AND memory.id < @before ORDER BY memory.id DESC LIMI
 -- name: MemoryDelete :exec
 DELETE FROM memory WHERE run_id = @run_id;
 
+-- name: MemorySessionAfter :one
+SELECT session FROM memory WHERE owner = @owner AND session > @after ORDER BY session LIMIT 1;
+
+-- name: MemoryCount :one
+SELECT count(*) FROM memory WHERE scope = @scope;
+
 -- name: MemoryForget :execrows
 DELETE FROM memory WHERE scope = @scope;
 

@@ -48,6 +48,10 @@ type backend interface {
 	// ToolServers lists MCP servers; RetryToolServer starts one again.
 	ToolServers(ctx context.Context) ([]kairos.ToolServer, error)
 	RetryToolServer(ctx context.Context, actor kairos.Actor, name, reason string) error
+	// What sessions remember, of an owner (empty: whoever asks).
+	MemorySessions(ctx context.Context, owner string, p kairos.Page) (kairos.List[kairos.MemorySession], error)
+	Memories(ctx context.Context, owner, session string, p kairos.Page) (kairos.List[kairos.Memory], error)
+	Forget(ctx context.Context, owner, session, reason string, actor kairos.Actor) (int64, error)
 	// ReleaseHeld lets all runs go on that are held since a restore.
 	ReleaseHeld(ctx context.Context, actor kairos.Actor, plan, reason string) (int, error)
 	// Acts on many runs.

@@ -259,3 +259,24 @@ func TestUsageMistakesAreNamed(t *testing.T) {
 		}
 	}
 }
+
+// What a session remembers is shown and forgotten; what remembers nothing is
+// named.
+func TestASessionForgets(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	plan := s.file("plan.yaml", "nodes: {say: {type: set, input: \"you said ${input}\"}}\n")
+	s.expect(0, "run", "--plan", plan, "--session", "ana/7", "--prompt", "hello")
+	if out, _ := s.expect(0, "memory"); !strings.Contains(out, "ana/7") || !strings.Contains(out, "1 exchanges") {
+		t.Error(out)
+	}
+	if out, _ := s.expect(0, "memory", "ana/7"); !strings.Contains(out, "asked:    hello") || !strings.Contains(out, "answered: you said hello") {
+		t.Error(out)
+	}
+	if out, _ := s.expect(0, "forget", "ana/7", "--reason", "asked to"); !strings.Contains(out, "forgot 1 exchanges of ana/7") {
+		t.Error(out)
+	}
+	if _, stderr := s.expect(2, "forget", "ana/7"); !strings.Contains(stderr, "remembers nothing") {
+		t.Error(stderr)
+	}
+}

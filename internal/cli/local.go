@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -45,6 +46,15 @@ func (l *local) Tools(ctx context.Context) ([]kairos.ToolInfo, error) { return l
 
 func (l *local) AcceptTool(ctx context.Context, actor kairos.Actor, name, digest, reason string) error {
 	return l.tools.AcceptTool(ctx, actor, name, digest, reason)
+}
+func (l *local) MemorySessions(ctx context.Context, owner string, p kairos.Page) (kairos.List[kairos.MemorySession], error) {
+	return l.store.MemorySessions(ctx, cmp.Or(owner, localActor().Name), p)
+}
+func (l *local) Memories(ctx context.Context, owner, session string, p kairos.Page) (kairos.List[kairos.Memory], error) {
+	return l.store.Memories(ctx, cmp.Or(owner, localActor().Name), session, p)
+}
+func (l *local) Forget(ctx context.Context, owner, session, reason string, actor kairos.Actor) (int64, error) {
+	return l.store.Forget(ctx, cmp.Or(owner, actor.Name), session, reason, actor)
 }
 func (l *local) ToolServers(ctx context.Context) ([]kairos.ToolServer, error) {
 	return l.tools.ToolServers(ctx)

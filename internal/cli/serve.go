@@ -298,7 +298,7 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 	v := thisBuild()
 	cursors := hmac.New(sha256.New, s.store.InstanceKey()) // cursors outlive a restart
 	cursors.Write([]byte("api cursors"))
-	base := api.Config{CursorKey: cursors.Sum(nil), System: s.system, Planner: s.asker, Tools: s.tools, Crew: s.tools, Reader: s.store, Engine: s.engine, Principals: s.auth, Accounts: s.auth, Idempotency: s.store, Bulk: s.bulk, Audit: s.store,
+	base := api.Config{CursorKey: cursors.Sum(nil), System: s.system, Planner: s.asker, Tools: s.tools, Memory: s.store, Crew: s.tools, Reader: s.store, Engine: s.engine, Principals: s.auth, Accounts: s.auth, Idempotency: s.store, Bulk: s.bulk, Audit: s.store,
 		SessionCookies: web.SessionCookies(), Version: api.Version{Version: v.Version, Commit: v.Commit, Schema: v.Schema, SQLite: v.SQLite, Go: v.Go}, Log: s.log}
 	public, err := api.New(base)
 	if err != nil {
@@ -311,7 +311,7 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 		public.Close()
 		return nil, nil, nil, err
 	}
-	site, err := web.New(web.Config{Planner: s.asker, Crew: s.tools, Reader: s.store, Engine: s.engine, Auth: s.auth, Accounts: s.auth, System: s.system, Bulk: s.bulk, Audit: s.store, API: public, Logger: s.log, Hosts: s.hosts(ln), TLS: s.cfg.Server.TLSCert != "",
+	site, err := web.New(web.Config{Memory: s.store, Planner: s.asker, Crew: s.tools, Reader: s.store, Engine: s.engine, Auth: s.auth, Accounts: s.auth, System: s.system, Bulk: s.bulk, Audit: s.store, API: public, Logger: s.log, Hosts: s.hosts(ln), TLS: s.cfg.Server.TLSCert != "",
 		Version: v.Version, Ready: s.ready})
 	if err != nil {
 		public.Close()

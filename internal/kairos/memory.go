@@ -16,3 +16,10 @@ type Memory struct {
 
 // MaxMemory bounds each text of an exchange, in bytes; longer ones are cut.
 const MaxMemory = 16 << 10
+
+// MemorySession is a session that remembers something.
+type MemorySession struct {
+	Session   string    `json:"session"`
+	Exchanges int64     `json:"exchanges"`
+	LastAt    time.Time `json:"lastAt,omitzero"`
+}

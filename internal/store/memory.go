@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -118,8 +119,64 @@ func memoryWords(text string) []string {
 	return out
 }
 
-// Forget removes what a session of an owner remembers and says how much that was.
-func (s *Store) Forget(ctx context.Context, owner, session string, actor kairos.Actor) (n int64, err error) {
+// MemorySessions lists the sessions of an owner that remember something, by name.
+func (s *Store) MemorySessions(ctx context.Context, owner string, p kairos.Page) (kairos.List[kairos.MemorySession], error) {
+	var list kairos.List[kairos.MemorySession]
+	limit := pageLimit(p.Limit)
+	for after := p.After; ; {
+		name, err := s.q.MemorySessionAfter(ctx, owner, after)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			return list, nil
+		case err != nil:
+			return list, translate(err, "list sessions")
+		case len(list.Items) == limit:
+			list.Next = after
+			return list, nil
+		}
+		after = name
+		item := kairos.MemorySession{Session: name}
+		if item.Exchanges, err = s.q.MemoryCount(ctx, scopeOf(owner, name)); err != nil {
+			return list, translate(err, "count what a session remembers")
+		}
+		last, err := s.q.MemoryLatest(ctx, scopeOf(owner, name), math.MaxInt64, 1)
+		if err != nil {
+			return list, translate(err, "read memory")
+		}
+		if len(last) > 0 {
+			item.LastAt = fromMicros(last[0].At)
+		}
+		list.Items = append(list.Items, item)
+	}
+}
+
+// Memories lists what a session of an owner remembers, newest first.
+func (s *Store) Memories(ctx context.Context, owner, session string, p kairos.Page) (kairos.List[kairos.Memory], error) {
+	var list kairos.List[kairos.Memory]
+	limit, before := pageLimit(p.Limit), int64(math.MaxInt64)
+	if p.After != "" {
+		var err error
+		if before, err = openCursor("memory", p.After); err != nil {
+			return list, err
+		}
+	}
+	rows, err := s.q.MemoryLatest(ctx, scopeOf(owner, session), before, int64(limit)+1)
+	if err != nil {
+		return list, translate(err, "read memory")
+	}
+	for i, r := range rows {
+		if i == limit {
+			list.Next = cursor("memory", rows[i-1].ID)
+			break
+		}
+		list.Items = append(list.Items, kairos.Memory{Owner: r.Owner, Session: r.Session, Run: r.Run, Input: r.Input, Output: r.Output, At: fromMicros(r.At)})
+	}
+	return list, nil
+}
+
+// Forget removes what a session of an owner remembers and says how much that was;
+// CodeNotFound if it remembers nothing. Journals keep what was said in their runs.
+func (s *Store) Forget(ctx context.Context, owner, session, reason string, actor kairos.Actor) (n int64, err error) {
 	if s.writer == nil {
 		return 0, errReadOnly()
 	}
@@ -127,7 +184,11 @@ func (s *Store) Forget(ctx context.Context, owner, session string, actor kairos.
 		if n, err = w.q.MemoryForget(w.ctx, scopeOf(owner, session)); err != nil {
 			return nil, err
 		}
-		return []auditRow{{record: kairos.AuditRecord{Action: "memory.forget", Actor: actor.Name, Surface: actor.Surface, Object: session}}}, nil
+		if n == 0 {
+			return nil, kairos.Errorf(kairos.CodeNotFound, "the session %q of %s remembers nothing", session, owner)
+		}
+		return []auditRow{{record: kairos.AuditRecord{Action: "memory.forget", Actor: actor.Name, Surface: actor.Surface, Object: "memory:" + owner + "/" + session, Reason: reason,
+			Detail: kairos.RawJSON(fmt.Sprintf(`{"exchanges":%d}`, n))}}}, nil
 	}})
 	return n, err
 }

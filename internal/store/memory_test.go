@@ -79,8 +79,28 @@ func TestMemory(t *testing.T) {
 	if got, err := s.Recollect(t.Context(), "ana", "s1", "dog", 2); err != nil || len(got) != 2 {
 		t.Errorf("after the purge: %v %v", asked(got), err)
 	}
-	if n, err := s.Forget(t.Context(), "ana", "s1", kairos.Actor{Name: "ana"}); err != nil || n != 6 {
+	sessions, err := s.MemorySessions(t.Context(), "ana", kairos.Page{Limit: 1})
+	if err != nil || len(sessions.Items) != 1 || sessions.Items[0].Session != "s1" || sessions.Items[0].Exchanges != 6 || sessions.Items[0].LastAt.IsZero() || sessions.Next == "" {
+		t.Errorf("%+v %v", sessions, err)
+	}
+	if more, err := s.MemorySessions(t.Context(), "ana", kairos.Page{Limit: 1, After: sessions.Next}); err != nil || len(more.Items) != 1 || more.Items[0].Session != "s2" || more.Next != "" {
+		t.Errorf("%+v %v", more, err)
+	}
+	page, err := s.Memories(t.Context(), "ana", "s1", kairos.Page{Limit: 4})
+	if err != nil || len(page.Items) != 4 || page.Items[0].Input != "question 5" || page.Next == "" {
+		t.Errorf("%+v %v", page, err)
+	}
+	if rest, err := s.Memories(t.Context(), "ana", "s1", kairos.Page{Limit: 4, After: page.Next}); err != nil || len(rest.Items) != 2 || rest.Items[1].Input != "question 0" || rest.Next != "" {
+		t.Errorf("%+v %v", rest, err)
+	}
+	if n, err := s.Forget(t.Context(), "ana", "s1", "she asked for it", kairos.Actor{Name: "ana"}); err != nil || n != 6 {
 		t.Errorf("forgot %d: %v", n, err)
+	}
+	if n, err := s.Forget(t.Context(), "ana", "s1", "", kairos.Actor{Name: "ana"}); kairos.CodeOf(err) != kairos.CodeNotFound {
+		t.Errorf("forgot %d again: %v", n, err)
+	}
+	if list, err := s.AuditEvents(t.Context(), kairos.AuditFilter{Action: "memory.forget"}); err != nil || len(list.Items) != 1 || list.Items[0].Object != "memory:ana/s1" || string(list.Items[0].Detail) != `{"exchanges":6}` {
+		t.Errorf("%+v %v", list.Items, err)
 	}
 	if got, err := s.Recollect(t.Context(), "eve", "s1", "dog", 2); err != nil || len(got) != 1 {
 		t.Errorf("of another owner: %v %v", asked(got), err)

@@ -183,7 +183,13 @@ func TestEveryQueryRuns(t *testing.T) {
 	if must("recollect", err); len(known) != 2 {
 		t.Errorf("recollected %+v", known)
 	}
-	_, err = s.Forget(ctx, "t", "s2", kairos.Actor{Name: "t"})
+	sessions, err := s.MemorySessions(ctx, "t", kairos.Page{})
+	if must("sessions", err); len(sessions.Items) == 0 {
+		t.Error("no sessions")
+	}
+	_, err = s.Memories(ctx, "t", "s", kairos.Page{})
+	must("memories", err)
+	_, err = s.Forget(ctx, "t", "s", "", kairos.Actor{Name: "t"})
 	must("forget", err)
 	_, err = s.Approval(ctx, approval.ID)
 	must("approval", err)

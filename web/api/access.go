@@ -88,6 +88,10 @@ var access = map[string]need{
 	"POST /system/backup":       {kairos.RoleAdmin, "admin"},
 	"POST /system/retention":    {kairos.RoleAdmin, "admin"},
 
+	"GET /memory":              {kairos.RoleViewer, "runs:read"},
+	"GET /memory/{session}":    {kairos.RoleViewer, "runs:read"},
+	"DELETE /memory/{session}": {kairos.RoleOperator, "runs:write"},
+
 	"GET /tokens":         {kairos.RoleAdmin, "tokens"},
 	"POST /tokens":        {kairos.RoleAdmin, "tokens"},
 	"DELETE /tokens/{id}": {kairos.RoleAdmin, "tokens"},

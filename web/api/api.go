@@ -50,6 +50,8 @@ type Config struct {
 	System System
 	// Tools are what plans may call; nil: those routes answer 503.
 	Tools Tools
+	// Memory is what sessions remember; nil: those routes answer 503.
+	Memory Memory
 	// Planner makes plans of intents; nil: those routes answer 503.
 	Planner Planner
 	// Bulk acts on many runs; nil: those routes answer 503.
@@ -136,6 +138,7 @@ func New(c Config) (*API, error) {
 	a.askRoutes()
 	a.agentRoutes()
 	a.bulkRoutes()
+	a.memoryRoutes()
 	a.describeNulls()
 	for route := range access {
 		if !slices.Contains(a.routes, route) {

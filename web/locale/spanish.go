@@ -7,7 +7,7 @@ import "maps"
 // runs are written with a capital, those of steps without, and so have texts of
 // their own. Readers are addressed as usted.
 var (
-	spanish        = joined(spanishCore, spanishAccess, spanishDashboard, spanishAgents, spanishPlanning, spanishLists, spanishRun, spanishTools)
+	spanish        = joined(spanishCore, spanishAccess, spanishDashboard, spanishAgents, spanishPlanning, spanishLists, spanishRun, spanishTools, spanishMemory)
 	spanishPlurals = joined(spanishCorePlurals, spanishDashboardPlurals, spanishAgentsPlurals, spanishPlanningPlurals, spanishListsPlurals, spanishRunPlurals, spanishAccessPlurals, spanishToolsPlurals)
 )
 

@@ -71,6 +71,27 @@ var spanishTools = map[string]string{
 	"Until it is accepted, calls of this tool are refused, and models go on reading the accepted text. What the server writes here is its own word: nobody has checked it. Models act on it.": "Hasta que se acepte, las llamadas a esta herramienta se rechazan y los modelos siguen leyendo el texto aceptado. Lo que el servidor escribe aquí es solo su palabra: nadie lo ha comprobado. Los modelos actúan según ello.",
 }
 
+// What the pages about memory say.
+var spanishMemory = map[string]string{
+	"Memory":       "Memoria",
+	"Memory of %s": "Memoria de %s",
+	"Session":      "Sesión",
+	"Exchanges":    "Intercambios",
+	"Owner":        "Dueño",
+	"of %s":        "de %s",
+	"Asked":        "Preguntado",
+	"Answered":     "Respondido",
+	"Forget…":      "Olvidar…",
+	"Forget %s":    "Olvidar %s",
+
+	"What your sessions remember":                                   "Lo que recuerdan sus sesiones",
+	"Sessions that remember something, by name":                     "Sesiones que recuerdan algo, por nombre",
+	"What the session remembers, newest first":                      "Lo que recuerda la sesión, lo más reciente primero",
+	"No session remembers anything. Name one when you start a run:": "Ninguna sesión recuerda nada. Nombre una al iniciar una ejecución:",
+	"Runs that are started with a session remember what was asked and answered in it. Agents of its later runs are told of that; nobody else's are.":             "Las ejecuciones que se inician con una sesión recuerdan lo que en ella se preguntó y respondió. A los agentes de sus ejecuciones posteriores se les cuenta; a los de nadie más.",
+	"Agents of later runs of this session are not told of what was said in it. This cannot be taken back. The journals of its runs stay until they are deleted.": "A los agentes de ejecuciones posteriores de esta sesión no se les cuenta lo que se dijo en ella. Esto no se puede deshacer. Los diarios de sus ejecuciones se conservan hasta que se borren.",
+}
+
 var spanishToolsPlurals = map[string][2]string{
 	"%s step": {"%s paso", "%s pasos"},
 }

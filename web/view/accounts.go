@@ -61,6 +61,7 @@ type RevokeTokenPage struct {
 // MePage is the reader's own.
 type MePage struct {
 	Shell
+	Memory                  bool // there is a page about it
 	Idem, Error, Name, Role string
 	HasPassword             bool
 	Sessions                []SessionRow

@@ -129,6 +129,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.memoryByIDStmt, err = db.PrepareContext(ctx, memoryByID); err != nil {
 		return nil, fmt.Errorf("error preparing query MemoryByID: %w", err)
 	}
+	if q.memoryCountStmt, err = db.PrepareContext(ctx, memoryCount); err != nil {
+		return nil, fmt.Errorf("error preparing query MemoryCount: %w", err)
+	}
 	if q.memoryDeleteStmt, err = db.PrepareContext(ctx, memoryDelete); err != nil {
 		return nil, fmt.Errorf("error preparing query MemoryDelete: %w", err)
 	}
@@ -140,6 +143,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.memoryLatestStmt, err = db.PrepareContext(ctx, memoryLatest); err != nil {
 		return nil, fmt.Errorf("error preparing query MemoryLatest: %w", err)
+	}
+	if q.memorySessionAfterStmt, err = db.PrepareContext(ctx, memorySessionAfter); err != nil {
+		return nil, fmt.Errorf("error preparing query MemorySessionAfter: %w", err)
 	}
 	if q.messageDeleteStmt, err = db.PrepareContext(ctx, messageDelete); err != nil {
 		return nil, fmt.Errorf("error preparing query MessageDelete: %w", err)
@@ -645,6 +651,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing memoryByIDStmt: %w", cerr)
 		}
 	}
+	if q.memoryCountStmt != nil {
+		if cerr := q.memoryCountStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing memoryCountStmt: %w", cerr)
+		}
+	}
 	if q.memoryDeleteStmt != nil {
 		if cerr := q.memoryDeleteStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing memoryDeleteStmt: %w", cerr)
@@ -663,6 +674,11 @@ func (q *Queries) Close() error {
 	if q.memoryLatestStmt != nil {
 		if cerr := q.memoryLatestStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing memoryLatestStmt: %w", cerr)
+		}
+	}
+	if q.memorySessionAfterStmt != nil {
+		if cerr := q.memorySessionAfterStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing memorySessionAfterStmt: %w", cerr)
 		}
 	}
 	if q.messageDeleteStmt != nil {
@@ -1279,10 +1295,12 @@ type Queries struct {
 	handoffInsertStmt          *sql.Stmt
 	handoffListStmt            *sql.Stmt
 	memoryByIDStmt             *sql.Stmt
+	memoryCountStmt            *sql.Stmt
 	memoryDeleteStmt           *sql.Stmt
 	memoryForgetStmt           *sql.Stmt
 	memoryInsertStmt           *sql.Stmt
 	memoryLatestStmt           *sql.Stmt
+	memorySessionAfterStmt     *sql.Stmt
 	messageDeleteStmt          *sql.Stmt
 	messageInsertStmt          *sql.Stmt
 	messageListStmt            *sql.Stmt
@@ -1432,10 +1450,12 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		handoffInsertStmt:          q.handoffInsertStmt,
 		handoffListStmt:            q.handoffListStmt,
 		memoryByIDStmt:             q.memoryByIDStmt,
+		memoryCountStmt:            q.memoryCountStmt,
 		memoryDeleteStmt:           q.memoryDeleteStmt,
 		memoryForgetStmt:           q.memoryForgetStmt,
 		memoryInsertStmt:           q.memoryInsertStmt,
 		memoryLatestStmt:           q.memoryLatestStmt,
+		memorySessionAfterStmt:     q.memorySessionAfterStmt,
 		messageDeleteStmt:          q.messageDeleteStmt,
 		messageInsertStmt:          q.messageInsertStmt,
 		messageListStmt:            q.messageListStmt,

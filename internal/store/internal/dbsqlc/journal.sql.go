@@ -122,6 +122,17 @@ func (q *Queries) MemoryByID(ctx context.Context, id int64) (MemoryByIDRow, erro
 	return i, err
 }
 
+const memoryCount = `-- name: MemoryCount :one
+SELECT count(*) FROM memory WHERE scope = ?1
+`
+
+func (q *Queries) MemoryCount(ctx context.Context, scope string) (int64, error) {
+	row := q.queryRow(ctx, q.memoryCountStmt, memoryCount, scope)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
 const memoryDelete = `-- name: MemoryDelete :exec
 DELETE FROM memory WHERE run_id = ?1
 `
@@ -219,6 +230,17 @@ func (q *Queries) MemoryLatest(ctx context.Context, scope string, before int64, 
 		return nil, err
 	}
 	return items, nil
+}
+
+const memorySessionAfter = `-- name: MemorySessionAfter :one
+SELECT session FROM memory WHERE owner = ?1 AND session > ?2 ORDER BY session LIMIT 1
+`
+
+func (q *Queries) MemorySessionAfter(ctx context.Context, owner string, after string) (string, error) {
+	row := q.queryRow(ctx, q.memorySessionAfterStmt, memorySessionAfter, owner, after)
+	var session string
+	err := row.Scan(&session)
+	return session, err
 }
 
 const messageDelete = `-- name: MessageDelete :exec

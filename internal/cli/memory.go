@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// memoryCommand shows what sessions remember.
+func (c *app) memoryCommand() *cobra.Command {
+	var owner string
+	cmd := &cobra.Command{
+		Use: "memory [SESSION]", Short: "Show what sessions remember", Args: cobra.MaximumNArgs(1),
+		Long: `Lists your sessions that remember something, or what one of them remembers,
+newest first. A session is what "--session" names when a run is started; its
+agents are told of what was said in it before. Only an admin may look at another
+owner's. "kairos forget SESSION" makes a session forget.`,
+		Example: "  kairos memory\n  kairos memory customer-7\n  kairos memory --owner ana --json",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.with(cmd, func(b backend) error {
+				if len(args) == 0 {
+					return c.listSessions(cmd, b, owner)
+				}
+				list, err := b.Memories(cmd.Context(), owner, args[0], kairos.Page{Limit: 200})
+				if err != nil {
+					return err
+				}
+				if c.json {
+					return c.print(map[string]any{"items": list.Items})
+				}
+				for _, m := range list.Items {
+					c.printf("%s  %s\n  asked:    %s\n  answered: %s\n", m.At.Format(time.RFC3339), m.Run, firstLine(m.Input), firstLine(m.Output))
+				}
+				return nil
+			})
+		},
+	}
+	cmd.Flags().StringVar(&owner, "owner", "", "whose sessions; default: your own")
+	return cmd
+}
+
+func (c *app) listSessions(cmd *cobra.Command, b backend, owner string) error {
+	var all []kairos.MemorySession
+	p := kairos.Page{Limit: 200}
+	for {
+		list, err := b.MemorySessions(cmd.Context(), owner, p)
+		if err != nil {
+			return err
+		}
+		all = append(all, list.Items...)
+		if p.After = list.Next; p.After == "" {
+			break
+		}
+	}
+	if c.json {
+		return c.print(map[string]any{"items": append([]kairos.MemorySession{}, all...)})
+	}
+	for _, s := range all {
+		c.printf("%-32s %6d exchanges, the last at %s\n", firstLine(s.Session), s.Exchanges, s.LastAt.Format(time.RFC3339))
+	}
+	return nil
+}
+
+// forgetCommand makes a session forget.
+func (c *app) forgetCommand() *cobra.Command {
+	var owner, reason string
+	cmd := &cobra.Command{
+		Use: "forget SESSION", Short: "Forget what a session remembers", Args: cobra.ExactArgs(1),
+		Long: `Removes what a session remembers, for good: agents of later runs are not told of
+it. The journals of the runs in which it was said stay until retention or "kairos
+delete" takes them. "kairos memory SESSION" shows what would be forgotten. Only an
+admin may do it to another owner's session.`,
+		Example: "  kairos forget customer-7 --reason \"asked to be forgotten\"",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.with(cmd, func(b backend) error {
+				n, err := b.Forget(cmd.Context(), owner, args[0], reason, c.actor())
+				if err != nil {
+					return err
+				}
+				if c.json {
+					return c.print(map[string]any{"session": args[0], "exchanges": n})
+				}
+				c.printf("forgot %d exchanges of %s\n", n, firstLine(args[0]))
+				return nil
+			})
+		},
+	}
+	cmd.Flags().StringVar(&owner, "owner", "", "whose session; default: your own")
+	cmd.Flags().StringVar(&reason, "reason", "", "why; kept in the audit log")
+	return cmd
+}

@@ -1,0 +1,52 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// MemorySessions lists an owner's sessions that remember something, by name; an
+// empty owner is whoever asks.
+func (c *Client) MemorySessions(ctx context.Context, owner string, p kairos.Page) (kairos.List[kairos.MemorySession], error) {
+	var out list[kairos.MemorySession]
+	_, err := c.do(ctx, call{method: http.MethodGet, path: "/memory", query: memoryQuery(owner, p), into: &out})
+	return kairos.List[kairos.MemorySession]{Items: out.Items, Next: out.Next}, err
+}
+
+// Memories lists what a session remembers, newest first.
+func (c *Client) Memories(ctx context.Context, owner, session string, p kairos.Page) (kairos.List[kairos.Memory], error) {
+	var out list[kairos.Memory]
+	_, err := c.do(ctx, call{method: http.MethodGet, path: "/memory/" + url.PathEscape(session), query: memoryQuery(owner, p), into: &out})
+	return kairos.List[kairos.Memory]{Items: out.Items, Next: out.Next}, err
+}
+
+// Forget removes what a session remembers and says how many exchanges that was.
+func (c *Client) Forget(ctx context.Context, owner, session, reason string, _ kairos.Actor) (int64, error) {
+	var out struct {
+		Exchanges int64 `json:"exchanges"`
+	}
+	q := memoryQuery(owner, kairos.Page{})
+	if reason != "" {
+		q.Set("reason", reason)
+	}
+	_, err := c.do(ctx, call{method: http.MethodDelete, path: "/memory/" + url.PathEscape(session), query: q, into: &out})
+	return out.Exchanges, err
+}
+
+func memoryQuery(owner string, p kairos.Page) url.Values {
+	q := url.Values{}
+	if owner != "" {
+		q.Set("owner", owner)
+	}
+	if p.After != "" {
+		q.Set("cursor", p.After)
+	}
+	if p.Limit > 0 {
+		q.Set("limit", strconv.Itoa(p.Limit))
+	}
+	return q
+}

@@ -1,0 +1,64 @@
+package client_test
+
+import (
+	"testing"
+
+	"github.com/kairosd/kairosd/internal/client"
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// What sessions remember is its owner's: others need an admin, and forgetting is
+// in the audit log (ruling 42).
+func TestMemory(t *testing.T) {
+	t.Parallel()
+	d := start(t)
+	operator, viewer, admin := d.as(t, kairos.RoleOperator), d.as(t, kairos.RoleViewer), d.as(t, kairos.RoleAdmin)
+	d.engine.Save(chain)
+	const session = "a customer/7?#%2F&ñ"
+	for range 3 {
+		run, err := operator.Start(t.Context(), me, kairos.StartRequest{Plan: "chain", Session: session, Input: kairos.RawJSON(`"how are you?"`)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := settled(t, operator, run.ID); r.Status != kairos.RunCompleted {
+			t.Fatalf("%+v", r)
+		}
+	}
+	who, err := operator.Me(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := operator.MemorySessions(t.Context(), "", kairos.Page{})
+	if err != nil || len(list.Items) != 1 || list.Items[0].Session != session || list.Items[0].Exchanges != 3 {
+		t.Fatalf("%+v %v", list, err)
+	}
+	page, err := operator.Memories(t.Context(), "", session, kairos.Page{Limit: 2})
+	if err != nil || len(page.Items) != 2 || page.Next == "" {
+		t.Fatalf("%+v %v", page, err)
+	}
+	if rest, err := operator.Memories(t.Context(), "", session, kairos.Page{Limit: 2, After: page.Next}); err != nil || len(rest.Items) != 1 || rest.Next != "" {
+		t.Errorf("%+v %v", rest, err)
+	}
+	for name, c := range map[string]struct {
+		by    *client.Client
+		owner string
+		want  kairos.Code
+	}{
+		"an operator, another's": {d.as(t, kairos.RoleOperator), who.Name, kairos.CodeForbidden}, "a viewer": {viewer, "", kairos.CodeForbidden},
+		"an admin, their own": {admin, "", kairos.CodeNotFound},
+	} {
+		if _, err := c.by.Forget(t.Context(), c.owner, session, "", me); kairos.CodeOf(err) != c.want {
+			t.Errorf("%s: %v, want %s", name, err, c.want)
+		}
+	}
+	if n, err := admin.Forget(t.Context(), who.Name, session, "asked to be forgotten", me); err != nil || n != 3 {
+		t.Errorf("forgot %d, %v", n, err)
+	}
+	if list, err := operator.MemorySessions(t.Context(), "", kairos.Page{}); err != nil || len(list.Items) != 0 {
+		t.Errorf("after it was forgotten: %+v %v", list, err)
+	}
+	events, err := d.engine.Store.AuditEvents(t.Context(), kairos.AuditFilter{Action: "memory.forget"})
+	if err != nil || len(events.Items) != 1 || events.Items[0].Reason != "asked to be forgotten" || events.Items[0].Object != "memory:"+who.Name+"/"+session {
+		t.Errorf("%+v %v", events.Items, err)
+	}
+}

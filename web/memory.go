@@ -1,0 +1,139 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/view"
+)
+
+// Memory is what sessions remember, by who started their runs.
+type Memory interface {
+	// MemorySessions lists an owner's sessions that remember something, by name.
+	MemorySessions(ctx context.Context, owner string, p kairos.Page) (kairos.List[kairos.MemorySession], error)
+	// Memories lists what a session remembers, newest first.
+	Memories(ctx context.Context, owner, session string, p kairos.Page) (kairos.List[kairos.Memory], error)
+	// Forget removes what a session remembers; CodeNotFound if that is nothing.
+	Forget(ctx context.Context, owner, session, reason string, actor kairos.Actor) (int64, error)
+}
+
+// remembered finds whose session the address speaks of: one's own, or as an
+// admin another's (ruling 42).
+func (r *request) remembered() (owner, session string, err error) {
+	if r.s.Memory == nil {
+		return "", "", kairos.Errorf(kairos.CodeNotFound, "this installation has no page about memory")
+	}
+	owner, session = r.c.FormValue("owner"), r.c.FormValue("session")
+	if owner == "" {
+		owner = r.who.Name
+	}
+	if owner != r.who.Name && !r.who.Role.Includes(kairos.RoleAdmin) {
+		return "", "", kairos.Errorf(kairos.CodeForbidden, "what others' sessions remember is for admins")
+	}
+	return owner, session, nil
+}
+
+// memoryHref is the address of a page about memory.
+func (r *request) memoryHref(path, owner, session, after string) string {
+	q := url.Values{}
+	if owner != r.who.Name {
+		q.Set("owner", owner)
+	}
+	if session != "" {
+		q.Set("session", session)
+	}
+	if after != "" {
+		q.Set("after", after)
+	}
+	if len(q) == 0 {
+		return path
+	}
+	return path + "?" + q.Encode()
+}
+
+// memory lists sessions that remember something, or shows what one remembers.
+func (r *request) memory() error {
+	owner, session, err := r.remembered()
+	if err != nil {
+		return err
+	}
+	title := r.t("Memory")
+	if session != "" {
+		title = r.t("Memory of %s", visible(session))
+	}
+	p := view.MemoryPage{Shell: r.shell("", title), Session: visible(session), Example: `kairos ask --session customer-7 "…"`, Back: r.memoryHref("/memory", owner, "", "")}
+	if owner != r.who.Name {
+		p.Owner = visible(owner)
+	}
+	page := r.page()
+	if session == "" {
+		list, err := r.s.Memory.MemorySessions(r.ctx, owner, page)
+		if err != nil {
+			return err
+		}
+		for _, s := range list.Items {
+			p.Sessions = append(p.Sessions, view.MemorySessionRow{Name: visible(s.Session), Href: r.memoryHref("/memory", owner, s.Session, ""), Exchanges: r.number(s.Exchanges), Last: r.time(s.LastAt)})
+		}
+		if list.Next != "" {
+			p.More = r.memoryHref("/memory", owner, "", list.Next)
+		}
+		return r.render(http.StatusOK, view.Memory(p))
+	}
+	list, err := r.s.Memory.Memories(r.ctx, owner, session, page)
+	if err != nil {
+		return err
+	}
+	if len(list.Items) == 0 && page.After == "" {
+		return kairos.Errorf(kairos.CodeNotFound, "the session %q remembers nothing", visible(session))
+	}
+	for _, m := range list.Items {
+		p.Items = append(p.Items, view.MemoryRow{Asked: visible(m.Input), Answered: visible(m.Output), Run: view.Link{Text: m.Run[max(0, len(m.Run)-4):], Href: "/runs/" + m.Run}, At: r.time(m.At)})
+	}
+	if list.Next != "" {
+		p.More = r.memoryHref("/memory", owner, session, list.Next)
+	}
+	if r.who.Role.Includes(kairos.RoleOperator) {
+		p.Forget = r.memoryHref("/memory/forget", owner, session, "")
+	}
+	return r.render(http.StatusOK, view.Memory(p))
+}
+
+// forgetPage asks before a session is made to forget.
+func (r *request) forgetPage() error { return r.showForget(http.StatusOK, "") }
+
+func (r *request) showForget(code int, problem string) error {
+	owner, session, err := r.remembered()
+	if err != nil {
+		return err
+	}
+	list, err := r.s.Memory.Memories(r.ctx, owner, session, kairos.Page{Limit: 1})
+	if err != nil {
+		return err
+	}
+	if len(list.Items) == 0 {
+		return kairos.Errorf(kairos.CodeNotFound, "the session %q remembers nothing", visible(session))
+	}
+	p := view.ConfirmPage{Shell: r.shell("", r.t("Forget %s", visible(session))), Heading: r.t("Forget %s", visible(session)), Crumb: view.Link{Text: r.t("Memory"), Href: r.memoryHref("/memory", owner, "", "")},
+		Says: r.t("Agents of later runs of this session are not told of what was said in it. This cannot be taken back. The journals of its runs stay until they are deleted."),
+		Post: r.memoryHref("/memory/forget", owner, session, ""), Back: r.memoryHref("/memory", owner, session, ""), Idem: newID(), Error: problem, Danger: true, NeedsReason: true,
+		Facts: []view.Fact{{Term: r.t("Session"), Text: visible(session)}, {Term: r.t("Owner"), Text: visible(owner)}, {Term: r.t("Last"), Text: r.time(list.Items[0].At).Text}}}
+	return r.render(code, view.Confirm(p))
+}
+
+func (r *request) forget() error {
+	owner, session, err := r.remembered()
+	if err != nil {
+		return err
+	}
+	reason := strings.TrimSpace(r.c.FormValue("reason"))
+	if reason == "" {
+		return r.showForget(http.StatusUnprocessableEntity, r.t("Say why: it is kept in the audit log."))
+	}
+	return r.once(func() (string, error) {
+		_, err := r.s.Memory.Forget(r.ctx, owner, session, reason, r.who.actor())
+		return r.memoryHref("/memory", owner, "", ""), err
+	})
+}

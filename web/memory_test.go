@@ -1,0 +1,72 @@
+package web_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/web/webtest"
+)
+
+// What a session remembers is shown to its owner and forgotten by form, with a
+// reason for the audit log; others' sessions are for admins (ruling 42).
+func TestASessionIsForgottenByForm(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	site.Plan(t, "id: say\nnodes:\n  say: {type: set, input: \"${input}\"}\n")
+	b := site.Browser(t).Login()
+	if p := b.Get("/memory"); p.Code != http.StatusOK || !strings.Contains(p.Body, "No session remembers anything") {
+		t.Errorf("before any: %d", p.Code)
+	}
+	const session = `a "customer"/7 <b>`
+	hostile, err := planner.EncodeValue(webtest.Hostile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := site.Engine.Start(t.Context(), site.Admin, kairos.StartRequest{Plan: "say", Session: session, Input: hostile})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if run, err = site.Engine.Wait(t.Context(), run.ID); err != nil || run.Status != kairos.RunCompleted {
+		t.Fatalf("%+v %v", run, err)
+	}
+	list := b.Get("/memory")
+	address := "/memory?" + url.Values{"session": {session}}.Encode()
+	if !strings.Contains(list.Body, address) || !strings.Contains(b.Get("/runs/"+run.ID).Body, address) || !strings.Contains(b.Get("/me").Body, `href="/memory"`) {
+		t.Errorf("nothing leads to what the session remembers:\n%s", list.Body)
+	}
+	page := b.Get(address)
+	if page.Code != http.StatusOK || !strings.Contains(page.Body, "&lt;script&gt;alert(1)") {
+		t.Errorf("%d\n%s", page.Code, page.Body)
+	}
+	crawl(t, "memory", page.Body)
+	forget := "/memory/forget?" + url.Values{"session": {session}}.Encode()
+	form := b.Get(forget).Hidden()
+	if p := b.Post(forget, form); p.Code != http.StatusUnprocessableEntity || !strings.Contains(p.Body, "Say why") {
+		t.Errorf("without a reason: %d", p.Code)
+	}
+	if _, err := site.Auth.CreateUser(t.Context(), site.Admin, "otto", webtest.Password, kairos.RoleOperator); err != nil {
+		t.Fatal(err)
+	}
+	other := site.Browser(t)
+	other.Post("/login", url.Values{"csrf": {"anonymous"}, "name": {"otto"}, "password": {webtest.Password}})
+	if p := other.Get(forget + "&owner=marta"); p.Code != http.StatusForbidden {
+		t.Errorf("somebody else: %d", p.Code)
+	}
+	if p := other.Get(forget); p.Code != http.StatusNotFound {
+		t.Errorf("their own session of that name: %d", p.Code)
+	}
+	form.Set("reason", "asked to be forgotten")
+	if p := b.Post(forget, form); p.Code != http.StatusSeeOther || p.Location != "/memory" {
+		t.Fatalf("%d\n%s", p.Code, p.Body)
+	}
+	if p := b.Get(address); p.Code != http.StatusNotFound {
+		t.Errorf("it is still there: %d", p.Code)
+	}
+	if p := b.Get("/audit?action=memory.forget"); !strings.Contains(p.Body, "asked to be forgotten") {
+		t.Error("the act is not in the audit log")
+	}
+}

@@ -1,0 +1,27 @@
+package view
+
+// MemoryPage lists an owner's sessions, or what one of them remembers.
+type MemoryPage struct {
+	Shell
+	Owner    string // empty: the reader's own
+	Session  string
+	Sessions []MemorySessionRow
+	Items    []MemoryRow
+	More     string // address of the next page
+	Forget   string // address; empty: the reader may not
+	Back     string
+	Example  string // how a session is named
+}
+
+// MemorySessionRow is a session in a list.
+type MemorySessionRow struct {
+	Name, Href, Exchanges string
+	Last                  Time
+}
+
+// MemoryRow is one exchange.
+type MemoryRow struct {
+	Asked, Answered string
+	Run             Link
+	At              Time
+}
