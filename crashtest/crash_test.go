@@ -98,9 +98,10 @@ func build(t *testing.T) string {
 	return bin
 }
 
-func start(t *testing.T, bin, data, config string) *daemon {
+func start(t *testing.T, bin, data, config string, env ...string) *daemon {
 	t.Helper()
 	cmd := exec.Command(bin, "serve", "--data", data, "--listen", "127.0.0.1:0", "--config", config)
+	cmd.Env = append(os.Environ(), env...)
 	log, err := os.OpenFile(filepath.Join(data, "..", "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		t.Fatal(err)

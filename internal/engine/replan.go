@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,7 +16,7 @@ import (
 )
 
 // Replanner makes new tails for runs that cannot go on as planned. It is called
-// again after a crash; it must change nothing.
+// again after a crash, unless its answer was durable; it must change nothing.
 type Replanner interface {
 	Replan(ctx context.Context, r kairos.ReplanRequest) (kairos.Replanned, error)
 }
@@ -28,6 +29,17 @@ func (e *Engine) SetReplanner(r Replanner) { e.replanner = r }
 const replanTimeout = 5 * time.Minute
 
 const kindReplan = "replan"
+
+// replanStep is the sub-step of the waiting visit that keeps the planner's answer,
+// beyond those of any conversation.
+const replanStep = 1 << 30
+
+// planned is that answer.
+type planned struct {
+	Source string   `json:"source"`
+	Reason string   `json:"reason,omitempty"`
+	Unsafe []string `json:"unsafe,omitempty"`
+}
 
 // tail is a stored version that a run is about to follow.
 type tail struct {
@@ -194,6 +206,8 @@ type replanMsg struct {
 	unsafe []string
 	usage  kairos.Usage
 	err    error
+	// again: nothing came of it, and it is to be asked anew.
+	again bool
 }
 
 // considerReplan asks for a new tail once nothing runs any more and nothing is
@@ -223,17 +237,19 @@ func (a *actor) considerReplan() {
 	})
 }
 
-// makeReplan plans, stores the version and tells the run. A plan that is stored
-// and not followed, because the daemon dies here, is found again by its content.
+// makeReplan plans, stores the version and tells the run. The planner's answer is
+// recorded first: a plan that is not stored or followed, because the daemon dies
+// here, is made of it again, and the planner is not asked twice.
 func (e *Engine) makeReplan(run string) {
 	ctx, cancel := context.WithTimeout(e.base, replanTimeout)
 	defer cancel()
+	failpoint.Hit("replan.asked")
 	m, err := e.planAnew(ctx, run)
 	if context.Cause(e.base) != nil {
 		e.replanning.Delete(run) // it is planned at the next start
 		return
 	}
-	m.err = err
+	m.err, m.again = err, errors.Is(err, errNotKept)
 	failpoint.Hit("replan.planned")
 	if !e.post(run, m) {
 		e.replanning.Delete(run)
@@ -274,9 +290,9 @@ func (e *Engine) planAnew(ctx context.Context, run string) (replanMsg, error) {
 			req.Open = append(req.Open, id)
 		}
 	}
-	out, err := e.replanner.Replan(ctx, req)
-	m.usage = out.Usage
+	out, err := e.askPlanner(ctx, run, w, req)
 	if err != nil {
+		m.usage = out.Usage
 		return m, err
 	}
 	doc, problems := e.CheckPlan(out.Source, planner.FormatJSON)
@@ -300,6 +316,64 @@ func (e *Engine) planAnew(ctx context.Context, run string) (replanMsg, error) {
 	return m, nil
 }
 
+// askPlanner gives the planner's answer: the one that is recorded, or a new one,
+// which is durable before anything comes of it. Its usage is that row's.
+func (e *Engine) askPlanner(ctx context.Context, run string, w *work, req kairos.ReplanRequest) (kairos.Replanned, error) {
+	if row, ok := w.substeps[replanStep]; ok {
+		var p planned
+		if err := json.Unmarshal(row.Output, &p); err != nil {
+			return kairos.Replanned{}, corrupt(&row, "%v", err)
+		}
+		return kairos.Replanned{Source: []byte(p.Source), Reason: p.Reason, Unsafe: p.Unsafe}, nil
+	}
+	out, err := e.replanner.Replan(ctx, req)
+	if err != nil {
+		return out, err
+	}
+	failpoint.Hit("replan.answered")
+	m := answerMsg{w.workKey, out, make(chan error, 1)}
+	if !e.post(run, m) {
+		return kairos.Replanned{}, ErrStopping
+	}
+	select {
+	case err := <-m.reply:
+		if err != nil {
+			return out, fmt.Errorf("%w: %w", errNotKept, err)
+		}
+		return out, nil
+	case <-ctx.Done():
+		return kairos.Replanned{}, context.Cause(ctx)
+	}
+}
+
+// errNotKept says that an answer could not be recorded: the run has moved on, or its
+// checkpoint was rejected. It is asked anew where the run stands then.
+var errNotKept = errors.New("the planner's answer was not recorded")
+
+// answerMsg brings the planner's answer, to be made durable.
+type answerMsg struct {
+	key   workKey
+	out   kairos.Replanned
+	reply chan error
+}
+
+func (m answerMsg) answer(err error) { m.reply <- err }
+
+// keepAnswer records the planner's answer, with what it took.
+func (a *actor) keepAnswer(m answerMsg) {
+	w := a.s.work[m.key]
+	if a.ended || w == nil || w.phase != phaseWaiting || w.reason != kairos.WaitReplan {
+		m.answer(ErrFenced)
+		return
+	}
+	e := a.entry(kairos.EntrySubstep, m.key)
+	e.Status, e.Attempt, e.Substep, e.Usage = kairos.NodeCompleted, w.attempt, replanStep, m.out.Usage
+	e.Decision = payload{Kind: kindReplan}.json()
+	e.Output = mustJSON(planned{string(m.out.Source), m.out.Reason, m.out.Unsafe})
+	a.add(e)
+	a.after(func(err error) { m.reply <- err })
+}
+
 // replanActor is who stores new tails and makes runs follow them.
 var replanActor = kairos.Actor{Name: "supervisor", Role: kairos.RoleAuthor, Surface: "engine"}
 
@@ -307,7 +381,7 @@ var replanActor = kairos.Actor{Name: "supervisor", Role: kairos.RoleAuthor, Surf
 func (a *actor) replanned(m replanMsg) {
 	a.e.replanning.Delete(a.id)
 	w := a.s.work[m.key]
-	if a.ended || w == nil || w.phase != phaseWaiting || w.reason != kairos.WaitReplan {
+	if m.again || a.ended || w == nil || w.phase != phaseWaiting || w.reason != kairos.WaitReplan {
 		return
 	}
 	switch {

@@ -328,7 +328,8 @@ func TestCrashesAroundReplan(t *testing.T) {
 			t.Parallel()
 			s := storetest.Open(t)
 			cut := enginetest.NewCut(s, n)
-			first := enginetest.OpenWith(t, s, cut, replanning(&tails{answers: []string{mended}}), engine.Options{})
+			planner := &tails{answers: []string{mended}}
+			first := enginetest.OpenWith(t, s, cut, replanning(planner), engine.Options{})
 			id := first.Run(straight, `"x"`).ID
 			done := make(chan struct{})
 			ctx, cancel := context.WithCancel(t.Context())
@@ -345,8 +346,22 @@ func TestCrashesAroundReplan(t *testing.T) {
 			if err := first.Stop(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			second := enginetest.OpenOn(t, s, replanning(&tails{answers: []string{mended}}), engine.Options{})
+			before, err := s.Journal(t.Context(), id, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			answered := slices.ContainsFunc(before, func(e kairos.Entry) bool { return e.Kind == kairos.EntrySubstep })
+			other := &tails{answers: []string{mended}}
+			second := enginetest.OpenOn(t, s, replanning(other), engine.Options{})
 			r := second.Settle(id)
+			// The planner is asked once more only if its answer was lost; what is recorded
+			// is counted once.
+			if n := len(other.requests()); answered != (n == 0) && r.LastSeq > int64(len(before)) {
+				t.Errorf("answered before the crash: %v, asked %d times after it\n%s", answered, n, second.Journal(id))
+			}
+			if r.Usage.InputTokens != 7 {
+				t.Errorf("usage %+v\n%s", r.Usage, second.Journal(id))
+			}
 			if r.Status != kairos.RunCompleted || string(r.Output) != `"one, two"` || r.Version != 2 {
 				t.Errorf("%s %s version %d\n%s", r.Status, r.Output, r.Version, second.Journal(id))
 			}

@@ -31,6 +31,8 @@ func (a *actor) handle(m any) {
 			a.e.sched.releaseNode()
 		}
 		a.nodeCredit = 0
+	case answerMsg:
+		a.keepAnswer(m)
 	case replanMsg:
 		a.replanned(m)
 	case childrenMsg:
