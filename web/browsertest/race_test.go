@@ -1,0 +1,242 @@
+package browsertest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// Two operators look at the same failed run and both resume it: it is resumed
+// once, and the second of them sees what has changed, in place of a second act
+// (UI 3.2.15).
+func TestTwoOperatorsResume(t *testing.T) {
+	for name, prepare := range map[string]func(*tab) *tab{"with scripts": func(b *tab) *tab { return b }, "without": (*tab).withoutScripts} {
+		t.Run(name, func(t *testing.T) {
+			d := newDaemon(t)
+			s := d.seed()
+			first, second := prepare(d.tab()), prepare(newTab(t, d.url).login(d.as("otto", kairos.RoleOperator)))
+			for _, b := range []*tab{first, second} {
+				b.open("/runs/" + s.Failed.ID)
+				b.reach(`main a[href="/runs/`+s.Failed.ID+`/resume"]`, `#preview button[value="act"]`)
+			}
+			first.follow(`#preview button[value="act"]`, "#run-id")
+			again, err := d.api.Wait(t.Context(), s.Failed.ID)
+			must(t, err)
+			second.reach(`#preview button[value="act"]`, `#preview [role="alert"]`)
+			text := eval[string](second, `document.querySelector("#preview").innerText`)
+			t.Logf("the second is told: %.300s", text)
+			// The same act is offered once more, on what the run is now.
+			if rev := eval[string](second, `document.querySelector('#preview input[name="rev"]').value`); rev != fmt.Sprint(again.LastSeq) {
+				t.Errorf("the act offered is for revision %s, the run is at %d", rev, again.LastSeq)
+			}
+			journal, err := d.api.JournalPage(t.Context(), s.Failed.ID, s.Failed.LastSeq, 0)
+			must(t, err)
+			resets := 0
+			for _, e := range journal {
+				if e.Kind == kairos.EntryReset {
+					resets++
+				}
+			}
+			if resets != 1 {
+				t.Errorf("the run was resumed %d times", resets)
+			}
+			second.follow(`#preview button[value="act"]`, "#run-id") // meant so
+			d.follows(again, kairos.EntryReset)
+			first.quiet("the first operator")
+			second.quiet("the second operator")
+		})
+	}
+}
+
+// Two operators decide the same question: the first answer stands, and the second
+// is told whose it was.
+func TestTwoOperatorsDecide(t *testing.T) {
+	d := newDaemon(t)
+	s := d.seed()
+	first, second := d.tab(), newTab(t, d.url).login(d.as("otto", kairos.RoleOperator))
+	for _, b := range []*tab{first, second} {
+		b.open("/runs/" + s.Waiting.ID)
+	}
+	first.follow(`button[name="answer"][value="approve"]`, "#run-id")
+	second.fill("input[name=comment]", "too much")
+	second.reach(`button[name="answer"][value="reject"]`, `main [role="alert"]`)
+	text := eval[string](second, `document.querySelector("main").innerText`)
+	if !strings.Contains(text, "marta") {
+		t.Errorf("the second is not told who decided:\n%s", text)
+	}
+	r, err := d.api.Wait(t.Context(), s.Waiting.ID)
+	must(t, err)
+	if r.Status != kairos.RunCompleted {
+		t.Errorf("the run is %s: the second answer stands", r.Status)
+	}
+	second.quiet("the second operator")
+}
+
+// A double click on an act does it once (H9).
+func TestADoubleClickForksOnce(t *testing.T) {
+	for name, prepare := range map[string]func(*tab) *tab{"with scripts": func(b *tab) *tab { return b }, "without": (*tab).withoutScripts} {
+		t.Run(name, func(t *testing.T) {
+			d := newDaemon(t)
+			s := d.seed()
+			before := d.runs()
+			b := prepare(d.tab())
+			b.open("/runs/" + s.Completed.ID + "/fork?at=1")
+			button := `#preview button[value="act"]`
+			b.until("the act is offered", there(button))
+			b.leave(func() {
+				at := eval[[]float64](b, fmt.Sprintf(reached, quoted(button)))
+				if len(at) != 2 {
+					b.fail("the button cannot be reached")
+				}
+				for range 2 {
+					must(t, chromedp.Do(b.ctx, chromedp.MouseClickXY(at[0], at[1])))
+				}
+			}, "the fork", "#run-id")
+			if id := eval[string](b, `document.querySelector("#run-id").textContent`); id == s.Completed.ID {
+				t.Error("the page is not the fork's")
+			}
+			if after := d.runs(); after != before+1 {
+				t.Errorf("two clicks made %d runs", after-before)
+			}
+			// Reload does not send the form again.
+			b.reload("#run-id")
+			if after := d.runs(); after != before+1 {
+				t.Errorf("after a reload there are %d more runs", after-before)
+			}
+		})
+	}
+}
+
+// runs counts the runs that there are.
+func (d *daemon) runs() int {
+	d.t.Helper()
+	list, err := d.api.Runs(d.t.Context(), kairos.RunFilter{Page: kairos.Page{Limit: 200}})
+	must(d.t, err)
+	return len(list.Items)
+}
+
+func (b *tab) reload(then string) {
+	b.t.Helper()
+	b.leave(func() { must(b.t, chromedp.Do(b.ctx, chromedp.Reload())) }, "a reload", then)
+}
+
+func (b *tab) back(then string) {
+	b.t.Helper()
+	b.leave(func() { must(b.t, chromedp.Do(b.ctx, chromedp.NavigateBack())) }, "going back", then)
+}
+
+func (b *tab) forward(then string) {
+	b.t.Helper()
+	b.leave(func() { must(b.t, chromedp.Do(b.ctx, chromedp.NavigateForward())) }, "going forward", then)
+}
+
+// Filter, open a run, go back: the same list at the same place, a whole page, and
+// forward again. A reload keeps the view (UI 3.2.15).
+func TestHistory(t *testing.T) {
+	d := newDaemon(t)
+	s := d.seed()
+	for range 40 {
+		d.run("echo", `"more"`)
+	}
+	b := d.tab()
+	must(t, chromedp.Do(b.ctx, chromedp.EmulateViewport(1440, 500)))
+	b.open("/runs")
+	b.fill("#q", "plan:echo")
+	b.follow(`form[action="/runs"] button`, "#list tbody tr")
+	b.live()
+	const list = `JSON.stringify([location.search, document.querySelector("#q").value, [...document.querySelectorAll("#list a.go")].map((a) => a.href)])`
+	eval[bool](b, `scrollTo(0, 700), true`)
+	before, at := eval[string](b, list), eval[float64](b, `scrollY`)
+	if at < 300 {
+		t.Fatalf("the list does not scroll: %g", at)
+	}
+	// A row that is in view, so that opening it does not scroll.
+	target := eval[string](b, `[...document.querySelectorAll("#list a.go")].find((a) => { const r = a.getBoundingClientRect(); return r.top > 150 && r.bottom < 400; }).getAttribute("href")`)
+	b.leave(func() { eval[bool](b, `document.querySelector('a[href="`+target+`"]').click(), true`) }, "the row", "#run-id")
+	b.back("#list tbody tr")
+	if after := eval[string](b, list); after != before {
+		t.Errorf("back shows another list:\n%s\n%s", before, after)
+	}
+	b.until("the list is where it was", fmt.Sprintf("Math.abs(scrollY - %g) < 3", at))
+	if n := eval[int](b, `document.querySelectorAll("header.top, main, footer").length`); n != 3 {
+		t.Errorf("back shows a fragment: %d of header, main and footer", n)
+	}
+	b.forward("#run-id")
+	if here := eval[string](b, `location.pathname`); here != target {
+		t.Errorf("forward leads to %s, not %s", here, target)
+	}
+	// A step is chosen, then reloaded: the view is in the address.
+	b.open("/runs/" + s.Failed.ID)
+	b.follow(`.tl tbody tr:first-child a.go`, "#inspector")
+	step := eval[string](b, `document.querySelector("#ih").innerText`)
+	b.reload("#inspector")
+	if now := eval[string](b, `document.querySelector("#ih").innerText`); now != step {
+		t.Errorf("the reload shows %q, not %q", now, step)
+	}
+	b.quiet("history")
+}
+
+// A view that was reached by clicks is what its address shows to a colleague (UI
+// 0.4).
+func TestEveryViewIsItsAddress(t *testing.T) {
+	d := newDaemon(t)
+	s := d.seed()
+	b, colleague := d.tab(), newTab(t, d.url).login(d.as("otto", kairos.RoleOperator))
+	// What is on a page, but for what the reader's name and the clock change.
+	const shown = `(() => { const m = document.querySelector("main").cloneNode(true);
+	  m.querySelectorAll("input[type=hidden], [data-since], time, script").forEach((e) => e.remove());
+	  return m.textContent.replace(/\s+/g, " ") + [...m.querySelectorAll("[aria-current]")].map((e) => e.textContent).join("|"); })()`
+	visit := func(path string, links string) {
+		t.Helper()
+		b.open(path)
+		hrefs := eval[[]string](b, fmt.Sprintf(`[...new Set([...document.querySelectorAll(%s)].map((a) => a.getAttribute("href")))]`, quoted(links)))
+		if len(hrefs) == 0 {
+			t.Errorf("%s has no %s", path, links)
+		}
+		if !everything() {
+			hrefs = hrefs[:min(len(hrefs), 3)]
+		}
+		for _, href := range hrefs {
+			b.open(path)
+			b.follow(fmt.Sprintf(`main a[href=%s]`, quoted(href)), "main")
+			address := strings.TrimPrefix(eval[string](b, `location.href`), d.url)
+			colleague.open(address)
+			mine, theirs := eval[string](b, shown), eval[string](colleague, shown)
+			if mine != theirs {
+				t.Errorf("%s shows a colleague something else:\n%.600s\n%.600s", address, mine, theirs)
+			}
+		}
+	}
+	visit("/runs/"+s.Completed.ID, "#head .tabs a")
+	visit("/runs/"+s.Failed.ID, ".tl tbody a.go")
+	visit("/runs/"+s.Failed.ID, "#inspector .tabs a")
+	visit("/runs/"+s.Completed.ID+"?view=state", ".cps a")
+	visit("/runs", "nav.filters a.chip")
+	visit("/approvals", "nav.filters a.chip")
+}
+
+// A form that was refused, sent again by a reload, acts no second time.
+func TestARefusedFormIsNotSentTwice(t *testing.T) {
+	d := newDaemon(t)
+	d.seed()
+	before := d.runs()
+	b := d.tab().withoutScripts()
+	b.open("/plans/ledger/start")
+	b.fill(`main form textarea[name="input"]`, `{"amount": "many"}`)
+	b.follow(`main form.form button[type="submit"]`, `main [role="alert"]`)
+	if kept := eval[string](b, `document.querySelector('main form textarea[name="input"]').value`); !strings.Contains(kept, "many") {
+		t.Errorf("what was typed is lost: %q", kept)
+	}
+	b.fill(`main form textarea[name="input"]`, `{"amount": 5}`)
+	b.follow(`main form.form button[type="submit"]`, "#run-id")
+	b.back(`main`)
+	b.forward("#run-id")
+	b.reload("#run-id")
+	if after := d.runs(); after != before+1 {
+		t.Errorf("%d runs were started", after-before)
+	}
+}
