@@ -171,7 +171,7 @@ func TestHistory(t *testing.T) {
 	}
 	// A step is chosen, then reloaded: the view is in the address.
 	b.open("/runs/" + s.Failed.ID)
-	b.follow(`.tl tbody tr:first-child a.go`, "#inspector")
+	b.follow(`.tl tbody a.go`, "#inspector")
 	step := eval[string](b, `document.querySelector("#ih").innerText`)
 	b.reload("#inspector")
 	if now := eval[string](b, `document.querySelector("#ih").innerText`); now != step {
@@ -211,7 +211,7 @@ func TestEveryViewIsItsAddress(t *testing.T) {
 			}
 		}
 	}
-	visit("/runs/"+s.Completed.ID, "#head .tabs a")
+	visit("/runs/"+s.Completed.ID, `nav.tabs[aria-label="Run views"] a`)
 	visit("/runs/"+s.Failed.ID, ".tl tbody a.go")
 	visit("/runs/"+s.Failed.ID, "#inspector .tabs a")
 	visit("/runs/"+s.Completed.ID+"?view=state", ".cps a")
