@@ -86,6 +86,8 @@ type tab struct {
 	t   testing.TB
 	ctx context.Context
 	url string // of the daemon
+	// left numbers the pages that were left.
+	left int
 
 	mu sync.Mutex
 	// problems are what the browser's console and the content security policy
@@ -150,11 +152,23 @@ func must(t testing.TB, err error) {
 // call sends one command of the browser's protocol to a tab.
 func call[P, R any](b *tab, command cdp.Command[P, R], params P) R {
 	b.t.Helper()
-	r, err := chromedp.Run(b.ctx, func(ctx context.Context, target *chromedp.Target) (R, error) {
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	r, err := chromedp.Run(ctx, func(ctx context.Context, target *chromedp.Target) (R, error) {
 		return cdp.Call(ctx, target, command, params)
 	})
 	must(b.t, err)
 	return r
+}
+
+// do acts on the tab, for at most as long as anything may take.
+func (b *tab) do(actions ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	if err := chromedp.Do(ctx, actions...); err != nil {
+		b.fail(err.Error())
+	}
 }
 
 // login gives the tab a session's cookies.
@@ -182,7 +196,7 @@ func (b *tab) cookie(name, value string) {
 // width makes the window that wide.
 func (b *tab) width(px int64) {
 	b.t.Helper()
-	must(b.t, chromedp.Do(b.ctx, chromedp.EmulateViewport(px, 900)))
+	b.do(chromedp.EmulateViewport(px, 900))
 }
 
 // open goes to an address and waits until it has been laid out.
@@ -270,13 +284,15 @@ func (b *tab) keep(name string) {
 	}
 }
 
-// quoted is a text as JavaScript writes it.
+// quoted is a text as JavaScript and selectors write it.
 func quoted(s string) string {
-	j, err := json.Marshal(s)
-	if err != nil {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(s); err != nil {
 		panic(err) // a string always has a JSON form
 	}
-	return string(j)
+	return strings.TrimSpace(b.String())
 }
 
 // there is JavaScript that says whether an element is shown.
@@ -313,7 +329,7 @@ func (b *tab) click(css string) {
 			last = now
 			continue
 		}
-		must(b.t, chromedp.Do(b.ctx, chromedp.MouseClickXY(at[0], at[1])))
+		b.do(chromedp.MouseClickXY(at[0], at[1]))
 		return
 	}
 	b.fail(css + " cannot be clicked")
@@ -344,15 +360,15 @@ func (b *tab) reach(css, then string) {
 }
 
 // leave does what leads to another page. The old page is marked, so that the new
-// one is told from it.
+// one is told from it, also where that comes back as it was left.
 func (b *tab) leave(do func(), what, then string) {
 	b.t.Helper()
-	arrived := loaded + ` && !window.kairosOld && ` + there(then)
 	for range 4 {
-		eval[bool](b, `window.kairosOld = true`)
+		b.left++
+		eval[int](b, fmt.Sprintf(`window.kairosLeft = %d`, b.left))
 		do()
-		if b.soon(patience/4, `!window.kairosOld`) == nil {
-			b.until(what+" leads to "+then, arrived)
+		if b.soon(patience/4, fmt.Sprintf(`window.kairosLeft !== %d`, b.left)) == nil {
+			b.until(what+" leads to "+then, fmt.Sprintf(`%s && window.kairosLeft !== %d && %s`, loaded, b.left, there(then)))
 			return
 		}
 	}
@@ -374,7 +390,7 @@ func (b *tab) fill(css, text string) {
 // press sends keys.
 func (b *tab) press(keys string, modifiers ...chromedp.Modifier) {
 	b.t.Helper()
-	must(b.t, chromedp.Do(b.ctx, chromedp.KeyEvent(keys, chromedp.KeyModifiers(modifiers...))))
+	b.do(chromedp.KeyEvent(keys, chromedp.KeyModifiers(modifiers...)))
 }
 
 // live waits until the page follows what happens.

@@ -171,7 +171,7 @@ func (b *tab) hold() (held func(when string)) {
 // small makes the window so low that the page scrolls.
 func (b *tab) small() *tab {
 	b.t.Helper()
-	must(b.t, chromedp.Do(b.ctx, chromedp.EmulateViewport(1440, 500)))
+	b.do(chromedp.EmulateViewport(1440, 500))
 	return b
 }
 
