@@ -316,10 +316,10 @@ func (a *actor) load() error {
 	a.ended = a.run.Status.Final()
 	a.dueDirty = true
 	loaded := s.seq
-	running := a.run.Status == kairos.RunRunning && !fresh
+	working := (a.run.Status == kairos.RunRunning || a.run.Status == kairos.RunQueued) && !fresh
 	a.recover()
 	a.loaded, a.recovered = loaded, s.seq
-	if running {
+	if working {
 		// Beside other work it may wait for children that were never created, or
 		// ended while nobody listened; Open sees to runs that only wait.
 		a.lookForChildren()

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -143,6 +144,64 @@ end: {type: set, needs: [child, other], input: "${output.child}"}}, edges: []}`)
 	e = enginetest.OpenOn(t, s, registry, engine.Options{})
 	defer e.Close()
 	if r := e.Until(run.ID, kairos.RunCompleted, ""); string(r.Output) != `{"n":4}` {
+		t.Errorf("got %s", r.Output)
+	}
+}
+
+// deaf loses the power when a run would hear of its child's end.
+type deaf struct {
+	*enginetest.Cut
+	parent *atomic.Value
+}
+
+func (d deaf) Enqueue(c kairos.Checkpoint, done func(error)) {
+	if c.Run == d.parent.Load() {
+		d.Kill()
+	}
+	d.Cut.Enqueue(c, done)
+}
+
+// One of two children ended and the power went before their run heard of it;
+// the other still works: the run hears of the first at the next start.
+func TestAChildThatEndedIsHeardOfThoughAnotherWorks(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t)
+	until := func(c chan struct{}) engine.HandlerFunc {
+		return func(ctx context.Context, _ *engine.Call) (engine.Result, error) {
+			select {
+			case <-c:
+				return engine.Result{Output: "done"}, nil
+			case <-ctx.Done():
+				return engine.Result{}, ctx.Err()
+			}
+		}
+	}
+	soon, release := make(chan struct{}), make(chan struct{})
+	registry := enginetest.NewRegistry().Handle("call", planner.EffectIdempotent, echo).
+		Handle("quick", planner.EffectIdempotent, until(soon)).Handle("slow", planner.EffectIdempotent, until(release))
+	first := enginetest.OpenOn(t, s, registry, engine.Options{})
+	first.Save(`{id: short, nodes: {a: {type: quick}}}`)
+	first.Save(`{id: long, nodes: {a: {type: slow}}}`)
+	v := first.Save(`{id: two, nodes: {q: {type: plan, plan: short}, l: {type: plan, plan: long}, after: {type: call, needs: [q], input: {n: 2}},
+end: {type: set, needs: [after, l], input: "${output.after}"}}, edges: []}`)
+	first.Close()
+	d := deaf{enginetest.NewCut(s, 1000), &atomic.Value{}}
+	e := enginetest.OpenWith(t, s, d, registry, engine.Options{})
+	run := e.Begin(v, "")
+	e.Until(run.ID, kairos.RunWaiting, kairos.WaitChild)
+	d.parent.Store(run.ID)
+	close(soon)
+	<-d.Dead()
+	e.Close()
+	e = enginetest.OpenOn(t, s, registry, engine.Options{})
+	defer e.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if _, err := e.WaitFor(ctx, run.ID, func(r kairos.Run) bool { return r.Steps >= 2 }); err != nil {
+		t.Errorf("what follows the child that ended does not run while the other works: %v\n%s", err, e.Journal(run.ID))
+	}
+	close(release)
+	if r := e.Until(run.ID, kairos.RunCompleted, ""); string(r.Output) != `{"n":2}` {
 		t.Errorf("got %s", r.Output)
 	}
 }

@@ -144,14 +144,14 @@ func (e *Engine) Open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	live := make(map[string]bool, len(unfinished)) // parents with an unfinished child
+	live := make(map[string]int, len(unfinished)) // unfinished children of a run
 	for i := range unfinished {
 		if p := unfinished[i].Parent; p != nil {
-			live[p.Run] = true
+			live[p.Run]++
 		}
 	}
 	now := e.now()
-	var sweep []kairos.Run
+	var sweep []parent
 	for i := range unfinished {
 		r := &unfinished[i]
 		held := r.Status == kairos.RunWaiting && r.WaitReason == kairos.WaitHeld
@@ -170,9 +170,8 @@ func (e *Engine) Open(ctx context.Context) error {
 			if !r.DueAt.IsZero() {
 				e.timers.set(r.ID, r.DueAt)
 			}
-			if r.WaitReason != kairos.WaitTimer && r.WaitReason != kairos.WaitRetry &&
-				(r.WaitReason != kairos.WaitChild || !live[r.ID]) {
-				sweep = append(sweep, kairos.Run{ID: r.ID, Hash: r.Hash})
+			if r.WaitReason != kairos.WaitTimer && r.WaitReason != kairos.WaitRetry {
+				sweep = append(sweep, parent{r.ID, r.Hash, live[r.ID]})
 			}
 		}
 	}
@@ -195,18 +194,25 @@ func (e *Engine) Open(ctx context.Context) error {
 	return nil
 }
 
-// sweep looks for waiting runs whose child ended while nobody listened: only
-// runs with plan nodes can be among them.
-func (e *Engine) sweep(runs []kairos.Run) {
+// parent is a waiting run that may have children.
+type parent struct {
+	id, hash string
+	live     int // children that are not over
+}
+
+// sweep looks for waiting runs of which a child ended, or was never created,
+// while nobody listened. Runs whose plan has no more children than are at work
+// are left alone: their children tell them.
+func (e *Engine) sweep(runs []parent) {
 	for _, r := range runs {
 		if e.base.Err() != nil || e.isStopping() {
 			return
 		}
-		p, err := e.program(e.base, r.Hash)
-		if err != nil || !p.hasPlans {
+		p, err := e.program(e.base, r.hash)
+		if err != nil || !p.hasPlans || p.children > 0 && p.children <= r.live {
 			continue
 		}
-		e.post(r.ID, childrenMsg{})
+		e.post(r.id, childrenMsg{})
 	}
 }
 

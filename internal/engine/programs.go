@@ -16,6 +16,7 @@ type program struct {
 	*planner.Program
 	version  kairos.Version // without source
 	hasPlans bool
+	children int  // that can be at work at once; 0: any number
 	replans  bool // some node plans anew when it fails
 	// entered is what may reach a node: predecessors over edges and needs.
 	entered [][]int
@@ -80,14 +81,21 @@ func (e *Engine) program(ctx context.Context, hash string) (*program, error) {
 
 func newProgram(compiled *planner.Program, v kairos.Version) *program {
 	p := &program{Program: compiled, version: v, entered: make([][]int, len(compiled.Nodes))}
+	many := false
 	for i := range compiled.Nodes {
 		n := &compiled.Nodes[i]
-		p.hasPlans = p.hasPlans || n.Type == "plan"
+		if n.Type == planner.TypePlan {
+			p.hasPlans, many = true, many || n.Foreach != nil
+			p.children++
+		}
 		p.replans = p.replans || n.OnError == planner.OnErrorReplan
 		for _, out := range n.Out {
 			p.entered[out.To] = append(p.entered[out.To], i)
 		}
 		p.entered[i] = append(p.entered[i], n.Needs...)
+	}
+	if many {
+		p.children = 0
 	}
 	return p
 }
