@@ -45,6 +45,7 @@ soak: ## run every proof large (PROOF=N: N times as large; KAIROS_SEED=N: other 
 	$(GO) test ./...
 	KAIROS_PROOF=$(PROOF) KAIROS_FIGURES=$(FIGURES) $(GO) test ./internal/store -count=1 -timeout 24h -run 'TestPowerCuts|TestOneFailing|TestADamagedLog|TestAFlippedBit|TestDamageIsNamed'
 	KAIROS_PROOF=$(PROOF) KAIROS_FIGURES=$(FIGURES) $(GO) test ./crashtest -count=1 -timeout 24h
+	KAIROS_PROOF=$(PROOF) KAIROS_FIGURES=$(FIGURES) $(GO) test ./internal/engine -count=1 -timeout 24h -run 'TestSimulation|TestASimulationRepeatsItself'
 	$(GO) test ./internal/engine -count=1 -timeout 24h -run 'TestEveryWayAgrees|TestOperatorsAtOnce' -rapid.checks=$$((500 * $(PROOF)))
 	@printf 'random plans\t%d\n' $$((1000 * $(PROOF))) >> $(FIGURES)
 	KAIROS_FIGURES=$(FIGURES) $(GO) test ./internal/arch -count=1 -run TestBadInputs

@@ -43,7 +43,10 @@ func (s *state) digest() string {
 	fmt.Fprintf(&b, "seq %d steps %d flags %v %v %v %v %v\n", s.seq, s.steps, s.paused, s.cancelled, s.quarantined, s.held, s.walk.Stopping())
 	var lines []string
 	for k, w := range s.work {
-		if k.item != noItem && w.phase == phaseReady && w.attempt == 0 {
+		if k.item != noItem && w.phase == phaseReady && w.tries == 0 && w.failure == nil && w.answer == nil {
+			if w.attempt > 0 { // before a reset
+				lines = append(lines, fmt.Sprintf("past %v %v", k, past{w.attempt, w.retries}))
+			}
 			continue
 		}
 		input, failure := s.walk.Input(k.VisitKey, k.item)

@@ -1,0 +1,254 @@
+package engine_test
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// judge looks at a world in which nothing moves: every run that is not over has
+// something that will move it, and every run that has moved is what its journal
+// says.
+func (w *world) judge() {
+	for _, r := range w.unfinished() {
+		w.hasNext(r)
+	}
+	for _, id := range w.runs() {
+		r, ok := w.run(id)
+		if ok && w.seen[id] != r.LastSeq {
+			w.seen[id] = r.LastSeq
+			w.agrees(r)
+		}
+	}
+	if len(w.violations()) > 0 {
+		for _, id := range w.runs() {
+			w.journals += fmt.Sprintf("%s:\n%s\n", w.name(id), w.journal(id))
+		}
+	}
+}
+
+// hasNext: a run that is not over is at work, or is promised to be.
+func (w *world) hasNext(r kairos.Run) {
+	now, load := time.Now(), w.engine.Load()
+	stuck := func(why string) {
+		w.violate("%s is stuck: %s %s, due %s, %s", w.name(r.ID), r.Status, r.WaitReason, r.DueAt, why)
+	}
+	switch r.Status {
+	case kairos.RunQueued:
+		if r.StartAt.After(now) || load.Working >= w.maxRunning || w.keyTaken(r) {
+			return
+		}
+		stuck(fmt.Sprintf("%d of %d runs are at work", load.Working, w.maxRunning))
+	case kairos.RunRunning:
+		// After a start a run is still called running while it waits for a slot.
+		if !slices.ContainsFunc(w.waiting(), func(p *parked) bool { return p.call.RunID == r.ID }) && load.Nodes < w.maxNodes && load.Working < w.maxRunning {
+			stuck(fmt.Sprintf("none of its handlers is at work, and %d of %d runs and %d of %d nodes", load.Working, w.maxRunning, load.Nodes, w.maxNodes))
+		}
+	case kairos.RunWaiting:
+		d, err := w.engine.Detail(w.ctx(), r.ID)
+		if err != nil {
+			w.violate("%s cannot be looked at: %v", w.name(r.ID), err)
+			return
+		}
+		if len(d.Waits) == 0 || d.Waits[0].Reason != r.WaitReason {
+			stuck(fmt.Sprintf("its journal says that it waits for %+v", d.Waits))
+			return
+		}
+		switch first := d.Waits[0]; r.WaitReason {
+		case kairos.WaitTimer, kairos.WaitRetry:
+			if !r.DueAt.After(now) || r.DueAt.After(now.Add(100*time.Hour)) {
+				stuck("now is " + now.Format(time.RFC3339Nano))
+			}
+		case kairos.WaitChild:
+			if child, ok := w.run(first.Child); !ok || child.Status.Final() {
+				stuck("its child is " + string(child.Status))
+			}
+		case kairos.WaitApproval:
+			if a, err := w.store.Approval(w.ctx(), first.Approval); err != nil || a.Status != "open" {
+				stuck(fmt.Sprintf("its approval is %q, %v", a.Status, err))
+			}
+		default:
+			if !r.WaitReason.NeedsPerson() {
+				stuck("nobody is asked")
+			}
+		}
+	}
+}
+
+func (w *world) keyTaken(r kairos.Run) bool {
+	if r.Concurrency == nil {
+		return false
+	}
+	active, err := w.store.ActiveByConcurrency(w.ctx(), r.Concurrency.Key)
+	if err != nil {
+		w.violate("active runs: %v", err)
+	}
+	active = slices.DeleteFunc(active, func(o kairos.Run) bool { return o.ID == r.ID || o.Status == kairos.RunQueued && o.StartedAt.IsZero() })
+	return len(active) >= max(r.Concurrency.Limit, 1)
+}
+
+// agrees: the row of a run, its journal, and what the engine holds of it say the
+// same.
+func (w *world) agrees(r kairos.Run) {
+	rows, err := w.store.Journal(w.ctx(), r.ID, 0)
+	if err != nil {
+		w.violate("journal of %s: %v", w.name(r.ID), err)
+		return
+	}
+	w.note("  %s is at %d, %s %s", w.name(r.ID), r.LastSeq, r.Status, r.WaitReason)
+	steps := int64(0)
+	for i, row := range rows {
+		if row.Seq != int64(i+1) {
+			w.violate("%s: row %d has the number %d", w.name(r.ID), i+1, row.Seq)
+		}
+		if row.Kind == kairos.EntryResult && row.Final {
+			steps++
+		}
+	}
+	if int64(len(rows)) != r.LastSeq || r.ForkedFrom == "" && steps != r.Steps {
+		w.violate("%s is at %d with %d rows, %d steps with %d rows of them", w.name(r.ID), r.LastSeq, len(rows), r.Steps, steps)
+	}
+	w.mu.Lock()
+	live, ok := w.digests[r.ID]
+	w.mu.Unlock()
+	if !ok || live.seq != r.LastSeq {
+		return
+	}
+	p, err := w.engine.Program(w.ctx(), r.Hash)
+	if err != nil {
+		w.violate("plan of %s: %v", w.name(r.ID), err)
+		return
+	}
+	if folded, err := w.engine.FoldDigest(p, r, rows); err != nil || folded != live.digest {
+		w.violate("%s: what is in memory and what the journal says differ at %d, %v\n%s\n%s", w.name(r.ID), r.LastSeq, err, live.digest, folded)
+	}
+}
+
+// examine is what a power cut must not have touched: everything acknowledged is
+// there, and the examination of the whole database finds nothing.
+func (w *world) examine() {
+	w.mu.Lock()
+	acks := slices.Clone(w.acks)
+	w.mu.Unlock()
+	want := map[string]int64{}
+	for _, a := range acks {
+		want[a.run] = max(want[a.run], a.seq)
+	}
+	for id, seq := range want {
+		if r, ok := w.run(id); !ok || r.LastSeq < seq {
+			w.violate("%s: %d was acknowledged, %d is there", w.name(id), seq, r.LastSeq)
+		}
+	}
+	w.verify()
+}
+
+// verify examines the whole database: pages, keys, journals, values, counters,
+// the audit chain.
+func (w *world) verify() {
+	checks, err := w.store.Verify(w.ctx())
+	if err != nil {
+		w.violate("examine the database: %v", err)
+	}
+	for _, c := range checks {
+		if len(c.Problems) > 0 {
+			w.violate("%s: %s", c.Name, strings.Join(c.Problems, "; "))
+		}
+	}
+}
+
+// runs lists all runs that anybody asked for, by name.
+func (w *world) runs() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	list := make([]string, 0, len(w.names))
+	for id := range w.names {
+		list = append(list, id)
+	}
+	slices.SortFunc(list, func(a, b string) int { return cmp.Compare(w.names[a], w.names[b]) })
+	return list
+}
+
+func (w *world) run(id string) (kairos.Run, bool) {
+	r, err := w.store.Run(w.ctx(), id)
+	if err != nil && kairos.CodeOf(err) != kairos.CodeNotFound {
+		w.violate("run %s: %v", w.name(id), err)
+	}
+	return r, err == nil
+}
+
+func (w *world) unfinished() []kairos.Run {
+	list, err := w.store.Unfinished(w.ctx())
+	if err != nil {
+		w.violate("unfinished runs: %v", err)
+	}
+	slices.SortFunc(list, func(a, b kairos.Run) int { return cmp.Compare(w.name(a.ID), w.name(b.ID)) })
+	return list
+}
+
+// nextDue is when the next thing happens by itself.
+func (w *world) nextDue() time.Time {
+	var due time.Time
+	for _, r := range w.unfinished() {
+		at := r.DueAt
+		if r.Status == kairos.RunQueued {
+			at = r.StartAt
+		}
+		if !at.IsZero() && !r.Paused && (due.IsZero() || at.Before(due)) && at.After(time.Now()) {
+			due = at
+		}
+	}
+	return due
+}
+
+func (w *world) journal(id string) string {
+	rows, err := w.store.Journal(w.ctx(), id, 0)
+	if err != nil {
+		return err.Error()
+	}
+	var b strings.Builder
+	for _, r := range rows {
+		final := ""
+		if r.Final {
+			final = " final"
+		}
+		fmt.Fprintf(&b, "%d %s%s %s#%d[%d] attempt %d %s %s %s %s\n", r.Seq, r.Kind, final, r.Node, r.Visit, r.Item, r.Attempt, r.Status, r.Reason, r.Output, r.Decision)
+	}
+	return b.String()
+}
+
+func (w *world) outcome(id string) outcome {
+	r, err := w.engine.Result(w.ctx(), id)
+	if err != nil {
+		w.violate("result of %s: %v", w.name(id), err)
+	}
+	return outcomeOf(r)
+}
+
+// changed: a person, a deadline or the weather gave a run, or a child of it,
+// another course.
+func (w *world) changed(id string) bool {
+	if w.tampered[id] {
+		return true
+	}
+	for _, run := range w.runs() {
+		if w.root(run) != id {
+			continue
+		}
+		rows, err := w.store.Journal(w.ctx(), run, 0)
+		if err != nil {
+			continue // a child that was asked for in a life that was taken back
+		}
+		for _, r := range rows {
+			if r.Final && r.Failure != nil && (r.Failure.Code == codeWeather || r.Failure.Code == planner.CodeTimeout) ||
+				r.Kind == kairos.EntryResolve && strings.Contains(string(r.Decision), "expired") {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,405 @@
+package engine_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/prooftest"
+	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/vfstest"
+)
+
+// TestSimulation lets small worlds live through days of virtual time: random
+// plans, operators who press every button, handlers that end, fail and hang,
+// clean restarts, and power cuts after any operation on the database's files,
+// with what a disk may make of writes that were not synced. A seed decides all
+// of it. After every step, when nothing moves any more, the world is judged
+// (G1 to G8, G10, G12): see [world.judge].
+func TestSimulation(t *testing.T) {
+	t.Parallel()
+	base := template(t)
+	first, count := prooftest.Seed(t)*1_000_000, prooftest.Size(12, 1500)
+	var next, lives, cuts, steps, hours, compared atomic.Int64
+	for worker := range 2 {
+		t.Run(fmt.Sprint("worker ", worker), func(t *testing.T) {
+			t.Parallel()
+			for i := next.Add(1) - 1; i < int64(count) && !t.Failed(); i = next.Add(1) - 1 {
+				w := simulate(t, base, first+uint64(i))
+				lives.Add(int64(w.life))
+				steps.Add(int64(w.step))
+				cuts.Add(int64(w.cuts))
+				compared.Add(int64(w.compared))
+				hours.Add(int64(w.passed / time.Hour))
+			}
+		})
+	}
+	t.Cleanup(func() {
+		t.Logf("%d worlds, %d steps, %d lives of the daemon, %d power cuts, %d virtual hours, %d runs compared with undisturbed ones",
+			count, steps.Load(), lives.Load(), cuts.Load(), hours.Load(), compared.Load())
+		if !t.Failed() && count >= 12 && (cuts.Load() < int64(count) || compared.Load() == 0) {
+			t.Error("too little happened in these worlds")
+		}
+		prooftest.Figure(t, "simulation seeds", count)
+		prooftest.Figure(t, "virtual hours", int(hours.Load()))
+	})
+}
+
+// TestASimulationRepeatsItself: the same seed lives the same life, row by row
+// and microsecond by microsecond; otherwise a failing seed would be of no use.
+func TestASimulationRepeatsItself(t *testing.T) {
+	t.Parallel()
+	base := template(t)
+	first := prooftest.Seed(t) * 1_000_000
+	for seed := range uint64(prooftest.Size(2, 50)) {
+		a, b := simulate(t, base, first+seed), simulate(t, base, first+seed)
+		if diff := cmp.Diff(a.trace, b.trace); diff != "" {
+			t.Fatalf("seed %d, first (-) and second (+) life differ:\n%s", first+seed, diff)
+		}
+	}
+}
+
+// TestTheSimulationNotices: a world with a mistake does not pass.
+func TestTheSimulationNotices(t *testing.T) {
+	t.Parallel()
+	base := template(t)
+	for name, mistake := range map[string]mistake{"a disk that forgets what was synced": mistakeEarlyCut, "an early acknowledgement": mistakeAck,
+		"unsafe work taken for idempotent": mistakeTwice, "forgotten timers": mistakeTimer} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for seed := range uint64(100) {
+				w := newWorld(base, 77_000_000+seed)
+				w.mistake = mistake
+				if w.live(t); len(w.wrong) > 0 {
+					t.Logf("seed %d: %s", w.seed, w.wrong[0])
+					return
+				}
+			}
+			t.Error("nobody noticed")
+		})
+	}
+}
+
+// template is an empty installation, made in virtual time as the worlds are.
+func template(t *testing.T) map[string][]byte {
+	dir := prooftest.Dir(t)
+	synctest.Test(t, func(t *testing.T) {
+		s, err := store.Open(t.Context(), filepath.Join(dir, "kairos.db"), store.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+	return installation(t, dir)
+}
+
+// installation reads the files that make one up.
+func installation(tb testing.TB, dir string) map[string][]byte {
+	files := map[string][]byte{}
+	for _, name := range []string{"kairos.db", "kairos.db-wal", "kairos.db.key", "kairos.db.anchor"} {
+		b, err := os.ReadFile(filepath.Join(dir, name))
+		if os.IsNotExist(err) {
+			continue
+		} else if err != nil {
+			tb.Fatal(err)
+		}
+		files[name] = b
+	}
+	return files
+}
+
+// simulate lives one seed's life and reports what went wrong in it.
+func simulate(t *testing.T, base map[string][]byte, seed uint64) *world {
+	t.Helper()
+	w := newWorld(base, seed)
+	// Real time: in virtual time nothing ends that spins.
+	spins := time.AfterFunc(time.Minute, func() {
+		panic(fmt.Sprintf("seed %d (KAIROS_SIM=%d runs it alone): something spins for ever", seed, seed))
+	})
+	defer spins.Stop()
+	w.live(t)
+	for _, wrong := range w.wrong {
+		t.Errorf("seed %d (KAIROS_SIM=%d runs it alone), life %d, step %d: %s", seed, seed, w.life, w.step, wrong)
+	}
+	if len(w.wrong) > 0 {
+		t.Logf("the last steps of seed %d:\n%s\n%s", seed, strings.Join(w.trace[max(0, len(w.trace)-25):], "\n"), w.journals)
+	}
+	return w
+}
+
+// TestOneSimulation runs the seed that KAIROS_SIM names and prints its life as it goes.
+func TestOneSimulation(t *testing.T) {
+	var seed uint64
+	if _, err := fmt.Sscan(os.Getenv("KAIROS_SIM"), &seed); err != nil {
+		t.Skip("KAIROS_SIM names no seed")
+	}
+	simulate(t, template(t), seed)
+}
+
+// live is a world from its first start to the end of all its runs.
+func (w *world) live(t *testing.T) {
+	dir := prooftest.Dir(t)
+	synctest.Test(t, func(t *testing.T) {
+		w.t, w.dir = t, dir
+		began := time.Now()
+		defer func() {
+			w.passed = time.Since(began)
+			w.shut()
+		}()
+		if !w.boot(w.files) {
+			return
+		}
+		w.prepare()
+		for range 30 + w.rng.IntN(50) {
+			if !w.act() {
+				return
+			}
+		}
+		if w.drain() {
+			w.compareWithTwins()
+		}
+	})
+}
+
+// act does one thing that the seed chooses, waits until nothing moves and
+// judges; false: something is wrong.
+func (w *world) act() bool {
+	w.step++
+	if w.rng.IntN(10) == 0 {
+		before, life := w.vfs.Count(), w.life
+		if w.rng.IntN(4) == 0 {
+			w.restart()
+		} else {
+			w.choose()()
+		}
+		if w.life != life {
+			before = 0 // it dies while it starts
+		}
+		w.still()
+		if !w.closed {
+			w.powerCut(before)
+		}
+	} else {
+		w.choose()()
+	}
+	return w.rest()
+}
+
+// rest waits until nothing moves any more and judges.
+func (w *world) rest() bool {
+	w.still()
+	if len(w.violations()) == 0 && !w.closed {
+		w.order.aside(true) // a judge takes no time
+		w.judge()
+		w.order.aside(false)
+	}
+	return len(w.violations()) == 0
+}
+
+// still returns when nothing moves any more.
+func (w *world) still() {
+	for {
+		synctest.Wait()
+		w.mu.Lock()
+		ending := w.ending
+		w.mu.Unlock()
+		if ending == 0 && !w.order.busy() {
+			return
+		}
+		time.Sleep(10 * time.Microsecond)
+	}
+}
+
+// choose picks what happens next.
+func (w *world) choose() func() {
+	options := []struct {
+		weight int
+		act    func()
+	}{
+		{12 * min(1, len(w.waiting())), w.release},
+		{6, w.pass},
+		{3, w.start},
+		{3, w.verb},
+		{4, w.answer},
+		{1, w.restart},
+	}
+	total := 0
+	for _, o := range options {
+		total += o.weight
+	}
+	n := w.rng.IntN(total)
+	for _, o := range options {
+		if n -= o.weight; n < 0 {
+			return o.act
+		}
+	}
+	panic("the weights do not add up")
+}
+
+// powerCut ends this life after some operation that came after a count of them,
+// and begins the next with what the disk holds.
+func (w *world) powerCut(after int) {
+	rec := w.vfs.Recording()
+	// A number that does not depend on how many there were: how the database
+	// lays its pages out is not decided by the seed to the last one.
+	at := min(after+w.rng.IntN([]int{4, 20, 100}[w.rng.IntN(3)]), len(rec.Ops))
+	loss := vfstest.Losses[w.rng.IntN(len(vfstest.Losses))]
+	w.note("power cut after operation %d, what was not synced is %s", at-after, loss)
+	upTo := at
+	if w.mistake == mistakeEarlyCut {
+		upTo = max(0, at-40)
+	}
+	w.cuts++
+	disk := vfstest.NewDisk(w.durable)
+	for _, op := range rec.Ops[:upTo] {
+		disk.Do(op)
+	}
+	left := disk.Cut(loss, w.rng.Uint64())
+	anchor := w.anchor()
+	left["kairos.db.key"], left["kairos.db.anchor"] = w.files["kairos.db.key"], anchor
+	if at < len(rec.Side) {
+		left["kairos.db.anchor"] = anchor[:rec.Side[at]]
+	}
+	w.shut()
+	w.forget(at)
+	time.Sleep([]time.Duration{0, time.Second, time.Hour, 26 * time.Hour}[w.rng.IntN(4)])
+	if w.boot(left) {
+		w.still()
+		w.examine()
+	}
+}
+
+// restart ends this life as an administrator would, and begins the next.
+func (w *world) restart() {
+	w.note("restart")
+	w.shut()
+	files := installation(w.t, w.home)
+	w.forget(len(w.vfs.Recording().Ops))
+	w.boot(files)
+}
+
+// release lets a handler end: well, or with an error that its retries allow.
+func (w *world) release() {
+	list := w.waiting()
+	p := list[w.rng.IntN(len(list))]
+	if w.rng.IntN(4) == 0 && w.mayFail(p) {
+		w.note("%s fails for now", w.where(p))
+		p.end <- ending{fails: true}
+		return
+	}
+	w.note("%s ends", w.where(p))
+	p.end <- ending{}
+}
+
+// pass lets time pass.
+func (w *world) pass() {
+	d := []time.Duration{time.Millisecond, time.Second, 15 * time.Second, time.Minute, 11 * time.Minute, 2 * time.Hour, 30 * time.Hour}[w.rng.IntN(7)]
+	if due := w.nextDue(); !due.IsZero() && w.rng.IntN(2) == 0 {
+		d = max(time.Until(due), 0) + time.Millisecond
+	}
+	w.note("%s pass", d)
+	time.Sleep(d)
+}
+
+func (w *world) start() {
+	if len(w.roots) >= 6 {
+		w.pass()
+		return
+	}
+	time.Sleep(time.Millisecond) // no two runs are of the same age
+	req := kairos.StartRequest{Hash: w.plans[w.rng.IntN(len(w.plans))].Hash, Input: kairos.RawJSON(propertyInput), Priority: w.rng.IntN(3)}
+	switch w.rng.IntN(5) {
+	case 0:
+		req.StartAt = time.Now().Add(time.Duration(w.rng.IntN(90)) * time.Minute)
+	case 1:
+		req.Concurrency = &kairos.Concurrency{Key: "one", Limit: 1, OnConflict: "queue"}
+	}
+	run, err := w.engine.Start(w.ctx(), operator, req)
+	if err != nil {
+		w.violate("start: %v", err)
+		return
+	}
+	w.roots = append(w.roots, run.ID)
+	w.note("start %s", w.name(run.ID))
+}
+
+// drain does what people and time would until every run is over.
+func (w *world) drain() bool {
+	w.calm = true
+	for range 3000 {
+		w.step++
+		open := w.unfinished()
+		switch {
+		case len(open) == 0:
+			return w.rest()
+		case len(w.waiting()) > 0:
+			p := w.waiting()[0]
+			w.note("%s ends", w.where(p))
+			p.end <- ending{}
+		case w.helped(open):
+		default:
+			due := w.nextDue()
+			if due.IsZero() {
+				w.violate("%s is %s %s, nothing is under way and nothing is due", w.name(open[0].ID), open[0].Status, open[0].WaitReason)
+				return false
+			}
+			time.Sleep(max(time.Until(due), 0) + time.Millisecond)
+		}
+		if !w.rest() {
+			return false
+		}
+	}
+	w.violate("the runs do not end")
+	return false
+}
+
+// compareWithTwins lets each completed run, of which no person changed the
+// course, run again undisturbed: the results are the same (G8).
+func (w *world) compareWithTwins() {
+	twins := map[string]outcome{}
+	for _, id := range slices.Clone(w.roots) {
+		r, ok := w.run(id)
+		if !ok || r.Status == kairos.RunCancelled || w.changed(id) {
+			continue
+		}
+		want, ok := twins[r.Hash]
+		if !ok {
+			twin, err := w.engine.Start(w.ctx(), operator, kairos.StartRequest{Hash: r.Hash, Input: r.Input})
+			if err != nil {
+				w.violate("start a twin: %v", err)
+				return
+			}
+			w.roots = append(w.roots, twin.ID)
+			if !w.rest() || !w.drain() {
+				return
+			}
+			want = w.outcome(twin.ID)
+			twins[r.Hash] = want
+		}
+		if want.Status != kairos.RunCompleted {
+			continue // what a failing run settles depends on timing
+		}
+		w.compared++
+		if diff := cmp.Diff(want, w.outcome(id)); diff != "" {
+			w.violate("%s, undisturbed (-) and as it was (+) differ:\n%s\n%s", w.name(id), diff, w.journal(id))
+			return
+		}
+	}
+}
+
+func newWorld(base map[string][]byte, seed uint64) *world {
+	return &world{seed: seed, rng: rand.New(rand.NewPCG(seed, 8)), files: base, names: map[string]string{}, parents: map[string]string{},
+		digests: map[string]liveDigest{}, tampered: map[string]bool{}, errors: map[visitOf]int{}, seen: map[string]int64{}}
+}
