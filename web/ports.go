@@ -126,6 +126,8 @@ type Audit interface {
 type System interface {
 	// Installation says how the daemon and its data are.
 	Installation(ctx context.Context) (kairos.Installation, error)
+	// Vitals is how the daemon does now and did over the last day.
+	Vitals(ctx context.Context) (kairos.Vitals, error)
 	// Notices are what every page says now; they are cheap.
 	Notices(ctx context.Context) []kairos.Notice
 	// ReleaseHeld ends a hold and lets all held runs go on, or only those of a

@@ -36,8 +36,11 @@ type Config struct {
 	// Audit records acts that were denied; nil: nothing does.
 	Audit Audit
 	// API answers below /api/v1; nil: nothing does.
-	API    http.Handler
-	Logger *slog.Logger // nil: nothing is logged
+	API http.Handler
+	// Observe hears of every page that was answered, with the route's pattern;
+	// nil: nobody does.
+	Observe func(route, method string, status int, took time.Duration)
+	Logger  *slog.Logger // nil: nothing is logged
 	// Hosts are the names and ports under which pages are served; a request for
 	// any other is refused (DNS rebinding, A12).
 	Hosts []string
@@ -86,6 +89,7 @@ func New(c Config) (*Server, error) {
 	s.echo = echo.New()
 	s.echo.IPExtractor = echo.ExtractIPDirect()
 	s.echo.HTTPErrorHandler = s.fail
+	s.echo.Use(s.observed)
 	s.routes()
 	if err := s.permitted(); err != nil {
 		return nil, err
@@ -102,6 +106,10 @@ func (s *Server) Close() { s.close() }
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if s.API != nil && r.URL.Path == "/metrics" { // where scrapers look
+		r = r.Clone(r.Context())
+		r.URL.Path, r.URL.RawPath = "/api/v1/metrics", ""
+	}
 	if s.API != nil && (strings.HasPrefix(r.URL.Path, "/api/v1/") || r.URL.Path == "/api/v1") {
 		if !s.hostAllowed(r) {
 			http.Error(w, "this host name is not served here", http.StatusMisdirectedRequest)
@@ -111,6 +119,20 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.handler.ServeHTTP(w, r)
+}
+
+// observed tells the observer of a request once it is answered.
+func (s *Server) observed(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		began := time.Now()
+		if err := next(c); err != nil {
+			c.Error(err) // answers it, so that the status is known
+		}
+		if s.Observe != nil {
+			s.Observe(c.Path(), c.Request().Method, c.Response().Status, time.Since(began))
+		}
+		return nil
+	}
 }
 
 func (s *Server) hostAllowed(r *http.Request) bool {

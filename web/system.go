@@ -21,7 +21,11 @@ func (r *request) system() error {
 	if err != nil {
 		return err
 	}
-	p := view.SystemPage{Shell: r.shell("system", "System"), Idem: newID(), BackupDir: i.BackupDir, Retention: i.Retention, PlansAt: r.time(i.PlansAt),
+	v, err := r.s.System.Vitals(r.ctx)
+	if err != nil {
+		return err
+	}
+	p := view.SystemPage{Vitals: r.vitals(v, i), Shell: r.shell("system", "System"), Idem: newID(), BackupDir: i.BackupDir, Retention: i.Retention, PlansAt: r.time(i.PlansAt),
 		CanBackUp: r.who.Role.Includes(kairos.RoleAdmin), HeldHref: "/runs?q=" + url.QueryEscape("waiting:held")}
 	if h := i.Hold; h != nil {
 		p.Hold = r.t("This database is older than what was recorded of it.") + " "
@@ -68,7 +72,6 @@ func (r *request) system() error {
 	fact(&p.Health, r.t("Version"), "%s, schema %d", i.Version, i.Schema)
 	fact(&p.Storage, r.t("Database"), "%s", bytesText(i.Storage.Database))
 	fact(&p.Storage, r.t("Free in it"), "%s", bytesText(i.Storage.Unused))
-	fact(&p.Storage, r.t("Write-ahead log"), "%s", bytesText(i.Storage.WAL))
 	fact(&p.Storage, r.t("Free on the disk"), "%s of %s", bytesText(i.Storage.Free), bytesText(i.Storage.Disk))
 	for _, s := range i.Plans {
 		p.Plans = append(p.Plans, view.PlanStorage{Plan: visible(s.Plan), Href: "/plans/" + url.PathEscape(s.Plan), Runs: strconv.FormatInt(s.Runs, 10),

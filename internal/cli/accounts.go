@@ -213,10 +213,11 @@ func (d *daemon) tokenCommand() *cobra.Command {
 		RunE: func(*cobra.Command, []string) error { return usage("say: kairosd token create, list or revoke") },
 	}
 	var role, name, lifetime string
+	var scopes []string
 	create := &cobra.Command{
 		Use: "create", Short: "Create a token and print it", Args: cobra.NoArgs,
 		Long:    "Creates an API token and prints it; it is shown only this once. It ends after --lifetime (default 90 days).",
-		Example: "  kairosd token create --data /var/lib/kairos --role operator --name ci\n  kairosd token create --role viewer --lifetime 24h",
+		Example: "  kairosd token create --data /var/lib/kairos --role operator --name ci\n  kairosd token create --role viewer --lifetime 24h\n  kairosd token create --role viewer --scope metrics --name prometheus",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r, err := parseRole(role)
 			if err != nil {
@@ -232,7 +233,7 @@ func (d *daemon) tokenCommand() *cobra.Command {
 				name = fmt.Sprintf("%s-%s", role, time.Now().UTC().Format("20060102-150405"))
 			}
 			return d.withAccounts(cmd.Context(), func(a accounts) error {
-				text, t, err := a.CreateToken(cmd.Context(), localActor(), name, r, nil, life)
+				text, t, err := a.CreateToken(cmd.Context(), localActor(), name, r, scopes, life)
 				if err != nil {
 					return err
 				}
@@ -246,6 +247,7 @@ func (d *daemon) tokenCommand() *cobra.Command {
 	}
 	create.Flags().StringVar(&role, "role", "operator", "viewer, operator, author or admin")
 	create.Flags().StringVar(&name, "name", "", "what the token is for")
+	create.Flags().StringSliceVar(&scopes, "scope", nil, "narrow the token to a scope; may be repeated: "+strings.Join(kairos.Scopes, ", "))
 	create.Flags().StringVar(&lifetime, "lifetime", "", "how long it is valid, e.g. 720h (default 90 days)")
 	list := &cobra.Command{
 		Use: "list", Short: "List tokens", Args: cobra.NoArgs, Long: "Lists all tokens, revoked ones included; never their secrets.", Example: "  kairosd token list",

@@ -25,6 +25,7 @@ import (
 	"github.com/kairosd/kairosd/internal/config"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/metric"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/supervisor"
 	"github.com/kairosd/kairosd/internal/tool"
@@ -89,14 +90,15 @@ type server struct {
 	crashLoop int
 	log       *slog.Logger
 
-	store  *store.Store
-	engine *engine.Engine
-	asker  *supervisor.Service
-	tools  *toolbox.Box
-	auth   *auth.Service
-	bulk   *bulk.Service
-	guard  *tool.Guard
-	system *system
+	store   *store.Store
+	engine  *engine.Engine
+	asker   *supervisor.Service
+	tools   *toolbox.Box
+	auth    *auth.Service
+	bulk    *bulk.Service
+	guard   *tool.Guard
+	system  *system
+	metrics *metric.Recorder
 }
 
 func (s *server) serve(ctx context.Context) error {
@@ -184,7 +186,12 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe string) error {
 		return err
 	}
 	defer s.tools.Close() // after the engine has stopped
-	s.system = &system{store: s.store, engine: s.engine, policy: policy, words: policyWords(s.cfg.Retention), backups: s.backups(s.cfg), keep: s.cfg.Backup,
+	stopMetrics, err := s.measure(ctx)
+	if err != nil {
+		return err
+	}
+	defer stopMetrics()
+	s.system = &system{store: s.store, engine: s.engine, metrics: s.metrics, policy: policy, words: policyWords(s.cfg.Retention), backups: s.backups(s.cfg), keep: s.cfg.Backup,
 		log: s.log, started: time.Now().UTC(), safe: safe, lastFailure: failure, unclean: socketThere(socketPath(s.database()))}
 	if err := s.system.checkClock(ctx); err != nil {
 		return err
@@ -214,6 +221,9 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe string) error {
 		return err
 	}
 	defer s.stopEngine()
+	if err := s.system.noteStart(ctx); err != nil {
+		return err
+	}
 	if err := s.bulk.Open(ctx); err != nil {
 		return err
 	}
@@ -221,8 +231,35 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe string) error {
 	upkeep, endUpkeep := context.WithCancel(ctx)
 	var looking sync.WaitGroup
 	looking.Go(func() { s.system.run(upkeep, s.cfg) })
+	looking.Go(func() { s.metrics.Run(upkeep) })
 	defer func() { endUpkeep(); looking.Wait() }()
 	return s.listenAndServe(ctx, ln, handler, local)
+}
+
+// measure counts what the store commits and what the planner makes, and sends it
+// where the configuration says. What it returns sends the rest.
+func (s *server) measure(ctx context.Context) (stop func(), err error) {
+	runs, nodes := s.engine.Slots()
+	s.metrics = metric.New(metric.Options{Version: thisBuild().Version, RunSlots: runs, NodeSlots: nodes, Logger: s.log})
+	s.metrics.Attach(metric.Source{Load: func() metric.Load { return metric.Load(s.engine.Load()) }, Counts: s.store.RunCounts, Storage: s.store.Usage,
+		Providers: s.tools.Models.ProviderInfos, Listeners: s.engine.Listeners, Run: s.store.Run})
+	end, err := s.metrics.Export(ctx, s.cfg.Telemetry)
+	if err != nil {
+		return nil, &exit{sysConfig, err}
+	}
+	s.store.OnBatch(s.metrics.Batch)
+	s.store.OnCommit(func(events []kairos.AuditEvent) {
+		s.engine.HandleCommit(events)
+		s.metrics.HandleCommit(events)
+	})
+	s.asker.OnPlanned(s.metrics.Planned)
+	return func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		if err := end(ctx); err != nil {
+			s.log.Warn("send the last traces and metrics", "err", err)
+		}
+	}, nil
 }
 
 // guardFiles keeps every tool away from the data directory (ruling 39), by
@@ -298,8 +335,26 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 	v := thisBuild()
 	cursors := hmac.New(sha256.New, s.store.InstanceKey()) // cursors outlive a restart
 	cursors.Write([]byte("api cursors"))
-	base := api.Config{CursorKey: cursors.Sum(nil), System: s.system, Planner: s.asker, Tools: s.tools, Memory: s.store, Crew: s.tools, Reader: s.store, Engine: s.engine, Principals: s.auth, Accounts: s.auth, Idempotency: s.store, Bulk: s.bulk, Audit: s.store,
-		SessionCookies: web.SessionCookies(), Version: api.Version{Version: v.Version, Commit: v.Commit, Schema: v.Schema, SQLite: v.SQLite, Go: v.Go}, Log: s.log}
+	base := api.Config{
+		Metrics:        s.metrics.Handler(),
+		Observe:        s.metrics.Request,
+		CursorKey:      cursors.Sum(nil),
+		System:         s.system,
+		Planner:        s.asker,
+		Tools:          s.tools,
+		Memory:         s.store,
+		Crew:           s.tools,
+		Reader:         s.store,
+		Engine:         s.engine,
+		Principals:     s.auth,
+		Accounts:       s.auth,
+		Idempotency:    s.store,
+		Bulk:           s.bulk,
+		Audit:          s.store,
+		SessionCookies: web.SessionCookies(),
+		Version:        api.Version{Version: v.Version, Commit: v.Commit, Schema: v.Schema, SQLite: v.SQLite, Go: v.Go},
+		Log:            s.log,
+	}
 	public, err := api.New(base)
 	if err != nil {
 		return nil, nil, nil, err
@@ -311,8 +366,25 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 		public.Close()
 		return nil, nil, nil, err
 	}
-	site, err := web.New(web.Config{Memory: s.store, Planner: s.asker, Crew: s.tools, Reader: s.store, Engine: s.engine, Auth: s.auth, Accounts: s.auth, System: s.system, Bulk: s.bulk, Audit: s.store, API: public, Logger: s.log, Hosts: s.hosts(ln), TLS: s.cfg.Server.TLSCert != "",
-		Version: v.Version, Ready: s.ready})
+	site, err := web.New(web.Config{
+		Observe:  s.metrics.Request,
+		Memory:   s.store,
+		Planner:  s.asker,
+		Crew:     s.tools,
+		Reader:   s.store,
+		Engine:   s.engine,
+		Auth:     s.auth,
+		Accounts: s.auth,
+		System:   s.system,
+		Bulk:     s.bulk,
+		Audit:    s.store,
+		API:      public,
+		Logger:   s.log,
+		Hosts:    s.hosts(ln),
+		TLS:      s.cfg.Server.TLSCert != "",
+		Version:  v.Version,
+		Ready:    s.ready,
+	})
 	if err != nil {
 		public.Close()
 		socket.Close()

@@ -15,6 +15,7 @@ import (
 	"github.com/kairosd/kairosd/internal/config"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/metric"
 	"github.com/kairosd/kairosd/internal/store"
 )
 
@@ -23,6 +24,7 @@ import (
 type system struct {
 	store   *store.Store
 	engine  *engine.Engine
+	metrics *metric.Recorder
 	policy  kairos.Retention
 	words   []string // the policy, for people
 	backups string   // directory
@@ -63,6 +65,9 @@ func (s *system) Installation(ctx context.Context) (kairos.Installation, error) 
 		return i, err
 	}
 	i.Held = counts.Held
+	if i.Starts, i.UncleanStarts, err = s.recentStarts(ctx); err != nil {
+		return i, err
+	}
 	if i.Events, err = s.store.LastEvent(ctx); err != nil {
 		return i, err
 	}
@@ -75,6 +80,37 @@ func (s *system) Installation(ctx context.Context) (kairos.Installation, error) 
 	i.Backups, err = listBackups(s.backups)
 	return i, err
 }
+
+// The audit log has every start of the daemon; one that followed a death without
+// a goodbye has a result that says so.
+const (
+	startAction  = "daemon.start"
+	afterCrash   = "unclean"
+	startsWindow = 7 * 24 * time.Hour
+)
+
+func (s *system) noteStart(ctx context.Context) error {
+	r := kairos.AuditRecord{Action: startAction, Actor: kairos.System.Name, Surface: kairos.System.Surface, Object: "version:" + thisBuild().Version}
+	if s.unclean {
+		r.Reason = afterCrash
+	}
+	return s.store.Audit(ctx, r)
+}
+
+// recentStarts counts the starts of the last week, and those after a crash; at
+// most 200 are looked at.
+func (s *system) recentStarts(ctx context.Context) (starts, unclean int, err error) {
+	l, err := s.store.AuditEvents(ctx, kairos.AuditFilter{Action: startAction, Since: time.Now().Add(-startsWindow), Page: kairos.Page{Limit: 200}})
+	for _, ev := range l.Items {
+		if ev.Reason == afterCrash {
+			unclean++
+		}
+	}
+	return len(l.Items), unclean, err
+}
+
+// Vitals is how the daemon does now and did over the last day.
+func (s *system) Vitals(ctx context.Context) (kairos.Vitals, error) { return s.metrics.Vitals(ctx) }
 
 // Notices are what every page says now. They are cheap.
 func (s *system) Notices(ctx context.Context) []kairos.Notice {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/mcp"
+	"github.com/kairosd/kairosd/internal/metric"
 	"github.com/kairosd/kairosd/internal/provider"
 	"github.com/kairosd/kairosd/internal/tool"
 )
@@ -40,6 +41,7 @@ type Config struct {
 	Backup          Backup              `yaml:"backup"`
 	Server          Server              `yaml:"server"`
 	Login           Login               `yaml:"login"`
+	Telemetry       metric.Telemetry    `yaml:"telemetry"`
 }
 
 // Provider is a model behind agents.

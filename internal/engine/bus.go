@@ -57,6 +57,17 @@ func (b *bus) remove(l *listener) {
 	}
 }
 
+// count is how many listen.
+func (b *bus) count() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := 0
+	for _, l := range b.listeners {
+		n += len(l)
+	}
+	return n
+}
+
 func (b *bus) stop() { b.once.Do(func() { close(b.stopped) }) }
 
 // HandleCommit is the store's hook: it is called after each commit, in order,

@@ -399,6 +399,13 @@ func (e *Engine) WaitFor(ctx context.Context, run string, wanted func(kairos.Run
 // Load tells how busy the engine is.
 func (e *Engine) Load() Load { return e.sched.load() }
 
+// Listeners is how many have subscribed to events.
+func (e *Engine) Listeners() int { return e.bus.count() }
+
+// Slots are the limits in force: runs that may work, and nodes that may run, at
+// once.
+func (e *Engine) Slots() (runs, nodes int) { return e.sched.maxRuns, e.sched.maxNodes }
+
 // Catalog is what this installation offers to plans.
 func (e *Engine) Catalog() *planner.Catalog { return e.registry.Catalog() }
 

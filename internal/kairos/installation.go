@@ -18,6 +18,11 @@ type Installation struct {
 	Failed      string `json:"failed,omitempty"`
 	LastFailure string `json:"lastFailure,omitempty"`
 
+	// Starts counts the daemon's starts in the last seven days; UncleanStarts those
+	// of them that followed a death without a goodbye.
+	Starts        int `json:"starts"`
+	UncleanStarts int `json:"uncleanStarts"`
+
 	Hold *Hold `json:"hold,omitempty"`
 	Held int64 `json:"held"` // runs that wait with reason held
 

@@ -45,4 +45,4 @@ type Token struct {
 }
 
 // Scopes lists what a token can be narrowed to (RELIABILITY 4.2).
-var Scopes = []string{"runs:read", "runs:write", "plans:read", "plans:write", "approvals", "tokens", "admin"}
+var Scopes = []string{"runs:read", "runs:write", "plans:read", "plans:write", "approvals", "tokens", "metrics", "admin"}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/failpoint"
@@ -60,7 +61,8 @@ type writer struct {
 	failed  chan struct{}
 	failure error
 
-	onCommit func([]kairos.AuditEvent)
+	onCommit atomic.Pointer[func([]kairos.AuditEvent)]
+	onBatch  atomic.Pointer[func(writes int, took time.Duration)]
 
 	// Only the goroutine touches these.
 	seq    int64 // last audit sequence number that is committed
@@ -187,7 +189,11 @@ func finish(batch []op, err error) {
 // them one by one.
 func (w *writer) commit(batch []op) {
 	results := make([]error, len(batch))
+	began := time.Now()
 	events, err := w.transaction(batch, results)
+	if f := w.onBatch.Load(); err == nil && f != nil {
+		(*f)(len(batch), time.Since(began))
+	}
 	if err != nil && len(batch) > 1 && !fatal(err) && w.stoppedBy() == nil {
 		w.s.log.Warn("commit in single steps", "operations", len(batch), "err", err)
 		for i := range batch {
@@ -218,8 +224,8 @@ func (w *writer) commit(batch []op) {
 	if len(events) == 0 {
 		return
 	}
-	if w.onCommit != nil {
-		w.onCommit(events)
+	if f := w.onCommit.Load(); f != nil {
+		(*f)(events)
 	}
 	if err := w.s.anchor.move(w.seq, w.mac, w.s.now()); err != nil {
 		w.s.log.Error("audit anchor", "err", err)

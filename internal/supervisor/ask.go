@@ -31,12 +31,26 @@ type Service struct {
 	engine Engine
 	// accepted are tools and agents whose steps may start unseen (ruling 41).
 	accepted []string
+	planned  func(hash string, steps int, confidence float64, took time.Duration)
 }
 
 // NewService makes a service. autoAccept names the unsafe tools and agents whose
 // plans need nobody's acceptance.
 func NewService(s *Supervisor, e Engine, autoAccept []string) *Service {
-	return &Service{s, e, autoAccept}
+	return &Service{Supervisor: s, engine: e, accepted: autoAccept}
+}
+
+// OnPlanned sets what hears of every plan that was made and stored: before a run
+// of it starts. Set it before the first request.
+func (s *Service) OnPlanned(f func(hash string, steps int, confidence float64, took time.Duration)) {
+	s.planned = f
+}
+
+// made tells of a plan that is stored; that an agent answers directly is none.
+func (s *Service) made(d Decision, plan *kairos.AskedPlan, began time.Time) {
+	if s.planned != nil && d.Plan != nil {
+		s.planned(plan.Hash, len(d.Plan.Steps), d.Plan.Plan.Confidence, time.Since(began))
+	}
 }
 
 // maxQuery bounds an intent, in bytes.
@@ -51,7 +65,7 @@ func (s *Service) Ask(ctx context.Context, actor kairos.Actor, r kairos.AskReque
 	if !actor.Role.Includes(kairos.RoleOperator) {
 		return out, kairos.Errorf(kairos.CodeForbidden, "asking starts runs, which needs the role operator")
 	}
-	query := strings.TrimSpace(r.Query)
+	began, query := time.Now(), strings.TrimSpace(r.Query)
 	switch {
 	case query == "":
 		return out, refusal(refuse([]violation{{"PRE-PLAN-001", "Planning request must have valid intent and available skills"}}))
@@ -82,6 +96,9 @@ func (s *Service) Ask(ctx context.Context, actor kairos.Actor, r kairos.AskReque
 		}
 		if err == nil {
 			plan, err = s.store(ctx, actor, d)
+		}
+		if err == nil {
+			s.made(d, plan, began)
 		}
 	} else {
 		d.Reason = plan.Reason
@@ -126,6 +143,7 @@ func (s *Service) PlanRequest(ctx context.Context, actor kairos.Actor, r kairos.
 	if !actor.Role.Includes(kairos.RoleOperator) {
 		return none, kairos.Errorf(kairos.CodeForbidden, "planning stores a plan, which needs the role operator")
 	}
+	began := time.Now()
 	if !r.Fresh {
 		if plan, err := s.known(ctx, s.Key(r)); err != nil || plan != nil {
 			return value(plan), err
@@ -136,7 +154,11 @@ func (s *Service) PlanRequest(ctx context.Context, actor kairos.Actor, r kairos.
 		return none, refusal(err)
 	}
 	p.Defaults.OnError = s.c.OnError
-	plan, err := s.store(ctx, actor, Decision{Plan: p, By: "rules", Reason: "a planning request"})
+	d := Decision{Plan: p, By: "rules", Reason: "a planning request"}
+	plan, err := s.store(ctx, actor, d)
+	if err == nil {
+		s.made(d, plan, began)
+	}
 	return value(plan), err
 }
 

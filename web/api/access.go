@@ -78,6 +78,8 @@ var access = map[string]need{
 	"POST /bulk/{id}/stop":   {kairos.RoleOperator, "runs:write"},
 
 	"GET /system":               {kairos.RoleViewer, "runs:read"},
+	"GET /system/vitals":        {kairos.RoleViewer, "runs:read"},
+	"GET /metrics":              {kairos.RoleViewer, "metrics"},
 	"POST /system/release":      {kairos.RoleOperator, "runs:write"},
 	"GET /agents":               {kairos.RoleViewer, "plans:read"},
 	"GET /providers":            {kairos.RoleViewer, "plans:read"},

@@ -64,7 +64,7 @@ type LoginLinkView struct {
 type NewTokenBody struct {
 	Name      string      `json:"name" minLength:"1" maxLength:"64"`
 	Role      kairos.Role `json:"role" enum:"viewer,operator,author,admin"`
-	Scopes    []string    `json:"scopes,omitempty" maxItems:"7" doc:"runs:read, runs:write, plans:read, plans:write, approvals, tokens, admin; none: all that the role allows."`
+	Scopes    []string    `json:"scopes,omitempty" maxItems:"8" doc:"runs:read, runs:write, plans:read, plans:write, approvals, tokens, metrics, admin; none: all that the role allows."`
 	ExpiresIn string      `json:"expiresIn,omitempty" maxLength:"32" doc:"A duration like 720h; absent: 90 days."`
 }
 

@@ -60,6 +60,11 @@ type Config struct {
 	Crew Crew
 	// Audit records acts that were denied; nil: nothing does.
 	Audit Audit
+	// Metrics are served below /metrics; nil: that route answers 503.
+	Metrics http.Handler
+	// Observe hears of every request that was answered, with the route's pattern;
+	// empty: it was refused before a route was looked for. nil: nobody does.
+	Observe func(route, method string, status int, took time.Duration)
 	// Idempotency keeps answers; nil: requests with an Idempotency-Key are refused.
 	Idempotency IdempotencyStore
 	// SessionCookies are the names of cookies that may hold a session secret.
@@ -124,6 +129,7 @@ func New(c Config) (*API, error) {
 	a := &API{Config: c, echo: echo.New(), streams: make(chan struct{}, c.MaxStreams)}
 	a.stop, a.end = context.WithCancel(context.Background())
 	a.echo.HTTPErrorHandler = a.unrouted
+	a.echo.Use(a.observed)
 	a.huma = humaecho.NewWithGroup(a.echo, a.echo.Group(Base), humaConfig(cmp.Or(c.Version.Version, "0")))
 
 	a.metaRoutes()
@@ -233,7 +239,11 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			info.actor, err = check(r.Context())
 		}
 		if err != nil {
-			a.refuse(w, r, a.problem(r.Context(), err))
+			p := a.problem(r.Context(), err)
+			if a.Observe != nil {
+				a.Observe("", r.Method, p.Status, 0)
+			}
+			a.refuse(w, r, p)
 			return
 		}
 	}
@@ -249,6 +259,20 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r.Method = http.MethodGet
 	}
 	a.echo.ServeHTTP(w, r)
+}
+
+// observed tells the observer of a request once it is answered.
+func (a *API) observed(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		began := time.Now()
+		if err := next(c); err != nil {
+			c.Error(err) // answers it, so that the status is known
+		}
+		if a.Observe != nil {
+			a.Observe(c.Path(), c.Request().Method, c.Response().Status, time.Since(began))
+		}
+		return nil
+	}
 }
 
 // unrouted answers what no route took.

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humaecho"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 )
@@ -13,6 +14,8 @@ import (
 type System interface {
 	// Installation says how the daemon and its data are.
 	Installation(ctx context.Context) (kairos.Installation, error)
+	// Vitals is how the daemon does now and did over the last day.
+	Vitals(ctx context.Context) (kairos.Vitals, error)
 	// ReleaseHeld ends a hold and lets all held runs go on, or only those of a
 	// plan; CodeConflict when nothing is held.
 	ReleaseHeld(ctx context.Context, actor kairos.Actor, plan, reason string) (int, error)
@@ -40,6 +43,7 @@ type RetainBody struct {
 
 type (
 	installationOut struct{ Body kairos.Installation }
+	vitalsOut       struct{ Body kairos.Vitals }
 	releaseAllIn    struct{ Body *ReleaseBody }
 	releasedOut     struct{ Body ReleasedBody }
 	backupOut       struct{ Body kairos.Backup }
@@ -63,6 +67,27 @@ func (a *API) systemRoutes() {
 			}
 			i, err := a.System.Installation(ctx)
 			return &installationOut{i}, err
+		})
+	register(a, huma.Operation{OperationID: "get-vitals", Method: http.MethodGet, Path: "/system/vitals", Tags: tags,
+		Summary: "How the daemon does now, and did over the last day, a sample a minute"},
+		func(ctx context.Context, _ *struct{}) (*vitalsOut, error) {
+			if err := there(); err != nil {
+				return nil, err
+			}
+			v, err := a.System.Vitals(ctx)
+			return &vitalsOut{v}, err
+		})
+	register(a, huma.Operation{OperationID: "get-metrics", Method: http.MethodGet, Path: "/metrics", Tags: tags,
+		Summary:   "Metrics for Prometheus",
+		Responses: map[string]*huma.Response{"200": {Description: "Text, as OpenMetrics if that is accepted", Content: map[string]*huma.MediaType{"text/plain": {Schema: &huma.Schema{Type: huma.TypeString}}}}}},
+		func(context.Context, *struct{}) (*huma.StreamResponse, error) {
+			if a.Metrics == nil {
+				return nil, kairos.Errorf(kairos.CodeUnavailable, "nothing is measured here")
+			}
+			return &huma.StreamResponse{Body: func(ctx huma.Context) {
+				c := humaecho.Unwrap(ctx)
+				a.Metrics.ServeHTTP(c.Response(), c.Request())
+			}}, nil
 		})
 	register(a, huma.Operation{OperationID: "release-all", Method: http.MethodPost, Path: "/system/release", Tags: tags,
 		Summary: "End a hold: all held runs go on, and new ones are executed again"},

@@ -7,8 +7,28 @@ import "maps"
 // runs are written with a capital, those of steps without, and so have texts of
 // their own. Readers are addressed as usted.
 var (
-	spanish        = joined(spanishCore, spanishAccess, spanishDashboard, spanishAgents, spanishPlanning, spanishLists, spanishRun, spanishTools, spanishMemory)
-	spanishPlurals = joined(spanishCorePlurals, spanishDashboardPlurals, spanishAgentsPlurals, spanishPlanningPlurals, spanishListsPlurals, spanishRunPlurals, spanishAccessPlurals, spanishToolsPlurals)
+	spanish = joined(
+		spanishCore,
+		spanishAccess,
+		spanishDashboard,
+		spanishAgents,
+		spanishPlanning,
+		spanishLists,
+		spanishRun,
+		spanishTools,
+		spanishMemory,
+		spanishSystem,
+	)
+	spanishPlurals = joined(
+		spanishCorePlurals,
+		spanishDashboardPlurals,
+		spanishAgentsPlurals,
+		spanishPlanningPlurals,
+		spanishListsPlurals,
+		spanishRunPlurals,
+		spanishAccessPlurals,
+		spanishToolsPlurals,
+	)
 )
 
 func joined[V any](parts ...map[string]V) map[string]V {

@@ -15,6 +15,7 @@ type SystemPage struct {
 	HeldHref   string
 	CanRelease bool
 	Health     []Fact
+	Vitals     []Vital
 	Storage    []Fact
 	Plans      []PlanStorage
 	PlansAt    Time

@@ -3,6 +3,7 @@ package webtest
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/kairos"
@@ -37,6 +38,18 @@ func (s *System) Installation(context.Context) (kairos.Installation, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.now, nil
+}
+
+// Vitals are those of a daemon that has worked for an hour.
+func (s *System) Vitals(context.Context) (kairos.Vitals, error) {
+	now := time.Now().UTC()
+	v := kairos.Vitals{At: now, Slots: 64, NodeSlots: 256, Working: 3, Nodes: 5, Queued: 12, Oldest: now.Add(-2 * time.Minute), Memory: 48 << 20, Goroutines: 41, Listeners: 2, Lag: 300 * time.Microsecond,
+		GrowthPerDay: 3 << 30, FullAt: now.Add(9 * 24 * time.Hour), Commits: kairos.CommitVitals{P50: 900 * time.Microsecond, P95: 4 * time.Millisecond, P99: 11 * time.Millisecond, PerMinute: 900, Writes: 1200}}
+	for i := range 60 {
+		v.Samples = append(v.Samples, kairos.Sample{At: now.Add(time.Duration(i-60) * time.Minute), Nodes: int64(100 + 37*i%50), Failed: int64(i % 7 / 6), Commit: time.Duration(3+i%4) * time.Millisecond,
+			Lag: time.Duration(i%9) * 50 * time.Microsecond, Working: i % 5, Queued: i / 4, Memory: int64(40+i%8) << 20, Database: int64(100+2*i) << 20})
+	}
+	return v, nil
 }
 
 // Notices are what was set.

@@ -1,0 +1,130 @@
+package metric
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// Batch counts a transaction of the store: how many writes it made durable, and
+// how long that took. It is called from the writer's goroutine.
+func (r *Recorder) Batch(writes int, took time.Duration) {
+	r.commits.Observe(took.Seconds())
+	r.batches.Observe(float64(writes))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.now.commits.add(took)
+	r.now.writes += int64(writes)
+}
+
+// HandleCommit counts what a commit made true. It is called from the store's
+// writer, in commit order, and does not block.
+func (r *Recorder) HandleCommit(events []kairos.AuditEvent) {
+	var m minute
+	for i := range events {
+		ev := &events[i]
+		for j := range ev.Entries {
+			r.entry(&ev.Entries[j], &m)
+		}
+		switch ev.Action {
+		case "run.created":
+			r.begin(ev)
+			m.created++
+		case "run.status":
+			r.status(ev, &m)
+		}
+	}
+	r.mu.Lock()
+	r.now.add(&m)
+	r.mu.Unlock()
+	if r.tracer != nil {
+		r.tracer.offer(events)
+	}
+}
+
+// entry counts a journal row.
+func (r *Recorder) entry(e *kairos.Entry, m *minute) {
+	switch e.Kind {
+	case kairos.EntryResult:
+		c := r.nodes[e.Status]
+		if c == nil {
+			return // cut off by a crash: it runs again
+		}
+		c.Inc()
+		m.nodes++
+		if !e.StartedAt.IsZero() {
+			r.nodeFor.Observe(e.At.Sub(e.StartedAt).Seconds())
+		}
+	case kairos.EntrySubstep:
+		r.calls.WithLabelValues(callKind(callOf(e)), string(e.Status)).Inc()
+	case kairos.EntryWait:
+		if e.Reason == string(kairos.WaitRetry) {
+			r.retries.Inc()
+		}
+	}
+	if !e.Usage.Zero() {
+		r.tokens.in.Add(float64(max(e.Usage.InputTokens, 0)))
+		r.tokens.out.Add(float64(max(e.Usage.OutputTokens, 0)))
+		r.cost.Add(max(e.Usage.Cost, 0))
+	}
+}
+
+// callOf is what a sub-step did: "model", "tool:NAME", or what else it is.
+func callOf(e *kairos.Entry) string {
+	var p struct {
+		Kind string `json:"kind"`
+	}
+	if json.Unmarshal(e.Decision, &p) != nil {
+		return ""
+	}
+	return p.Kind
+}
+
+// callKind is what calls are counted by: tools come from plans and servers, and
+// a counter per name would grow without bound.
+func callKind(call string) string {
+	switch {
+	case call == "model":
+		return "model"
+	case len(call) > 5 && call[:5] == "tool:":
+		return "tool"
+	}
+	return "other"
+}
+
+func (r *Recorder) begin(ev *kairos.AuditEvent) {
+	r.created.Inc()
+	planned := r.plans.made(ev.Detail)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.since) < maxBegun {
+		r.since[ev.Run] = begun{ev.At, planned}
+	}
+}
+
+func (r *Recorder) status(ev *kairos.AuditEvent, m *minute) {
+	var d struct {
+		Status kairos.RunStatus `json:"status"`
+	}
+	if json.Unmarshal(ev.Detail, &d) != nil || !d.Status.Final() {
+		return
+	}
+	if c := r.ended[d.Status]; c != nil {
+		c.Inc()
+	}
+	m.ended++
+	if d.Status == kairos.RunFailed {
+		m.failed++
+	}
+	r.mu.Lock()
+	b, known := r.since[ev.Run]
+	delete(r.since, ev.Run)
+	r.mu.Unlock()
+	if known {
+		r.took.Observe(ev.At.Sub(b.at).Seconds())
+	}
+	if b.planned {
+		r.plans.ended(d.Status == kairos.RunCompleted)
+	}
+}

@@ -1,0 +1,149 @@
+package metric
+
+import (
+	"context"
+	"runtime/metrics"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+const (
+	day    = 24 * 60 // samples
+	recent = 5       // minutes over which percentiles are taken
+	beat   = time.Second
+)
+
+// minute is what is counted until the next sample.
+type minute struct {
+	created, ended, failed, nodes int64
+	writes                        int64
+	commits                       latencies
+	lag                           latencies
+}
+
+func (m *minute) add(o *minute) {
+	m.created += o.created
+	m.ended += o.ended
+	m.failed += o.failed
+	m.nodes += o.nodes
+}
+
+// Run takes a sample a minute until the context ends.
+func (r *Recorder) Run(ctx context.Context) {
+	tick := time.NewTicker(beat)
+	defer tick.Stop()
+	last, sampled := time.Now(), time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		// What the ticker promises and the clock shows differ by how long the
+		// process could not run: on a busy machine, every timer of a plan is
+		// this late, too.
+		now := time.Now()
+		late := max(now.Sub(last)-beat, 0)
+		last = now
+		r.lag.Observe(late.Seconds())
+		r.mu.Lock()
+		r.now.lag.add(late)
+		r.mu.Unlock()
+		if now.Sub(sampled) >= time.Minute {
+			sampled = now
+			r.Sample(ctx)
+		}
+	}
+}
+
+// Sample ends the minute that is being counted.
+func (r *Recorder) Sample(ctx context.Context) {
+	s := r.from()
+	sample := kairos.Sample{At: r.o.Now().UTC().Truncate(time.Second), Memory: memory()}
+	if s.Load != nil {
+		l := s.Load()
+		sample.Working, sample.Queued = l.Working, l.Queued
+		if u, err := s.Storage(ctx); err == nil {
+			sample.Database = u.Database - u.Unused + u.WAL
+		} else if ctx.Err() == nil {
+			r.o.Logger.Error("measure the storage", "err", err)
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	m := &r.now
+	sample.Created, sample.Ended, sample.Failed, sample.Nodes = m.created, m.ended, m.failed, m.nodes
+	sample.Commit, sample.Lag = m.commits.percentile(.95), m.lag.percentile(.95)
+	if r.past = append(r.past, sample); len(r.past) > day {
+		r.past = append(r.past[:0], r.past[len(r.past)-day:]...)
+	}
+	if r.minutes = append(r.minutes, *m); len(r.minutes) > recent {
+		r.minutes = append(r.minutes[:0], r.minutes[1:]...)
+	}
+	r.now = minute{}
+}
+
+// Vitals is how the daemon does now.
+func (r *Recorder) Vitals(ctx context.Context) (kairos.Vitals, error) {
+	v := kairos.Vitals{At: r.o.Now().UTC(), Slots: r.o.RunSlots, NodeSlots: r.o.NodeSlots, Memory: memory(), Goroutines: goroutines(), Samples: []kairos.Sample{}}
+	s := r.from()
+	var storage kairos.Storage
+	if s.Load != nil {
+		l := s.Load()
+		v.Working, v.Nodes, v.Queued, v.Oldest, v.Listeners = l.Working, l.Nodes, l.Queued, l.Oldest, s.Listeners()
+		var err error
+		if storage, err = s.Storage(ctx); err != nil {
+			return v, err
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	commits, lag := r.now.commits, r.now.lag
+	for i := range r.minutes {
+		commits.merge(&r.minutes[i].commits)
+		lag.merge(&r.minutes[i].lag)
+	}
+	v.Lag = lag.percentile(.95)
+	v.Commits = kairos.CommitVitals{P50: commits.percentile(.5), P95: commits.percentile(.95), P99: commits.percentile(.99)}
+	if n := len(r.minutes); n > 0 {
+		v.Commits.PerMinute, v.Commits.Writes = r.minutes[n-1].commits.n, r.minutes[n-1].writes
+	}
+	v.Samples = append(v.Samples, r.past...)
+	v.GrowthPerDay = growth(r.past)
+	if v.GrowthPerDay > 0 && storage.Disk > 0 {
+		days := float64(storage.Free) / float64(v.GrowthPerDay)
+		if days < 3650 {
+			v.FullAt = v.At.Add(time.Duration(days * float64(24*time.Hour))).Truncate(time.Minute)
+		}
+	}
+	return v, nil
+}
+
+// growth is how many bytes a day the database grew over the samples; 0 while
+// they span less than half an hour, or when it shrank.
+func growth(past []kairos.Sample) int64 {
+	if len(past) < 2 {
+		return 0
+	}
+	first, last := past[0], past[len(past)-1]
+	span := last.At.Sub(first.At)
+	if span < 30*time.Minute || first.Database == 0 || last.Database <= first.Database {
+		return 0
+	}
+	return int64(float64(last.Database-first.Database) / span.Hours() * 24)
+}
+
+// memory is what the process holds of the system's memory, without what it has
+// given back.
+func memory() int64 {
+	s := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(s)
+	return int64(s[0].Value.Uint64() - s[1].Value.Uint64())
+}
+
+func goroutines() int {
+	s := []metrics.Sample{{Name: "/sched/goroutines:goroutines"}}
+	metrics.Read(s)
+	return int(s[0].Value.Uint64())
+}

@@ -1,0 +1,193 @@
+// Package metric measures an installation: as Prometheus metrics, the same over
+// OTLP, as traces over OTLP, and as the last day in memory for the page about
+// the system.
+//
+// Everything about runs is counted from what the store has committed
+// ([Recorder.HandleCommit]): a figure never speaks of what a crash could undo.
+// Counters begin at zero when the daemon starts.
+package metric
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// Load is how busy the engine is.
+type Load struct {
+	Working      int       // runs that hold a slot
+	Queued       int       // runs that wait for one
+	Oldest       time.Time // when the oldest of those was created; zero: none waits
+	Nodes        int       // nodes that hold a slot
+	NodesWaiting int       // runs that wait for a slot for a node
+}
+
+// Source is where figures come from that are read when somebody asks. All are
+// required.
+type Source struct {
+	Load      func() Load
+	Counts    func(context.Context) (kairos.RunCounts, error)
+	Storage   func(context.Context) (kairos.Storage, error)
+	Providers func() []kairos.ProviderInfo
+	Listeners func() int
+	// Run reads a run for its trace.
+	Run func(ctx context.Context, id string) (kairos.Run, error)
+}
+
+// Options sets a Recorder up.
+type Options struct {
+	Version             string
+	RunSlots, NodeSlots int // limits of the engine
+	Logger              *slog.Logger
+	Now                 func() time.Time // nil: time.Now
+}
+
+// Recorder counts and measures. Its methods may be called at any time, from
+// every goroutine.
+type Recorder struct {
+	o        Options
+	registry *prometheus.Registry
+
+	created prometheus.Counter
+	ended   map[kairos.RunStatus]prometheus.Counter
+	took    prometheus.Histogram
+	nodes   map[kairos.NodeStatus]prometheus.Counter
+	nodeFor prometheus.Histogram
+	retries prometheus.Counter
+	calls   *prometheus.CounterVec
+	tokens  struct{ in, out prometheus.Counter }
+	cost    prometheus.Counter
+
+	commits   prometheus.Histogram
+	batches   prometheus.Histogram
+	requests  *prometheus.CounterVec
+	answering *prometheus.HistogramVec
+	lag       prometheus.Histogram
+
+	plans plans
+
+	mu      sync.Mutex
+	source  Source
+	since   map[string]begun // runs under way that were created since the start
+	now     minute           // being counted
+	minutes []minute         // the last few, oldest first
+	past    []kairos.Sample  // a day, oldest first
+
+	tracer *tracer // nil: nobody collects traces
+}
+
+// begun is what is remembered of a run until it ends.
+type begun struct {
+	at      time.Time
+	planned bool // by the planner
+}
+
+// maxBegun bounds what is remembered; the durations of runs beyond it are not
+// measured.
+const maxBegun = 50_000
+
+// seconds are the bounds of durations: from a hundred microseconds to an hour.
+var seconds = []float64{1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 3600}
+
+// New makes a recorder.
+func New(o Options) *Recorder {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	r := &Recorder{o: o, registry: prometheus.NewRegistry(), since: map[string]begun{},
+		ended: map[kairos.RunStatus]prometheus.Counter{}, nodes: map[kairos.NodeStatus]prometheus.Counter{}}
+	add := func(c prometheus.Collector) { r.registry.MustRegister(c) }
+	counter := func(name, help string) prometheus.Counter {
+		c := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+		add(c)
+		return c
+	}
+	histogram := func(name, help string, buckets []float64) prometheus.Histogram {
+		h := prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets})
+		add(h)
+		return h
+	}
+	vector := func(name, help string, labels ...string) *prometheus.CounterVec {
+		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+		add(c)
+		return c
+	}
+	r.created = counter("kairos_runs_created_total", "Runs created.")
+	ended := vector("kairos_runs_ended_total", "Runs that became final, by status.", "status")
+	for _, s := range []kairos.RunStatus{kairos.RunCompleted, kairos.RunFailed, kairos.RunCancelled} {
+		r.ended[s] = ended.WithLabelValues(string(s))
+	}
+	r.took = histogram("kairos_run_duration_seconds", "From the creation of a run to its end.", seconds)
+	nodes := vector("kairos_nodes_ended_total", "Attempts of nodes and items that ended, by status.", "status")
+	for _, s := range []kairos.NodeStatus{kairos.NodeCompleted, kairos.NodeFailed, kairos.NodeSkipped, kairos.NodeInDoubt, kairos.NodeCancelled} {
+		r.nodes[s] = nodes.WithLabelValues(string(s))
+	}
+	r.nodeFor = histogram("kairos_node_duration_seconds", "Durations of attempts of nodes.", seconds)
+	r.retries = counter("kairos_retries_total", "Attempts that will be made again after a wait.")
+	r.calls = vector("kairos_calls_total", "Calls of models and tools inside agents, by kind and status.", "kind", "status")
+	tokens := vector("kairos_tokens_total", "Tokens of models, by direction.", "direction")
+	r.tokens.in, r.tokens.out = tokens.WithLabelValues("input"), tokens.WithLabelValues("output")
+	r.cost = counter("kairos_cost_total", "Cost of models, in the currency of the price list.")
+	r.commits = histogram("kairos_checkpoint_commit_seconds", "Durations of the transactions that make checkpoints durable.", seconds[:15])
+	r.batches = histogram("kairos_checkpoint_batch_size", "Writes per transaction.", []float64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512})
+	r.requests = vector("kairos_http_requests_total", "Requests answered, by route, method and class of status.", "route", "method", "status")
+	r.answering = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "kairos_http_request_duration_seconds", Help: "Durations of requests, by route.", Buckets: seconds[:18]}, []string{"route"})
+	add(r.answering)
+	r.lag = histogram("kairos_scheduler_lag_seconds", "How late a timer of the process fires.", seconds[:15])
+	r.plans.register(r.registry)
+	add(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "kairos_build_info", Help: "1, with the version as a label.",
+		ConstLabels: prometheus.Labels{"version": o.Version, "go": runtime.Version()}}, func() float64 { return 1 }))
+	add(collectors.NewGoCollector())
+	add(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	add(gauges{r})
+	return r
+}
+
+// Attach says where the figures come from that are read on demand.
+func (r *Recorder) Attach(s Source) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.source = s
+}
+
+func (r *Recorder) from() Source {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.source
+}
+
+// Handler serves the metrics in the formats of Prometheus and OpenMetrics.
+func (r *Recorder) Handler() http.Handler {
+	return promhttp.HandlerFor(r.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: 4})
+}
+
+// Request counts a request that was answered. A route is the pattern that
+// matched, never the address, so that nobody outside can make new series.
+func (r *Recorder) Request(route, method string, status int, took time.Duration) {
+	if route == "" {
+		route = "none"
+	}
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+	default:
+		method = "other"
+	}
+	class := "other"
+	if status >= 100 && status < 600 {
+		class = string('0'+byte(status/100)) + "xx"
+	}
+	r.requests.WithLabelValues(route, method, class).Inc()
+	r.answering.WithLabelValues(route).Observe(took.Seconds())
+}

@@ -1,0 +1,176 @@
+package web
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/view"
+)
+
+// limits beyond which a vital line asks for attention, and alarms.
+const (
+	lagHigh, lagBad         = 100 * time.Millisecond, time.Second
+	waitHigh, waitBad       = time.Minute, 15 * time.Minute
+	commitHigh, commitBad   = 50 * time.Millisecond, 500 * time.Millisecond
+	walHigh, walBad         = 256 << 20, 2 << 30
+	fullHigh, fullBad       = 30 * 24 * time.Hour, 3 * 24 * time.Hour
+	backupHigh, backupBad   = 2 * 24 * time.Hour, 14 * 24 * time.Hour
+	startsHigh, startsBad   = 10, 50
+	examineHigh, examineBad = 8 * 24 * time.Hour, 30 * 24 * time.Hour
+)
+
+// vitals are the lines of the System page: what is, from when on it is too much,
+// how it went, and what to do.
+func (r *request) vitals(v kairos.Vitals, i kairos.Installation) []view.Vital {
+	now := v.At
+	trend := func(pick func(kairos.Sample) float64) string {
+		values := make([]float64, len(v.Samples))
+		for i, s := range v.Samples {
+			values[i] = pick(s)
+		}
+		return spark(values)
+	}
+	var out []view.Vital
+	add := func(state, name, value, limit, trend, advice string) {
+		if state == "" {
+			advice = ""
+		}
+		out = append(out, view.Vital{State: state, Name: name, Value: value, Limit: limit, Trend: trend, Advice: advice})
+	}
+	over := func(limit string) string { return r.t("over %s", limit) }
+
+	add(grade(v.Lag, lagHigh, lagBad), r.t("Timers are late by"), span(v.Lag), over(span(lagHigh)), trend(func(s kairos.Sample) float64 { return float64(s.Lag) }),
+		r.t("The machine has no time for kairosd. Look at what else runs on it, or lower engine.max_nodes."))
+	add("", r.t("Runs at work"), r.t("%s of %s", r.number(int64(v.Working)), r.number(int64(v.Slots))), "", trend(func(s kairos.Sample) float64 { return float64(s.Working) }), "")
+	add("", r.t("Nodes running"), r.t("%s of %s", r.number(int64(v.Nodes)), r.number(int64(v.NodeSlots))), "", "", "")
+	queued, state := r.number(int64(v.Queued)), ""
+	if v.Queued > 0 && !v.Oldest.IsZero() {
+		waits := now.Sub(v.Oldest)
+		queued, state = r.t("%s, the oldest for %s", queued, about(waits)), grade(waits, waitHigh, waitBad)
+	}
+	add(state, r.t("Queued runs"), queued, over(about(waitHigh)), trend(func(s kairos.Sample) float64 { return float64(s.Queued) }),
+		r.t("All slots are taken. Look at what the runs at work wait for; raise engine.max_running if the machine has room."))
+	commits := r.t("none yet")
+	if v.Commits.P50 > 0 {
+		commits = fmt.Sprintf("p50 %s · p95 %s · p99 %s", span(v.Commits.P50), span(v.Commits.P95), span(v.Commits.P99))
+	}
+	add(grade(v.Commits.P95, commitHigh, commitBad), r.t("Checkpoint writes"), commits, "p95 "+over(span(commitHigh)), trend(func(s kairos.Sample) float64 { return float64(s.Commit) }),
+		r.t("The disk is slow or busy: every step of every run waits for it. Look at what else writes to it."))
+	add("", r.t("Steps a minute"), r.number(last(v.Samples).Nodes), "", trend(func(s kairos.Sample) float64 { return float64(s.Nodes) }), "")
+	add("", r.t("Failed runs a minute"), r.number(last(v.Samples).Failed), "", trend(func(s kairos.Sample) float64 { return float64(s.Failed) }), "")
+	growth, state := r.t("too early to say"), ""
+	if len(v.Samples) >= 30 {
+		growth = r.t("%s a day", bytesText(v.GrowthPerDay))
+	}
+	if !v.FullAt.IsZero() {
+		left := v.FullAt.Sub(now)
+		growth = r.t("%s, full in %s", growth, about(left))
+		if left < fullHigh {
+			state = "need"
+		}
+		if left < fullBad {
+			state = "fail"
+		}
+	}
+	add(state, r.t("The database grows by"), growth, r.t("full within %s", about(fullHigh)), trend(func(s kairos.Sample) float64 { return float64(s.Database) }),
+		r.t("Set or shorten retention, or give the data directory a larger disk."))
+	add(grade(i.Storage.WAL, walHigh, walBad), r.t("Write-ahead log"), bytesText(i.Storage.WAL), over(bytesText(walHigh)), "",
+		r.t("Something reads one old state for long, as a backup does. It shrinks when that ends."))
+	state = ""
+	backup := r.t("there is none")
+	if len(i.Backups) > 0 {
+		age := now.Sub(i.Backups[0].Created)
+		backup, state = r.ago(age), grade(age, backupHigh, backupBad)
+	} else if i.BackupDir != "" {
+		state = "need"
+	}
+	add(state, r.t("Last backup, opened and verified"), backup, over(about(backupHigh)), "", r.t("Set backup.every in the configuration, or back up now."))
+	examined, state := r.t("not since the start"), ""
+	if !i.CheckedAt.IsZero() {
+		age := now.Sub(i.CheckedAt)
+		examined, state = r.ago(age), grade(age, examineHigh, examineBad)
+	}
+	if i.Finding != "" {
+		state = "fail"
+	}
+	add(state, r.t("Database examined"), examined, over(about(examineHigh)), "", r.t("Run kairosd doctor, and keep its output."))
+	starts := r.number(int64(i.Starts))
+	if i.UncleanStarts > 0 {
+		starts = r.t("%s, %s after a crash", starts, r.number(int64(i.UncleanStarts)))
+	}
+	state = grade(i.Starts, startsHigh, startsBad)
+	if state == "" && i.UncleanStarts > 0 {
+		state = "need"
+	}
+	add(state, r.t("Starts in the last 7 days"), starts, over(r.number(startsHigh)), "", r.t("The audit log has each start; the daemon's log says why the one before it ended."))
+	add("", r.t("Memory"), bytesText(v.Memory), "", trend(func(s kairos.Sample) float64 { return float64(s.Memory) }), "")
+	add("", r.t("Goroutines"), r.number(int64(v.Goroutines)), "", "", "")
+	add("", r.t("Live streams"), r.number(int64(v.Listeners)), "", "", "")
+	return out
+}
+
+// grade is how bad a figure is: "", "need" or "fail".
+func grade[T int | int64 | time.Duration](v, high, bad T) string {
+	switch {
+	case v > bad:
+		return "fail"
+	case v > high:
+		return "need"
+	}
+	return ""
+}
+
+func last(s []kairos.Sample) kairos.Sample {
+	if len(s) == 0 {
+		return kairos.Sample{}
+	}
+	return s[len(s)-1]
+}
+
+// span is a short duration to three digits.
+func span(d time.Duration) string {
+	switch {
+	case d == 0:
+		return "0 ms"
+	case d < time.Millisecond:
+		return strconv.Itoa(int(d.Microseconds())) + " µs"
+	case d < time.Second:
+		return strconv.FormatFloat(float64(d)/float64(time.Millisecond), 'g', 3, 64) + " ms"
+	}
+	return strconv.FormatFloat(d.Seconds(), 'g', 3, 64) + " s"
+}
+
+// The drawing area of a trend, in the units of its viewBox.
+const sparkWidth, sparkHeight, sparkPoints = 120, 24, 96
+
+// spark is a line of values, the highest of each stretch, as the points of an
+// SVG polyline; empty for less than two values.
+func spark(values []float64) string {
+	if len(values) < 2 {
+		return ""
+	}
+	n := min(len(values), sparkPoints)
+	high := make([]float64, n)
+	top := 0.0
+	for i, v := range values {
+		j := i * n / len(values)
+		high[j] = math.Max(high[j], v)
+		top = math.Max(top, v)
+	}
+	var b strings.Builder
+	for i, v := range high {
+		y := float64(sparkHeight - 1)
+		if top > 0 {
+			y -= v / top * (sparkHeight - 2)
+		}
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		fmt.Fprintf(&b, "%.1f,%.1f", float64(i)*sparkWidth/float64(n-1), y)
+	}
+	return b.String()
+}
