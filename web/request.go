@@ -222,8 +222,8 @@ var headlines = map[int]string{
 // fail shows an error: what happened, what to do. What is not made for people
 // is logged under an id, and only the id is shown (S32).
 func (s *Server) fail(err error, c echo.Context) {
-	if c.Response().Committed {
-		return
+	if c.Response().Committed || errors.Is(err, context.Canceled) && c.Request().Context().Err() != nil {
+		return // the answer is on its way, or the browser has gone
 	}
 	r := &request{s: s, c: c, began: time.Now()}
 	r.display = r.readDisplay()

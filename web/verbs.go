@@ -187,7 +187,7 @@ func nonZero(n int64) string {
 
 // fill copies the engine's prediction into the page.
 func (r *request) fill(p *view.PreviewPage, pre kairos.Preview) {
-	p.Allowed, p.Refusal, p.Suggestion, p.Digest = pre.Allowed, pre.Refusal, pre.Suggestion, pre.Digest
+	p.Allowed, p.Refusal, p.Suggestion, p.Digest = pre.Allowed, visible(pre.Refusal), visible(pre.Suggestion), pre.Digest
 	p.Rev = strconv.FormatInt(pre.Rev, 10)
 	for _, g := range []struct {
 		title, note string

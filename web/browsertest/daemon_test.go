@@ -50,7 +50,7 @@ type daemon struct {
 // config has agents whose model is a script, and lets plans call the test's own
 // servers.
 const config = `
-tools: {http: {allow_private: ["127.0.0.0/8"], timeout: 10m}}
+tools: {http: {allow_private: ["127.0.0.0/8"], timeout: 10m, max_bytes: 16777216}}
 providers: {script: {type: scripted, file: answers.yaml, model: scripted, prices: {scripted: {input: 1000, output: 2000}}}}
 default_provider: script
 agents:

@@ -1,0 +1,164 @@
+package browsertest
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// evil are texts that attack a page: markup, attributes of the page's own script
+// library, ends of elements, terminal codes, invisible and bidirectional
+// characters, NUL.
+const evil = `<script>window.pwned=1</script><img src=x onerror="window.pwned=2"></textarea></pre></script><svg onload="window.pwned=3">` +
+	`<a href="javascript:window.pwned=4" hx-get="/logout" hx-trigger="load" hx-on:click="window.pwned=5">x</a><meta http-equiv=refresh content="0;url=/evil">` +
+	`<style>body{display:none}</style>"'` + "`${window.pwned=6}`{{constructor}}" + "\u202egnp.exe\u202c\u2066x\u2069\u200b\ufeff\u0007\u001b[31m\u001b]0;pwned\u0007\u001b[2J"
+
+// largeLine is a line of 5 MB, manyKeys an object of 100,000 keys.
+const (
+	largeLine = 5 << 20
+	manyKeys  = 100_000
+)
+
+// hostile is an installation whose plans, inputs, outputs, errors, logs, labels
+// and questions are all attacks.
+func hostile(t *testing.T, d *daemon) []kairos.Run {
+	t.Helper()
+	quotedEvil, err := planner.EncodeValue(evil + "\x00 after NUL")
+	must(t, err)
+	world := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		switch r.URL.Path {
+		case "/line":
+			fmt.Fprintf(w, `{"line": "%s"}`, strings.Repeat("0123456789abcdef", largeLine/16))
+		case "/keys":
+			var b strings.Builder
+			b.WriteByte('{')
+			for i := range manyKeys {
+				if i > 0 {
+					b.WriteByte(',')
+				}
+				fmt.Fprintf(&b, `"<b>key %d</b>": %d`, i, i)
+			}
+			b.WriteByte('}')
+			fmt.Fprint(w, b.String())
+		case "/deep":
+			fmt.Fprint(w, strings.Repeat(`{"a":[`, 400)+"1"+strings.Repeat("]}", 400))
+		default:
+			fmt.Fprintf(w, `{"text": %s, %s: [%s]}`, quotedEvil, quotedEvil, quotedEvil)
+		}
+	}))
+	t.Cleanup(world.Close)
+	name, err := planner.EncodeValue(evil[:200]) // plans refuse more, and what turns or hides text
+	must(t, err)
+	d.plan(fmt.Sprintf(`
+id: hostile
+name: %[2]s
+description: %[2]s
+nodes:
+  text: {type: http, input: {url: "%[1]s/text"}}
+  line: {type: http, needs: [text], input: {url: "%[1]s/line"}}
+  keys: {type: http, needs: [line], input: {url: "%[1]s/keys"}}
+  deep: {type: http, needs: [keys], input: {url: "%[1]s/deep"}}
+  note: {type: log, needs: [deep], input: "${output.text.body.text}"}
+  ask: {type: approval, needs: [note], input: {message: "${output.text.body.text}", form: {type: object, properties: {note: {type: string, title: %[2]s}}}}}
+`, world.URL, name))
+	d.plan("id: broken\nnodes:\n  fail: {type: json, input: {value: 1, path: \"${input}\"}}\n")
+	var out []kairos.Run
+	for _, plan := range []string{"hostile", "broken"} {
+		r, err := d.api.Start(t.Context(), admin, kairos.StartRequest{Plan: plan, Input: quotedEvil, Labels: map[string]string{"customer": "<b>" + evil[:40], "env": "<script>"}})
+		must(t, err)
+		r, err = d.api.Wait(t.Context(), r.ID)
+		must(t, err)
+		out = append(out, r)
+	}
+	if out[0].Status != kairos.RunWaiting || out[1].Status != kairos.RunFailed {
+		t.Fatalf("the runs are %s (%s) and %s", out[0].Status, out[0].Headline, out[1].Status)
+	}
+	return out
+}
+
+// Whatever texts say, they are texts: nothing runs, nothing is loaded, no element
+// comes of them, what is invisible is shown, and pages stay small and quick
+// (UI 3.2.10, 3.2.15).
+func TestHostileContent(t *testing.T) {
+	d := newDaemon(t)
+	runs := hostile(t, d)
+	b := d.tab()
+	paths := []string{"/", "/runs", "/runs?q=env%3Dx+%3Cscript%3E", "/runs?q=status:failed", "/plans", "/plans/hostile", "/plans/hostile/start", "/plans/hostile/edit", "/approvals",
+		"/audit", "/runs/compare?a=" + runs[0].ID + "&b=" + runs[1].ID, "/find?q=%3Cscript%3E", "/plans?q=%3Cscript%3Ealert(1)%3C/script%3E"}
+	for _, r := range runs {
+		for _, v := range []string{"graph", "state", "log", "handoffs", "events", "io"} {
+			paths = append(paths, "/runs/"+r.ID+"?view="+v)
+		}
+		for _, a := range []string{"fork", "rerun", "cancel", "resume"} {
+			paths = append(paths, "/runs/"+r.ID+"/"+a)
+		}
+	}
+	for seq := range 8 {
+		paths = append(paths, fmt.Sprintf("/runs/%s?step=%d", runs[0].ID, seq+1), fmt.Sprintf("/runs/%s?view=state&cp=%d", runs[0].ID, seq+1))
+	}
+	paths = append(paths, "/runs/"+runs[1].ID+"?step=1", "/runs/"+runs[0].ID+"/fork?at=1")
+	if testing.Short() {
+		paths = []string{"/", "/runs", "/approvals", "/plans/hostile", "/runs/" + runs[0].ID + "?step=1", "/runs/" + runs[0].ID + "?view=io", "/runs/" + runs[1].ID}
+	}
+	// What may never be: executed, loaded, or made into elements; characters that
+	// turn a text around or hide in it.
+	const harm = `(() => { const out = [], m = document.querySelector("main");
+	  if (window.pwned) out.push("executed " + window.pwned);
+	  if (document.title.includes("pwned")) out.push("title " + document.title);
+	  for (const e of m.querySelectorAll("script, img, style, iframe, object, [onerror], [onload], [hx-on\\:click], meta, a[href^='javascript' i], [hx-get='/logout']")) out.push(e.outerHTML.slice(0, 100));
+	  const found = m.innerText.match(/[\u202a-\u202e\u2066-\u2069\u200b\ufeff\u0007\u001b\u0000]/);
+	  if (found) out.push("U+" + found[0].codePointAt(0).toString(16) + " near " + m.innerText.slice(Math.max(0, found.index - 60), found.index + 20));
+	  if (getComputedStyle(document.body).display === "none") out.push("the page was hidden");
+	  return out; })()`
+	for _, width := range []int64{1440, 390} {
+		b.width(width)
+		for i, path := range paths {
+			if width < 1440 && !everything() && i%5 != 0 {
+				continue
+			}
+			began := time.Now()
+			b.open(path)
+			where := fmt.Sprintf("%s at %d px", path, width)
+			for _, h := range eval[[]string](b, harm) {
+				t.Errorf("%s: %s", where, h)
+			}
+			if over := eval[int](b, `document.documentElement.scrollWidth - document.documentElement.clientWidth`); over > 0 {
+				t.Errorf("%s: scrolls sideways by %d px", where, over)
+			}
+			elements, text := eval[int](b, `document.querySelectorAll("*").length`), eval[int](b, `document.documentElement.outerHTML.length`)
+			if elements > 20_000 || text > 2<<20 {
+				t.Errorf("%s: %d elements in %d characters", where, elements, text)
+			}
+			if took := time.Since(began); took > 20*time.Second {
+				t.Errorf("%s: took %s to become usable", where, took)
+			}
+			b.quiet(where)
+			b.keep(fmt.Sprintf("hostile-%d-%02d", width, i))
+		}
+	}
+}
+
+// A download of a hostile value is a file that no browser runs.
+func TestHostileDownloads(t *testing.T) {
+	d := newDaemon(t)
+	runs := hostile(t, d)
+	b := d.tab()
+	b.open("/runs/" + runs[0].ID + "?step=1")
+	links := eval[[]string](b, `[...document.querySelectorAll("main a[href*='/raw/']")].map((a) => a.getAttribute("href"))`)
+	if len(links) == 0 {
+		t.Fatal("nothing can be downloaded")
+	}
+	for _, l := range links {
+		h := eval[map[string]string](b, `fetch(`+quoted(l)+`).then((r) => ({type: r.headers.get("content-type"), as: r.headers.get("content-disposition"), sniff: r.headers.get("x-content-type-options"), policy: r.headers.get("content-security-policy")}))`)
+		if !strings.HasPrefix(h["as"], "attachment") || strings.Contains(h["type"], "html") || h["sniff"] != "nosniff" || !strings.Contains(h["policy"], "sandbox") {
+			t.Errorf("%s comes as %v", l, h)
+		}
+	}
+}
