@@ -1,18 +1,15 @@
 package web
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
 
 	"github.com/kairosd/kairosd/internal/kairos"
-	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -123,83 +120,6 @@ func sentence(err error) string {
 		text += ". " + strings.ToUpper(e.Suggestion[:1]) + e.Suggestion[1:]
 	}
 	return text
-}
-
-const (
-	previewBytes    = 64 << 10 // what a page shows of a value
-	previewChildren = 100
-)
-
-// block shows a JSON value: small ones as a tree, large ones cut, with the
-// whole to download.
-func block(id, title string, j kairos.RawJSON, raw string) view.Block {
-	b := view.Block{ID: id, Title: title, Raw: raw}
-	if j == nil {
-		b.Text = "—"
-		return b
-	}
-	b.Title = fmt.Sprintf("%s · %s", title, size(len(j)))
-	if len(j) > previewBytes {
-		b.Text = visible(string(j[:previewBytes]))
-		b.Note = locale.Mark("Only the first 64 KB are shown; download the whole.")
-		return b
-	}
-	v, err := planner.DecodeValue(j)
-	if err != nil {
-		b.Text = visible(string(j))
-		return b
-	}
-	if s, ok := v.(string); ok {
-		b.Text = visible(s)
-		return b
-	}
-	n := node("", v, 0)
-	b.JSON = &n
-	return b
-}
-
-func size(n int) string {
-	switch {
-	case n < 1<<10:
-		return strconv.Itoa(n) + " B"
-	case n < 1<<20:
-		return fmt.Sprintf("%.1f KB", float64(n)/(1<<10))
-	}
-	return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
-}
-
-func node(key string, v any, depth int) view.Node {
-	n := view.Node{Key: visible(key), Open: depth < 2}
-	switch v := v.(type) {
-	case map[string]any:
-		n.Kind, n.Count = "object", fmt.Sprintf("{ %d }", len(v))
-		for _, k := range sorted(v) {
-			if len(n.Children) == previewChildren {
-				n.More = fmt.Sprintf("… %d more", len(v)-previewChildren)
-				break
-			}
-			n.Children = append(n.Children, node(k, v[k], depth+1))
-		}
-	case []any:
-		n.Kind, n.Count = "list", fmt.Sprintf("[ %d ]", len(v))
-		for i, e := range v {
-			if i == previewChildren {
-				n.More = fmt.Sprintf("… %d more", len(v)-previewChildren)
-				break
-			}
-			n.Children = append(n.Children, node(strconv.Itoa(i), e, depth+1))
-		}
-	case string:
-		n.Kind, n.Text = "s", visible(strconv.Quote(v))
-		if strings.Contains(v, "\n") {
-			n.Text = visible(v)
-		}
-	case json.Number:
-		n.Kind, n.Text = "n", string(v)
-	default:
-		n.Kind, n.Text = "w", planner.Text(v)
-	}
-	return n
 }
 
 func plural(n int, one, many string) string {

@@ -53,6 +53,8 @@ func (s *Server) table() []route {
 		{get, "/runs/changes", kairos.RoleViewer, (*request).changes},
 		{get, "/runs/:run", kairos.RoleViewer, (*request).run},
 		{get, "/runs/:run/graph.svg", kairos.RoleViewer, (*request).graphFile},
+		{get, "/runs/:run/steps/:seq", kairos.RoleViewer, (*request).stepPage},
+		{get, "/runs/:run/log.txt", kairos.RoleViewer, (*request).logFile},
 		{get, "/runs/:run/raw/:seq/:part", kairos.RoleViewer, (*request).raw},
 		{get, "/runs/:run/:action", kairos.RoleOperator, (*request).previewPage},
 		{post, "/runs/:run/:action", kairos.RoleOperator, (*request).act},

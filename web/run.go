@@ -1,14 +1,12 @@
 package web
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
@@ -66,6 +64,7 @@ type runPage struct {
 	chosen  *step
 	node    string // chosen, when it has no step
 	view    string
+	resume  *kairos.Preview  // what resuming would do, if it can be asked
 	never   []string         // nodes without a step
 	into    map[int][]string // sources of the edges to a node
 	front   map[int]bool     // nodes that the run may still come to
@@ -137,9 +136,15 @@ func (b *runPage) build() (view.RunPage, error) {
 	case "io":
 		p.Blocks = []view.Block{block("in", b.t("Input"), run.Input, ""), block("out", b.t("Output"), run.Output, "")}
 	}
-	if b.chosen != nil {
-		i := b.inspector()
-		p.Inspector = &i
+	if b.view == "timeline" || b.view == "graph" {
+		switch {
+		case b.chosen != nil:
+			i := b.inspector()
+			p.Inspector = &i
+		case b.node != "":
+			i := b.nodeInspector(b.node)
+			p.Inspector = &i
+		}
 	}
 	if err := b.approvals(&p); err != nil {
 		return p, err
@@ -157,7 +162,7 @@ func (b *runPage) build() (view.RunPage, error) {
 
 // kept are the parameters that stay when others change: what is looked at, and
 // how.
-var kept = []string{"view", "step", "node", "try", "tab", "cp", "against", "only", "sort", "idle", "critical", "open", "from", "to", "rows", "paint", "zoom", "mode", "all"}
+var kept = []string{"view", "step", "node", "try", "tab", "cp", "against", "only", "sort", "idle", "critical", "open", "from", "to", "rows", "paint", "zoom", "mode", "all", "logstep", "level", "logq", "line", "kinds"}
 
 // href is this page with some parameters changed.
 func (b *runPage) href(set url.Values) string {
@@ -279,7 +284,19 @@ func (b *runPage) why() (*view.Why, error) {
 		if err != nil {
 			return nil, err
 		}
-		w.Then = b.consequence(pre)
+		b.resume, w.Then = &pre, b.consequence(pre)
+	case run.Status == kairos.RunCancelled:
+		w.Class = "quiet"
+		if w.Headline == "" {
+			w.Headline = b.t("Cancelled")
+		}
+		if b.who.Role.Includes(kairos.RoleOperator) && run.PurgedAt.IsZero() {
+			pre, err := b.s.Engine.Preview(b.ctx, b.who.actor(), kairos.VerbRequest{Run: run.ID, Action: kairos.ActionResume})
+			if err != nil {
+				return nil, err
+			}
+			b.resume, w.Then = &pre, b.consequence(pre)
+		}
 	case run.Status == kairos.RunWaiting || run.Status == kairos.RunQueued && run.Headline != "":
 		w.Class = "need"
 		if !run.WaitReason.NeedsPerson() {
@@ -396,24 +413,6 @@ func (b *runPage) events() []view.EventRow {
 		rows = append(rows, row)
 	}
 	return rows
-}
-
-func (b *runPage) log() []view.LogLine {
-	var out []view.LogLine
-	for _, e := range b.d.Journal {
-		var lines []struct {
-			At      time.Time `json:"at"`
-			Level   string    `json:"level"`
-			Message string    `json:"message"`
-		}
-		if len(e.Log) == 0 || json.Unmarshal(e.Log, &lines) != nil {
-			continue
-		}
-		for _, l := range lines {
-			out = append(out, view.LogLine{Number: strconv.Itoa(len(out) + 1), Level: l.Level, Step: e.Node, Text: visible(l.Message), At: b.time(cmpTime(l.At, e.At))})
-		}
-	}
-	return out
 }
 
 func (b *runPage) approvals(p *view.RunPage) error {

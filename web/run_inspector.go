@@ -1,7 +1,7 @@
 package web
 
 import (
-	"encoding/json"
+	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
@@ -14,29 +14,27 @@ import (
 	"github.com/kairosd/kairosd/web/view"
 )
 
-var tabWords = map[string]string{"error": locale.Mark("Error"), "output": locale.Mark("Output"), "input": locale.Mark("Input"), "decision": locale.Mark("Decision"), "log": locale.Mark("Log")}
+var tabWords = map[string]string{"error": locale.Mark("Error"), "output": locale.Mark("Output"), "input": locale.Mark("Input"), "decision": locale.Mark("Decision"), "log": locale.Mark("Log"),
+	"calls": locale.Mark("Calls"), "change": locale.Mark("State change"), "definition": locale.Mark("Definition")}
 
 // inspector shows the chosen step; tabs are links.
 func (b *runPage) inspector() view.Inspector {
 	st := b.chosen
 	seq := strconv.FormatInt(st.seq, 10)
-	i := view.Inspector{Name: st.label(), Sub: b.kind(st.node), Status: stepStatus(st.status)}
-	if n, ok := b.program.Index[st.node]; ok && b.program.Nodes[n].Timeout > 0 {
-		i.Sub += " · " + b.t("timeout") + " " + b.program.Nodes[n].Timeout.String()
+	i := view.Inspector{Name: st.label(), Sub: b.aboutNode(st.node), Status: stepStatus(st.status), Page: fmt.Sprintf("/runs/%s/steps/%d", b.d.Run.ID, st.seq)}
+	if st.reused {
+		i.Status = word("ok", "i-reuse", locale.Mark("reused"), true)
 	}
-	var a *attempt
-	try := b.c.QueryParam("try")
-	for n := range st.attempts {
-		if text := strconv.Itoa(st.attempts[n].number); text == try || try == "" && n == len(st.attempts)-1 {
-			a = &st.attempts[n]
-		}
-	}
+	a := b.attempt(st)
 	if len(st.attempts) > 1 {
 		for n := range st.attempts {
 			text := strconv.Itoa(st.attempts[n].number)
-			i.Attempts = append(i.Attempts, view.Link{Text: text, Href: b.href(url.Values{"step": {seq}, "try": {text}}) + "#inspector", Current: &st.attempts[n] == a})
+			s := stepStatus(st.attempts[n].status)
+			i.Attempts = append(i.Attempts, view.Link{Text: text, Icon: s.Icon, Class: s.Key, Href: b.href(url.Values{"step": {seq}, "node": nil, "try": {text}, "tab": nil}) + "#inspector", Current: &st.attempts[n] == a})
 		}
 	}
+	b.inspectorFacts(&i, st, a)
+	i.Resume = b.fate(st)
 	if st.status == kairos.NodeInDoubt && a != nil && b.who.Role.Includes(kairos.RoleOperator) {
 		what := b.t("The daemon stopped inside attempt %d of %s.", a.number, st.node)
 		if a.entry.Failure != nil {
@@ -45,82 +43,178 @@ func (b *runPage) inspector() view.Inspector {
 		i.Doubt = &view.DoubtForm{What: what, Action: fmt.Sprintf("/runs/%s/nodes/%s/resolve", b.d.Run.ID, url.PathEscape(st.node)), CSRF: b.who.csrf, Idem: newID(),
 			Rev: strconv.FormatInt(b.d.Run.LastSeq, 10), Node: st.node, Visit: strconv.Itoa(st.visit), Item: strconv.Itoa(st.item), Attempt: strconv.Itoa(a.number), Key: a.entry.IdempotencyKey}
 	}
-	tabs := []string{}
-	if a != nil && a.entry.Failure != nil {
-		tabs = append(tabs, "error")
-	}
-	tabs = append(tabs, "output", "input")
-	if st.final != nil && len(st.final.Decision) > 0 {
-		tabs = append(tabs, "decision")
-	}
-	if a != nil && len(a.entry.Log) > 0 {
-		tabs = append(tabs, "log")
-	}
+	tabs := b.tabs(st, a)
 	tab := b.c.QueryParam("tab")
 	if !slices.Contains(tabs, tab) {
 		tab = tabs[0]
 	}
 	for _, t := range tabs {
-		i.Tabs = append(i.Tabs, view.Link{Text: b.t(tabWords[t]), Href: b.href(url.Values{"step": {seq}, "tab": {t}}) + "#inspector", Current: t == tab})
+		l := view.Link{Text: b.t(tabWords[t]), Href: b.href(url.Values{"step": {seq}, "node": nil, "tab": {t}}) + "#inspector", Current: t == tab}
+		if t == "calls" {
+			l.Count = strconv.Itoa(len(st.calls))
+		}
+		i.Tabs = append(i.Tabs, l)
 	}
-	if a != nil {
-		i.Blocks = b.blocks(st, a, tab)
-	}
+	i.Blocks = b.blocks(st, a, tab)
 	if b.who.Role.Includes(kairos.RoleOperator) && st.final != nil {
-		i.Actions = append(i.Actions, view.Link{Text: b.t("Fork after this step…"), Href: fmt.Sprintf("/runs/%s/fork?at=%d", b.d.Run.ID, st.final.Seq)})
+		before := int64(0)
+		for _, e := range b.d.Journal[:min(int(st.seq-1), len(b.d.Journal))] {
+			if isCheckpoint(&e) {
+				before = e.Seq
+			}
+		}
+		fork := func(text string, at int64) {
+			i.Actions = append(i.Actions, view.Link{Text: text, Href: fmt.Sprintf("/runs/%s/fork?at=%d", b.d.Run.ID, at)})
+		}
+		fork(b.t("Fork from here with edited state…"), before)
+		if st.status == kairos.NodeCompleted {
+			fork(b.t("Fork after this step…"), st.final.Seq)
+		}
 	}
 	return i
 }
 
-func (b *runPage) blocks(st *step, a *attempt, tab string) []view.Block {
-	raw := func(part string) string { return fmt.Sprintf("/runs/%s/raw/%d/%s", b.d.Run.ID, a.entry.Seq, part) }
-	switch tab {
-	case "error":
-		f := a.entry.Failure
-		text := f.Message
-		for _, more := range []string{f.Suggestion, f.Detail, f.Stack} {
-			if more != "" && more != f.Message {
-				text += "\n\n" + more
-			}
+// attempt is the one asked for, or the last.
+func (b *runPage) attempt(st *step) *attempt {
+	try := b.c.QueryParam("try")
+	for n := range st.attempts {
+		if strconv.Itoa(st.attempts[n].number) == try {
+			return &st.attempts[n]
 		}
-		retry := b.t("retryable")
-		if f.Permanent {
-			retry = b.t("permanent")
-		}
-		return []view.Block{{ID: "err", Title: f.Code + " · " + retry, Text: visible(text)}, block("in", b.t("Input"), a.input, raw("input"))}
-	case "input":
-		return []view.Block{block("in", b.t("Input"), a.input, raw("input"))}
-	case "decision":
-		d := decision(st.final.Decision)
-		var lines []string
-		for _, e := range d.Evaluated {
-			line := fmt.Sprintf("%s  %s  → %s", e.Result, e.Condition, e.To)
-			if e.Saw != "" {
-				line += "   saw " + e.Saw
-			}
-			lines = append(lines, line)
-		}
-		for _, c := range d.Settled {
-			lines = append(lines, fmt.Sprintf("%s %s %s", c.Node, c.Status, c.Reason))
-		}
-		switch {
-		case d.To != "":
-			lines = append(lines, "taken: → "+d.To)
-		case d.Ended != "":
-			lines = append(lines, "ended: "+d.Ended)
-		}
-		return []view.Block{{ID: "dec", Title: b.t("Why did it go there?"), Text: visible(strings.Join(lines, "\n"))}}
-	case "log":
-		return []view.Block{block("log", b.t("Log"), a.entry.Log, "")}
 	}
-	return []view.Block{block("out", b.t("Output"), a.entry.Output, raw("output"))}
+	if n := len(st.attempts); n > 0 {
+		return &st.attempts[n-1]
+	}
+	return nil
 }
 
-// decision reads the walk's decision of a row.
-func decision(j kairos.RawJSON) planner.Decision {
-	var d planner.Decision
-	if len(j) > 0 && json.Unmarshal(j, &d) != nil {
-		return planner.Decision{}
+// tabs are the parts of a step that there are, the answer first.
+func (b *runPage) tabs(st *step, a *attempt) []string {
+	var tabs []string
+	if a != nil && a.entry.Failure != nil {
+		tabs = append(tabs, "error")
 	}
-	return d
+	decided := st.final != nil && len(st.final.Decision) > 0
+	person := b.typeOf(st.node) == planner.TypeApproval
+	if person {
+		tabs = append(tabs, "decision")
+	}
+	if st.status == kairos.NodeRunning && a != nil && len(a.log) > 0 {
+		tabs = append(tabs, "log")
+	}
+	tabs = append(tabs, "output", "input")
+	if len(st.calls) > 0 {
+		tabs = append(tabs, "calls")
+	}
+	if decided && !person {
+		tabs = append(tabs, "decision")
+	}
+	if a != nil && len(a.log) > 0 && !slices.Contains(tabs, "log") {
+		tabs = append(tabs, "log")
+	}
+	if st.final != nil && isCheckpoint(st.final) {
+		tabs = append(tabs, "change")
+	}
+	return append(tabs, "definition")
+}
+
+func (b *runPage) typeOf(node string) string {
+	if i, ok := b.program.Index[node]; ok {
+		return b.program.Nodes[i].Type
+	}
+	return ""
+}
+
+// aboutNode is what a node is, in a line.
+func (b *runPage) aboutNode(node string) string {
+	out := []string{b.kind(node)}
+	if i, ok := b.program.Index[node]; ok {
+		n := &b.program.Nodes[i]
+		if n.Timeout > 0 {
+			out = append(out, b.t("timeout")+" "+n.Timeout.String())
+		}
+		if n.MaxAttempts > 1 {
+			out = append(out, b.n(n.MaxAttempts, "at most %s attempt", "at most %s attempts"))
+		}
+		if n.Effect == planner.EffectUnsafe {
+			out = append(out, b.t("side effects"))
+		}
+	}
+	return strings.Join(slices.DeleteFunc(out, func(s string) bool { return s == "" }), " · ")
+}
+
+// inspectorFacts are the attempt's times, in both forms, and what it used.
+func (b *runPage) inspectorFacts(i *view.Inspector, st *step, a *attempt) {
+	add := func(term, text string) {
+		if text != "" {
+			i.Facts = append(i.Facts, view.Fact{Term: term, Text: text})
+		}
+	}
+	from, until := st.started, st.until(b.s.now())
+	if a != nil {
+		if from = a.started; !a.ended.IsZero() {
+			until = a.ended
+		}
+		add(b.t("Took"), took(until.Sub(from)))
+		if len(st.attempts) > 1 {
+			add(b.t("In all"), took(st.took(b.s.now())))
+		}
+	}
+	i.Began = b.time(from)
+	if u := st.usage(); !u.Zero() {
+		add(b.t("Tokens"), b.number(u.InputTokens)+" → "+b.number(u.OutputTokens))
+		add(b.t("Cost"), costText(u.Cost))
+	}
+	agent := st.last.Agent
+	for _, c := range st.calls {
+		agent = cmp.Or(agent, c.Agent)
+	}
+	add(b.t("Agent"), visible(agent))
+}
+
+// fate says what resuming would do with a step: it comes from the same preview
+// that the act is done by.
+func (b *runPage) fate(st *step) string {
+	if b.resume == nil || !b.resume.Allowed {
+		return ""
+	}
+	in := func(list []kairos.PreviewStep) *kairos.PreviewStep {
+		for i := range list {
+			s := &list[i]
+			if s.Node == st.node && (s.Visit == st.visit || s.Visit == 0) && (st.item < 0 || len(s.Items) == 0 || slices.Contains(s.Items, st.item)) {
+				return s
+			}
+		}
+		return nil
+	}
+	switch {
+	case in(b.resume.InDoubt) != nil:
+		return b.t("Resuming needs a decision about this step first.")
+	case st.item >= 0 && st.status == kairos.NodeCompleted && in(b.resume.Again) == nil:
+		return b.t("Resuming keeps this result; the step is not repeated.")
+	case in(b.resume.Again) != nil:
+		return b.t("Resuming runs this step again.")
+	case in(b.resume.Keep) != nil:
+		return b.t("Resuming keeps this result; the step is not repeated.")
+	}
+	return ""
+}
+
+// nodeInspector shows a node with no step: what it is, and why it did not run.
+func (b *runPage) nodeInspector(node string) view.Inspector {
+	i := view.Inspector{Name: node, Sub: b.aboutNode(node)}
+	why, passed := b.notTaken(node)
+	i.Status = notStarted(passed).status
+	switch {
+	case passed && why != "":
+		i.Resume = why
+	case passed:
+		i.Resume = b.t("The run went past it.")
+	case b.resume != nil && b.resume.Allowed && slices.ContainsFunc(b.resume.New, func(s kairos.PreviewStep) bool { return s.Node == node }):
+		i.Resume = b.t("It has not started. Resuming may run it for the first time.")
+	default:
+		i.Resume = b.t("It has not started.")
+	}
+	i.Blocks = []view.Block{b.definition(node)}
+	return i
 }

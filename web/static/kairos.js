@@ -131,7 +131,9 @@
     const b = e.target.closest("[data-copy]");
     if (!b) return;
     const from = document.getElementById(b.dataset.copy);
-    if (!await copy(from ? from.textContent : b.dataset.text || "")) return;
+    let text = from ? from.textContent : b.dataset.text || "";
+    if (b.dataset.url) { const r = await fetch(b.dataset.url); if (r.ok) text = await r.text(); }
+    if (!await copy(text)) return;
     const old = b.textContent;
     b.textContent = word("copied");
     setTimeout(() => { b.textContent = old; }, 2000);

@@ -9,6 +9,10 @@ type Inspector struct {
 	Blocks    []Block
 	Actions   []Link
 	Doubt     *DoubtForm
+	Facts     []Fact
+	Began     Time
+	Resume    string // what resuming would do with it
+	Page      string // its own page
 }
 
 // DoubtForm settles an attempt that may or may not have happened.

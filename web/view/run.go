@@ -30,7 +30,7 @@ type RunPage struct {
 	Graph     *Graph
 	Events    []EventRow
 	Blocks    []Block
-	Log       []LogLine
+	Log       *Log
 	Related   []RunRow
 	State     *StateView
 	Handoffs  *Handoffs

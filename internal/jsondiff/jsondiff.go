@@ -1,0 +1,158 @@
+// Package jsondiff says how one JSON value became another.
+package jsondiff
+
+import (
+	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+)
+
+// Op is what happened to a value.
+type Op string
+
+const (
+	Added   Op = "+"
+	Removed Op = "-"
+	Changed Op = "~"
+)
+
+// Change is one difference. Path leads to the value: ".vendor.lines[3].total";
+// it is "" for the whole. Old and New are JSON values as they were decoded.
+type Change struct {
+	Op       Op
+	Path     string
+	Old, New any
+}
+
+// Diff lists what differs between two values that were decoded with exact
+// numbers (json.Number), objects by key and lists by position after what they
+// share at both ends. At most most changes are listed; more says that there are
+// others.
+func Diff(a, b any, most int) (changes []Change, more bool) {
+	d := &differ{most: most}
+	d.value("", a, b)
+	return d.changes, d.more
+}
+
+// Equal reports whether two values are the same: numbers by their text, so that
+// 1 and 1.0 differ, as they do for who reads them.
+func Equal(a, b any) bool {
+	switch x := a.(type) {
+	case map[string]any:
+		y, ok := b.(map[string]any)
+		if !ok || len(x) != len(y) {
+			return false
+		}
+		for k, v := range x {
+			if w, ok := y[k]; !ok || !Equal(v, w) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		y, ok := b.([]any)
+		return ok && slices.EqualFunc(x, y, Equal)
+	case json.Number:
+		y, ok := b.(json.Number)
+		return ok && x == y
+	}
+	switch b.(type) {
+	case map[string]any, []any, json.Number:
+		return false
+	}
+	return a == b
+}
+
+type differ struct {
+	changes []Change
+	most    int
+	more    bool
+}
+
+func (d *differ) add(c Change) {
+	if len(d.changes) >= d.most {
+		d.more = true
+		return
+	}
+	d.changes = append(d.changes, c)
+}
+
+func (d *differ) value(path string, a, b any) {
+	if d.more {
+		return
+	}
+	switch x := a.(type) {
+	case map[string]any:
+		if y, ok := b.(map[string]any); ok {
+			d.object(path, x, y)
+			return
+		}
+	case []any:
+		if y, ok := b.([]any); ok {
+			d.list(path, x, y)
+			return
+		}
+	}
+	if !Equal(a, b) {
+		d.add(Change{Changed, path, a, b})
+	}
+}
+
+func (d *differ) object(path string, a, b map[string]any) {
+	keys := map[string]bool{}
+	for k := range a {
+		keys[k] = true
+	}
+	for k := range b {
+		keys[k] = true
+	}
+	for _, k := range slices.Sorted(maps.Keys(keys)) {
+		p := path + step(k)
+		x, was := a[k]
+		y, is := b[k]
+		switch {
+		case !was:
+			d.add(Change{Op: Added, Path: p, New: y})
+		case !is:
+			d.add(Change{Op: Removed, Path: p, Old: x})
+		default:
+			d.value(p, x, y)
+		}
+	}
+}
+
+// list compares by position what is not the same at the beginning and the end,
+// so that an item put in or taken out is one change.
+func (d *differ) list(path string, a, b []any) {
+	first := 0
+	for first < len(a) && first < len(b) && Equal(a[first], b[first]) {
+		first++
+	}
+	ends := 0
+	for ends < len(a)-first && ends < len(b)-first && Equal(a[len(a)-1-ends], b[len(b)-1-ends]) {
+		ends++
+	}
+	for i := first; i < max(len(a), len(b))-ends; i++ {
+		p := path + "[" + strconv.Itoa(i) + "]"
+		switch {
+		case i >= len(a)-ends:
+			d.add(Change{Op: Added, Path: p, New: b[i]})
+		case i >= len(b)-ends:
+			d.add(Change{Op: Removed, Path: p, Old: a[i]})
+		default:
+			d.value(p, a[i], b[i])
+		}
+	}
+}
+
+var plain = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// step is a key as a part of a path.
+func step(key string) string {
+	if plain.MatchString(key) {
+		return "." + key
+	}
+	return "[" + strconv.Quote(key) + "]"
+}

@@ -1,0 +1,328 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/jsondiff"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/view"
+)
+
+const (
+	// shownCalls bounds the calls of a step in the inspector.
+	shownCalls = 40
+	// shownChanges bounds the differences of two values.
+	shownChanges = 200
+	// shownLog bounds the lines of a log in the inspector.
+	shownLog = 200
+)
+
+// blocks are what a tab of the inspector shows.
+func (b *runPage) blocks(st *step, a *attempt, tab string) []view.Block {
+	switch tab {
+	case "error":
+		return b.errorBlocks(a)
+	case "decision":
+		return b.decisionBlocks(st)
+	case "calls":
+		return b.callBlocks(st)
+	case "log":
+		return []view.Block{b.logBlock(st, a)}
+	case "change":
+		return []view.Block{b.changeBlock(st)}
+	case "definition":
+		return []view.Block{b.definition(st.node)}
+	}
+	entry, input := &st.last, st.last.Input
+	if a != nil {
+		entry, input = &a.entry, a.input
+	}
+	if tab == "input" {
+		return []view.Block{b.value("in", b.t("Input"), input, entry.Seq, "input")}
+	}
+	out := b.value("out", b.t("Output"), entry.Output, entry.Seq, "output")
+	if entry.Output == nil {
+		switch st.status {
+		case kairos.NodeRunning:
+			out.Text = b.t("It still runs.")
+		case kairos.NodeWaiting:
+			out.Text = b.t("It waits.")
+		case kairos.NodeSkipped:
+			out.Text = b.t("It was skipped.")
+		}
+	}
+	return []view.Block{out}
+}
+
+// value shows a value of a journal row, with ways to the rest of it.
+func (b *runPage) value(id, title string, j kairos.RawJSON, seq int64, part string) view.Block {
+	v := block(id, title, j, fmt.Sprintf("/runs/%s/raw/%d/%s", b.d.Run.ID, seq, part))
+	if v.Note != "" {
+		page := fmt.Sprintf("/runs/%s/steps/%d?part=%s", b.d.Run.ID, seq, part)
+		v.More = []view.Link{{Text: b.t("Show more"), Href: page}, {Text: b.t("Show the end"), Href: page + "&from=end"}}
+	}
+	return v
+}
+
+func (b *runPage) errorBlocks(a *attempt) []view.Block {
+	f := a.entry.Failure
+	text := f.Message
+	for _, more := range []string{f.Suggestion, f.Detail} {
+		if more != "" && more != f.Message {
+			text += "\n\n" + more
+		}
+	}
+	retry := b.t("retryable")
+	if f.Permanent {
+		retry = b.t("permanent")
+	}
+	out := []view.Block{cutBlock(view.Block{ID: "err", Title: f.Code + " · " + retry}, text)}
+	if m := meanings[f.Code]; m != "" {
+		out[0].Says = b.t(m)
+	}
+	if f.Stack != "" {
+		s := cutBlock(view.Block{ID: "stack", Title: b.t("Stack")}, f.Stack)
+		s.Folded = true
+		out = append(out, s)
+	}
+	if a.entry.IdempotencyKey != "" {
+		out[0].Says = strings.TrimSpace(out[0].Says + " " + b.t("Its idempotency key is %s.", a.entry.IdempotencyKey))
+	}
+	return append(out, b.value("in", b.t("Input"), a.input, a.entry.Seq, "input"))
+}
+
+// decisionBlocks say who decided, or which condition was true and what it saw.
+func (b *runPage) decisionBlocks(st *step) []view.Block {
+	var lines []string
+	if b.typeOf(st.node) == planner.TypeApproval {
+		if st.final == nil {
+			return []view.Block{{ID: "dec", Title: b.t("Decision"), Text: b.t("Nobody has decided yet.")}}
+		}
+		if st.final.Actor != "" {
+			lines = append(lines, b.t("Decided by %s", visible(st.final.Actor)))
+		}
+		t := b.time(st.final.At)
+		lines = append(lines, t.Title+" · "+t.UTC)
+		if st.final.Reason != "" {
+			lines = append(lines, visible(cut(st.final.Reason, 2000)))
+		}
+		out := []view.Block{{ID: "dec", Title: b.t("Decision"), Text: strings.Join(lines, "\n")}}
+		if st.final.Output != nil {
+			out = append(out, b.value("out", b.t("Answer"), st.final.Output, st.final.Seq, "output"))
+		}
+		return out
+	}
+	d := decision(st.final.Decision)
+	for _, e := range d.Evaluated {
+		line := fmt.Sprintf("%-9s %s  → %s", e.Result, e.Condition, e.To)
+		if e.Saw != "" {
+			line += "\n          " + b.t("it saw %s", cut(e.Saw, 300))
+		}
+		lines = append(lines, line)
+	}
+	for _, c := range d.Settled {
+		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s: %s %s", c.Node, c.Status, c.Reason)))
+	}
+	switch {
+	case d.To != "":
+		lines = append(lines, b.t("taken: → %s", d.To))
+	case d.Ended != "":
+		lines = append(lines, b.t("ended: %s", d.Ended))
+	}
+	return []view.Block{{ID: "dec", Title: b.t("Why did it go there?"), Text: visible(cut(strings.Join(lines, "\n"), previewBytes))}}
+}
+
+// callBlocks are the calls of models and tools inside a step: what they were
+// asked, what they answered, what it took.
+func (b *runPage) callBlocks(st *step) []view.Block {
+	var out []view.Block
+	for n, c := range st.calls {
+		if n == shownCalls {
+			out = append(out, view.Block{ID: "more", Title: b.t("More"), Text: b.n(len(st.calls)-n, "%s more call; the view of handoffs lists all.", "%s more calls; the view of handoffs lists all.")})
+			break
+		}
+		what, _ := callOf(c)
+		title := []string{fmt.Sprintf("%d · %s", n+1, visible(what)), b.t(stepStatus(c.Status).Word)}
+		if !c.StartedAt.IsZero() {
+			title = append(title, took(c.At.Sub(c.StartedAt)))
+		}
+		if !c.Usage.Zero() {
+			title = append(title, b.n(int(c.Usage.InputTokens), "%s token in", "%s tokens in"), b.n(int(c.Usage.OutputTokens), "%s token out", "%s tokens out"), costText(c.Usage.Cost))
+		}
+		id := "call-" + strconv.Itoa(n)
+		var v view.Block
+		switch {
+		case c.Failure != nil:
+			v = cutBlock(view.Block{ID: id}, c.Failure.Code+": "+c.Failure.Message)
+		case c.Output != nil:
+			v = b.value(id, "", c.Output, c.Seq, "output")
+		default:
+			v = b.value(id, "", c.Input, c.Seq, "input")
+		}
+		v.Title = strings.Join(title, " · ")
+		out = append(out, v)
+	}
+	return out
+}
+
+// logLine is a line of a step's log as the journal keeps it.
+type logLine struct {
+	At      time.Time `json:"at"`
+	Level   string    `json:"level"`
+	Message string    `json:"message"`
+}
+
+func readLog(raw kairos.RawJSON) []logLine {
+	var lines []logLine
+	if len(raw) == 0 || json.Unmarshal(raw, &lines) != nil {
+		return nil
+	}
+	return lines
+}
+
+func (b *runPage) logBlock(st *step, a *attempt) view.Block {
+	var text strings.Builder
+	lines := readLog(a.log)
+	for i, l := range lines[max(0, len(lines)-shownLog):] {
+		if i > 0 {
+			text.WriteByte('\n')
+		}
+		fmt.Fprintf(&text, "%s %s %s", b.time(cmpTime(l.At, a.entry.At)).Text, l.Level, cut(l.Message, 2000))
+	}
+	v := view.Block{ID: "log", Title: b.t("Log") + " · " + b.n(len(lines), "%s line", "%s lines"), Text: visible(text.String())}
+	v.More = []view.Link{{Text: b.t("In the log of the run"), Href: "/runs/" + b.d.Run.ID + "?view=log&logstep=" + st.node}}
+	return v
+}
+
+// changeBlock is what a step's checkpoint changed of the state: its output, against
+// that of the visit before.
+func (b *runPage) changeBlock(st *step) view.Block {
+	var before kairos.RawJSON
+	name := b.t("nothing")
+	for i := range b.d.Journal {
+		e := &b.d.Journal[i]
+		if e.Seq >= st.final.Seq {
+			break
+		}
+		if isCheckpoint(e) && e.Node == st.node && e.Item == st.item {
+			before, name = e.Output, b.t("cp %d after %s", e.Seq, stepName(e.Node, e.Visit))
+		}
+	}
+	v := view.Block{ID: "chg", Title: b.t("output.%s, against %s", st.node, name)}
+	v.Diff, v.Note = b.jsonDiff(before, st.final.Output)
+	return v
+}
+
+// jsonDiff is the difference of two values in lines; a value that is not there is
+// nil.
+func (r *request) jsonDiff(a, z kairos.RawJSON) (lines []view.DiffLine, note string) {
+	if len(a) > copyBytes || len(z) > copyBytes {
+		return []view.DiffLine{{Sign: "~", Text: r.t("%s became %s", size(len(a)), size(len(z)))}}, locale.Mark("Too long to compare here.")
+	}
+	decode := func(j kairos.RawJSON) any {
+		v, err := planner.DecodeValue(j)
+		if err != nil {
+			return string(j)
+		}
+		return v
+	}
+	if a == nil {
+		return []view.DiffLine{{Sign: "+", Class: "ins", Text: shortValue(decode(z))}}, ""
+	}
+	if z == nil {
+		return []view.DiffLine{{Sign: "−", Class: "del", Text: shortValue(decode(a))}}, ""
+	}
+	changes, more := jsondiff.Diff(decode(a), decode(z), shownChanges)
+	for _, c := range changes {
+		path := visible(cut(c.Path, 300))
+		switch c.Op {
+		case jsondiff.Added:
+			lines = append(lines, view.DiffLine{Sign: "+", Class: "ins", Text: path + "  " + shortValue(c.New)})
+		case jsondiff.Removed:
+			lines = append(lines, view.DiffLine{Sign: "−", Class: "del", Text: path + "  " + shortValue(c.Old)})
+		default:
+			lines = append(lines, view.DiffLine{Sign: "−", Class: "del", Text: path + "  " + shortValue(c.Old)}, view.DiffLine{Sign: "+", Class: "ins", Text: path + "  " + shortValue(c.New)})
+		}
+	}
+	if len(lines) == 0 {
+		lines = []view.DiffLine{{Sign: "=", Text: r.t("the same")}}
+	}
+	if more {
+		note = locale.Mark("More differs than is shown.")
+	}
+	return lines, note
+}
+
+// shortValue is a value in a line of a difference.
+func shortValue(v any) string {
+	j, err := planner.EncodeValue(v)
+	if err != nil {
+		return ""
+	}
+	return visible(cut(string(j), 400))
+}
+
+// definition is a node as the plan has it.
+func (b *runPage) definition(node string) view.Block {
+	v := view.Block{ID: "def", Title: b.t("Definition in v%d", b.d.Run.Version)}
+	i, ok := b.program.Index[node]
+	if !ok {
+		v.Text = b.t("This version has no such node.")
+		return v
+	}
+	n := &b.program.Nodes[i]
+	d := map[string]any{"type": n.TypeName}
+	set := func(key, value string) {
+		if value != "" {
+			d[key] = value
+		}
+	}
+	set("tool", n.Tool)
+	set("agent", n.Agent)
+	set("plan", n.Plan)
+	set("effect", string(n.Effect))
+	set("on_error", string(n.OnError))
+	if n.Timeout > 0 {
+		set("timeout", n.Timeout.String())
+	}
+	if n.Input != nil {
+		d["input"] = n.Input.Source
+	}
+	var needs []any
+	for _, j := range n.Needs {
+		needs = append(needs, b.program.Nodes[j].ID)
+	}
+	if needs != nil {
+		d["needs"] = needs
+	}
+	var edges []any
+	for _, e := range n.Out {
+		text := "→ " + b.program.Nodes[e.To].ID
+		if e.Text != "" {
+			text += ", " + e.Text
+		}
+		edges = append(edges, text)
+	}
+	if edges != nil {
+		d["edges"] = edges
+	}
+	t := tree{lines: treeLines}
+	root := t.node("", "", d, 0)
+	v.JSON = &root
+	return v
+}
+
+// decision reads the walk's decision of a row.
+func decision(j kairos.RawJSON) planner.Decision {
+	var d planner.Decision
+	if len(j) > 0 && json.Unmarshal(j, &d) != nil {
+		return planner.Decision{}
+	}
+	return d
+}
