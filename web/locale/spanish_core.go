@@ -156,7 +156,7 @@ var spanishCore = map[string]string{
 	"Now":                              "Ahora",
 	"Offline":                          "Sin conexión",
 	"Older":                            "Más antiguas",
-	"Open approvals": "Aprobaciones abiertas",
+	"Open approvals":                   "Aprobaciones abiertas",
 	"Open the link that kairosd printed when it started; it holds the setup token.": "Abra el enlace que kairosd mostró al arrancar; contiene la clave de instalación.",
 	"Or the whole input as JSON": "O la entrada completa en JSON",
 	"Output of %s":               "Salida de %s",
