@@ -90,12 +90,11 @@ func (b *runPage) build() (view.RunPage, error) {
 	b.chosen = b.choose()
 	p.Refresh = b.href(nil)
 	b.times(&p)
-	p.Actions = b.actions()
 	why, err := b.why()
 	if err != nil {
 		return p, err
 	}
-	p.Why = why
+	p.Why, p.Actions = why, b.actions()
 	if why != nil {
 		if why.Links, err = b.whyLinks(); err != nil {
 			return p, err
@@ -246,8 +245,8 @@ func (b *runPage) actions() []view.Link {
 	switch {
 	case run.Status == kairos.RunFailed || run.Status == kairos.RunCancelled:
 		text := b.t("Resume")
-		if b.chosen != nil {
-			text = b.t("Resume from %s", b.chosen.node)
+		if b.resume != nil && len(b.resume.Again) > 0 {
+			text = b.t("Resume from %s", b.resume.Again[0].Node)
 		}
 		return []view.Link{link(text, "resume", true), link(b.t("Fork…"), "fork", false), link(b.t("Rerun…"), "rerun", false), link(b.t("Delete…"), "delete", false)}
 	case run.Status == kairos.RunCompleted:
