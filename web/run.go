@@ -371,6 +371,13 @@ func (b *runPage) facts(p *view.RunPage) {
 	if run.RerunOf != "" {
 		add(b.t("Rerun of"), kairos.ShortID(run.RerunOf), "/runs/"+run.RerunOf)
 	}
+	for _, re := range kairos.ReplansOf(b.d) {
+		text := b.t("v%d → v%d, after %s failed", re.From, re.To, visible(re.Node))
+		if re.Proposed {
+			text = b.t("v%d → v%d, after %s failed, if it is accepted", re.From, re.To, visible(re.Node))
+		}
+		add(b.t("Planned anew"), text, fmt.Sprintf("/plans/%s/diff/%d/%d", url.PathEscape(run.PlanKey), re.From, re.To))
+	}
 	if run.Parent != nil {
 		add(b.t("Child of"), b.t("%s at %s", kairos.ShortID(run.Parent.Run), run.Parent.Node), "/runs/"+run.Parent.Run)
 	}

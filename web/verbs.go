@@ -147,19 +147,23 @@ func (r *request) preview(code int, v verb, req kairos.VerbRequest, problem stri
 	p := view.PreviewPage{Shell: r.shell("runs", r.t(v.button, short)), Action: string(v.action), Verb: r.t(v.button, short), Run: short,
 		RunHref: "/runs/" + run.ID, Post: "/runs/" + run.ID + "/" + string(v.action), Allowed: true, Sentence: r.t(v.says), Danger: v.danger, Reason: true,
 		Idem: newID(), Rev: strconv.FormatInt(run.LastSeq, 10), Error: problem}
+	began := run.Version // the version that "the same" is
 	if v.preview {
 		pre, err := r.s.Engine.Preview(r.ctx, r.who.actor(), req)
 		if err != nil {
 			return err
 		}
 		r.fill(&p, pre)
+		if req.Version == 0 && pre.Version != 0 {
+			began = pre.Version
+		}
 		if v.says == "" {
 			p.Sentence = r.consequence(pre)
 		}
 	}
 	switch v.action {
 	case kairos.ActionFork, kairos.ActionRerun:
-		if err := r.choices(&p, v, req, run); err != nil {
+		if err := r.choices(&p, v, req, run, began); err != nil {
 			return err
 		}
 	case kairos.ActionLimits:
@@ -228,7 +232,7 @@ func (r *request) fill(p *view.PreviewPage, pre kairos.Preview) {
 }
 
 // choices adds what a fork or rerun lets one change.
-func (r *request) choices(p *view.PreviewPage, v verb, req kairos.VerbRequest, run kairos.Run) error {
+func (r *request) choices(p *view.PreviewPage, v verb, req kairos.VerbRequest, run kairos.Run, began int) error {
 	p.Check = r.t("Show what would happen")
 	input := "null"
 	if run.Input != nil {
@@ -242,7 +246,11 @@ func (r *request) choices(p *view.PreviewPage, v verb, req kairos.VerbRequest, r
 	if err != nil {
 		return err
 	}
-	p.Versions = []view.Option{{Value: "0", Text: r.t("the same, v%d", run.Version), Selected: req.Version == 0}}
+	p.Versions = []view.Option{{Value: "0", Text: r.t("the same, v%d", began), Selected: req.Version == 0}}
+	if began != run.Version {
+		// It was planned anew for that one run.
+		p.Versions = append(p.Versions, view.Option{Value: strconv.Itoa(run.Version), Text: r.t("what it followed at last, v%d", run.Version), Selected: req.Version == run.Version})
+	}
 	if latest.Latest != run.Version {
 		p.Versions = append(p.Versions, view.Option{Value: "-1", Text: r.t("the newest, v%d", latest.Latest), Selected: req.Version == -1})
 	}

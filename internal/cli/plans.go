@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/plandiff"
 )
 
 // planView is a plan as `--json` prints it.
@@ -51,7 +53,7 @@ func (c *app) plansCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().IntVar(&limit, "limit", 50, "at most this many (200)")
-	cmd.AddCommand(c.plansAdd(), c.plansShow(), c.plansVersions())
+	cmd.AddCommand(c.plansAdd(), c.plansShow(), c.plansVersions(), c.plansDiff())
 	return cmd
 }
 
@@ -156,6 +158,46 @@ func (c *app) plansVersions() *cobra.Command {
 				}
 				for _, v := range out {
 					c.printf("v%-4d %s  %s  %-12s %s\n", v.Number, v.Hash[:12], v.At, v.Author, v.Reason)
+				}
+				return nil
+			})
+		},
+	}
+}
+
+func (c *app) plansDiff() *cobra.Command {
+	return &cobra.Command{
+		Use: "diff PLAN FROM TO", Short: "Say what changed from one version of a plan to another", Args: cobra.ExactArgs(3),
+		Long: `Prints the lines that were added and removed from one version to another. Versions
+that were written in different formats, as after a run was planned anew, are
+compared as YAML.`,
+		Example: "  kairos plans diff report 3 4",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.with(cmd, func(b backend) error {
+				p, err := b.Plan(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				var versions [2]kairos.Version
+				for i, text := range args[1:] {
+					n, err := strconv.Atoi(strings.TrimPrefix(text, "v"))
+					if err != nil {
+						return usage("%q is no number of a version", text)
+					}
+					if versions[i], err = b.VersionByNumber(cmd.Context(), p.ID, n); err != nil {
+						return err
+					}
+				}
+				d := plandiff.Versions(versions[0], versions[1])
+				if c.json {
+					lines := []string{}
+					for _, l := range d.Lines {
+						lines = append(lines, string(l.Sign)+l.Text)
+					}
+					return c.print(map[string]any{"plan": p.Key, "from": versions[0].Number, "to": versions[1].Number, "reason": versions[1].Reason, "added": d.Added, "removed": d.Removed, "lines": lines})
+				}
+				for _, l := range d.Lines {
+					c.printf("%s%s\n", l.Sign, l.Text)
 				}
 				return nil
 			})

@@ -67,4 +67,45 @@ func TestReplanByModel(t *testing.T) {
 	if code != 0 || !strings.Contains(stdout, "two failed (there is no pencil); Nobody here can draw.") {
 		t.Errorf("exit %d\n%s%s", code, stdout, stderr)
 	}
+	var shown struct {
+		Version int
+		Replans []struct {
+			From, To int
+			Node, By string
+			Proposed bool
+		}
+	}
+	if err := json.Unmarshal([]byte(stdout), &shown); err != nil || shown.Version != 2 || len(shown.Replans) != 1 || shown.Replans[0].From != 1 || shown.Replans[0].To != 2 ||
+		shown.Replans[0].Node != "two" || shown.Replans[0].By != "supervisor" || shown.Replans[0].Proposed {
+		t.Errorf("%v %+v", err, shown)
+	}
+	stdout, _ = s.expect(0, "show", got.RunID)
+	for _, want := range []string{"planned anew: v1 → v2, after two failed", "kairos plans diff figures 1 2"} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("%q is missing:\n%s", want, stdout)
+		}
+	}
+	// The plan was written in YAML and planned anew in JSON: what is the same is
+	// still the same.
+	stdout, _ = s.expect(0, "plans", "diff", "figures", "1", "v2")
+	for _, want := range []string{"-", "three", "+", "Translate it into Spanish", "   task: Collect the figures"} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("%q is missing:\n%s", want, stdout)
+		}
+	}
+	if strings.Contains(stdout, "-description") || strings.Contains(stdout, "Collect the figures\n+") {
+		t.Errorf("what is the same differs:\n%s", stdout)
+	}
+	// A rerun begins with the version that the run began with: the tail was made for
+	// one run (SPEC 7.5).
+	stdout, stderr = s.expect(0, "rerun", got.RunID, "--json", "--config", filepath.Join(dir, "kairos.yaml"))
+	var second struct{ RunID string }
+	if err := json.Unmarshal([]byte(stdout), &second); err != nil {
+		t.Fatalf("%v\n%s%s", err, stdout, stderr)
+	}
+	shown.Replans = nil
+	stdout, _ = s.expect(0, "show", second.RunID, "--json")
+	if err := json.Unmarshal([]byte(stdout), &shown); err != nil || len(shown.Replans) != 1 || shown.Replans[0].From != 1 {
+		t.Errorf("the rerun: %v %+v\n%s", err, shown, stdout)
+	}
 }

@@ -151,6 +151,13 @@ func (c *app) show(d kairos.RunDetail) {
 	if r.Headline != "" {
 		c.printf("  %s\n", r.Headline)
 	}
+	for _, re := range kairos.ReplansOf(d) {
+		c.printf("  planned anew: v%d → v%d, after %s failed: %s\n", re.From, re.To, re.Node, firstLine(re.Reason))
+		if re.Proposed {
+			c.printf("    it is not followed before it is accepted\n")
+		}
+		c.printf("    see kairos plans diff %s %d %d\n", r.PlanKey, re.From, re.To)
+	}
 	for _, e := range d.Journal {
 		c.printf("%s\n", line(&e))
 	}

@@ -76,7 +76,7 @@ func (e *Engine) newRun(ctx context.Context, actor kairos.Actor, req kairos.Verb
 // with what is kept of the old one.
 func (v *view) branch(ctx context.Context, req kairos.VerbRequest) (*branch, error) {
 	b := &branch{view: v, prog: v.prog, input: v.run.Input, preview: v.blank(req.Action)}
-	if err := b.follow(ctx, req.Version); err != nil {
+	if err := b.follow(ctx, req); err != nil {
 		return nil, err
 	}
 	if req.Input != nil {
@@ -123,33 +123,49 @@ func (v *view) branch(ctx context.Context, req kairos.VerbRequest) (*branch, err
 	return b, nil
 }
 
-// follow switches to another version: 0 the same, -1 the newest.
-func (b *branch) follow(ctx context.Context, version int) error {
+// follow switches to the version that is asked for: a number, -1 the newest, 0 the
+// one that the run followed there.
+func (b *branch) follow(ctx context.Context, req kairos.VerbRequest) error {
 	e, r := b.view.e, b.view.run
-	if version == 0 || version == r.Version {
-		return nil
-	}
 	var hash string
-	if version < 0 {
+	switch {
+	case req.Version == 0 && req.Action == kairos.ActionRerun && !r.PurgedAt.IsZero():
+		// The journal is gone; what was made for one run says whose tail it is.
+		v := b.prog.version
+		for v.Origin == kindReplan && v.ParentHash != "" {
+			var err error
+			if v, err = e.store.VersionByHash(ctx, v.ParentHash); err != nil {
+				return err
+			}
+		}
+		hash = v.Hash
+	case req.Version == 0:
+		// A rerun begins where the run began: a tail was planned for what had been
+		// done and had failed in one run, and is never its plan's (SPEC 7.5).
+		hash = versionAt(b.view.journal, req.At, r.Hash)
+	case req.Version < 0:
 		p, err := e.store.Plan(ctx, r.PlanID)
 		if err != nil {
 			return err
 		}
 		hash = p.LatestHash
-	} else {
-		ver, err := e.store.VersionByNumber(ctx, r.PlanID, version)
+	case req.Version == r.Version:
+		return nil
+	default:
+		ver, err := e.store.VersionByNumber(ctx, r.PlanID, req.Version)
 		if err != nil {
 			return err
 		}
 		hash = ver.Hash
 	}
+	if hash == b.prog.Hash {
+		return nil
+	}
 	p, err := e.program(ctx, hash)
 	if err != nil {
 		return err
 	}
-	if p.Hash != b.prog.Hash {
-		b.prog = p
-	}
+	b.prog = p
 	return nil
 }
 

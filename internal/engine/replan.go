@@ -52,7 +52,8 @@ type tail struct {
 // another version, in which these rows stand as if they had always been of it
 // (rulings 9 and 12).
 type replan struct {
-	From    string    `json:"from"` // hash of the version before
+	From    string    `json:"from"`   // hash of the version before
+	Before  int       `json:"before"` // its number
 	Hash    string    `json:"hash"`
 	Version int       `json:"version"`
 	Node    string    `json:"node"` // the visit that failed
@@ -69,16 +70,20 @@ type keptRow struct {
 
 // firstVersion is the hash of the version that a journal begins with; "": that
 // of the run.
-func firstVersion(journal []kairos.Entry) string {
+func firstVersion(journal []kairos.Entry) string { return versionAt(journal, 0, "") }
+
+// versionAt is the hash of the version that a run followed after a row; now is the
+// one that it follows at the end of its journal.
+func versionAt(journal []kairos.Entry, seq int64, now string) string {
 	for i := range journal {
-		if journal[i].Kind == kairos.EntryReplan {
+		if e := &journal[i]; e.Kind == kairos.EntryReplan && e.Seq > seq {
 			var r replan
-			if json.Unmarshal(journal[i].Decision, &r) == nil {
+			if json.Unmarshal(e.Decision, &r) == nil {
 				return r.From
 			}
 		}
 	}
-	return ""
+	return now
 }
 
 // follow gives a replan row its meaning: a new state of the new version, with
@@ -522,7 +527,7 @@ func (a *actor) prepareTail(w *work, t tail, by string) (*kairos.Entry, *state, 
 			return nil, nil, nil, nil, kairos.Errorf(kairos.CodeInvalid, "version %d does not keep the completed node %s: %s", t.Version, d.Node, d.Reason)
 		}
 	}
-	r := replan{From: a.run.Hash, Hash: t.Hash, Version: t.Version, Node: a.prog.Nodes[w.Node].ID, Visit: w.Visit, Kept: b.kept}
+	r := replan{From: a.run.Hash, Before: a.run.Version, Hash: t.Hash, Version: t.Version, Node: a.prog.Nodes[w.Node].ID, Visit: w.Visit, Kept: b.kept}
 	e := &kairos.Entry{Seq: a.s.seq + 1, Kind: kairos.EntryReplan, Item: noItem, Actor: by, At: a.e.now(), Decision: mustJSON(r),
 		Reason: cmp.Or(t.Reason, "planned anew")}
 	next, dropped, err := a.s.follow(f, e, journal)

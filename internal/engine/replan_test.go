@@ -161,6 +161,23 @@ func TestReplanKeepsWhatIsDone(t *testing.T) {
 	if err != nil || !pre.Allowed || len(pre.Keep) != 2 || len(pre.Again)+len(pre.New) != 0 {
 		t.Errorf("%+v %v", pre, err)
 	}
+	// A fork goes on with the version that was followed there, a rerun with the one
+	// that the run began with.
+	for _, c := range []struct {
+		action  kairos.Action
+		at      int64
+		version int
+		want    int
+	}{{kairos.ActionFork, 2, 0, 1}, {kairos.ActionFork, r.LastSeq, 0, 2}, {kairos.ActionRerun, 0, 0, 1}, {kairos.ActionRerun, 0, 2, 2}, {kairos.ActionRerun, 0, -1, 3}} {
+		pre, err := e.Preview(t.Context(), enginetest.Operator, kairos.VerbRequest{Run: r.ID, Action: c.action, At: c.at, Version: c.version})
+		if err != nil || pre.Version != c.want {
+			t.Errorf("%+v: version %d, %v", c, pre.Version, err)
+		}
+	}
+	detail, err := e.Detail(t.Context(), r.ID)
+	if list := kairos.ReplansOf(detail); err != nil || len(list) != 1 || list[0].From != 1 || list[0].To != 2 || list[0].Node != "b" || list[0].Reason != "b cannot be done" {
+		t.Errorf("%+v %v", list, err)
+	}
 	fork, err := e.Act(t.Context(), enginetest.Operator, kairos.VerbRequest{Run: r.ID, Action: kairos.ActionFork, At: 2})
 	if err != nil {
 		t.Fatal(err)
@@ -259,6 +276,11 @@ func TestUnsafeTailsAreAccepted(t *testing.T) {
 			if q.Message != "After b failed: follow version 2? New steps that cannot be repeated: d." || q.Node != "b" {
 				t.Errorf("%+v", q)
 			}
+			if d, err := e.Detail(t.Context(), id); err != nil {
+				t.Fatal(err)
+			} else if list := kairos.ReplansOf(d); len(list) != 1 || !list[0].Proposed || list[0].From != 1 || list[0].To != 2 {
+				t.Errorf("proposed: %+v", list)
+			}
 			if e.Registry.Count("d") != 0 {
 				t.Error("d ran before anybody accepted it")
 			}
@@ -272,6 +294,11 @@ func TestUnsafeTailsAreAccepted(t *testing.T) {
 				if !strings.Contains(e.Journal(id), "no new plan: version 2 was rejected by marta: so be it") {
 					t.Error(e.Journal(id))
 				}
+			}
+			if d, err := e.Detail(t.Context(), id); err != nil {
+				t.Fatal(err)
+			} else if list := kairos.ReplansOf(d); approve != (len(list) == 1 && !list[0].Proposed && list[0].By == "marta") || !approve && len(list) != 0 {
+				t.Errorf("in the end: %+v", list)
 			}
 			if r.Status != want || r.Usage.InputTokens != 7 {
 				t.Errorf("%s %+v\n%s", r.Status, r.Usage, e.Journal(id))

@@ -62,6 +62,8 @@ type RunDetailView struct {
 	Result
 	RunFacts
 	Input RawJSON `json:"input"`
+	// Replans are the times that the run was planned anew.
+	Replans []Replan `json:"replans,omitempty"`
 	// Related are its children, forks and reruns, and what it came from.
 	Related []RunView `json:"related,omitempty"`
 }
@@ -141,7 +143,7 @@ func (f RunFacts) run() Run {
 
 // ViewDetail gives a single run with its result.
 func ViewDetail(d RunDetail, related []Run) RunDetailView {
-	v := RunDetailView{Result: ResultOf(d), RunFacts: factsOf(d.Run), Input: orNull(d.Run.Input)}
+	v := RunDetailView{Result: ResultOf(d), RunFacts: factsOf(d.Run), Input: orNull(d.Run.Input), Replans: ReplansOf(d)}
 	for _, r := range related {
 		v.Related = append(v.Related, ViewRun(r))
 	}

@@ -1,0 +1,135 @@
+// Package plandiff says what changed from one version of a plan to another, line
+// by line.
+package plandiff
+
+import (
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// Sign says what became of a line.
+type Sign string
+
+const (
+	Same  Sign = " "
+	Plus  Sign = "+"
+	Minus Sign = "-"
+	Cut   Sign = "…" // equal lines that are left out
+)
+
+// Line is a line of a difference.
+type Line struct {
+	Sign Sign
+	Text string
+}
+
+// Diff is a difference; without added and removed lines there is none.
+type Diff struct {
+	Lines          []Line
+	Added, Removed int
+}
+
+// Versions compares two versions as they were written. A version that somebody
+// wrote in one format and one that was made in the other, as planners do, are
+// compared as YAML both, for else every line would differ.
+func Versions(a, b kairos.Version) Diff {
+	x, y := string(a.Source), string(b.Source)
+	if a.Format != b.Format {
+		x, y = asYAML(a), asYAML(b)
+	}
+	var d Diff
+	d.Lines, d.Added, d.Removed = lines(split(x), split(y))
+	return d
+}
+
+func split(s string) []string { return strings.Split(strings.TrimRight(s, "\n"), "\n") }
+
+// asYAML is a version's document in YAML, or as it was written if that cannot be.
+func asYAML(v kairos.Version) string {
+	doc, problems := planner.Reopen(v.Source, planner.Format(v.Format))
+	if doc == nil || problems.Err() != nil {
+		return string(v.Source)
+	}
+	out, err := doc.Encode(planner.FormatYAML)
+	if err != nil {
+		return string(v.Source)
+	}
+	return string(out)
+}
+
+// around is how many equal lines are shown around a change.
+const around = 3
+
+// lines compares two texts by their longest common subsequence of lines; of
+// texts too long for that, only what both begin and end with is found.
+func lines(a, b []string) (out []Line, added, removed int) {
+	head := 0
+	for head < len(a) && head < len(b) && a[head] == b[head] {
+		head++
+	}
+	tail := 0
+	for tail < len(a)-head && tail < len(b)-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
+		tail++
+	}
+	x, y := a[head:len(a)-tail], b[head:len(b)-tail]
+	var all []Line
+	same := func(s string) { all = append(all, Line{Same, s}) }
+	plus := func(s string) { all, added = append(all, Line{Plus, s}), added+1 }
+	minus := func(s string) { all, removed = append(all, Line{Minus, s}), removed+1 }
+	for _, s := range a[:head] {
+		same(s)
+	}
+	var common [][]uint16
+	if len(x)*len(y) <= 4<<20 {
+		common = make([][]uint16, len(x)+1)
+		for i := range common {
+			common[i] = make([]uint16, len(y)+1)
+		}
+		for i := len(x) - 1; i >= 0; i-- {
+			for j := len(y) - 1; j >= 0; j-- {
+				if x[i] == y[j] {
+					common[i][j] = common[i+1][j+1] + 1
+				} else {
+					common[i][j] = max(common[i+1][j], common[i][j+1])
+				}
+			}
+		}
+	}
+	i, j := 0, 0
+	for i < len(x) || j < len(y) {
+		switch {
+		case common != nil && i < len(x) && j < len(y) && x[i] == y[j]:
+			same(x[i])
+			i, j = i+1, j+1
+		case i < len(x) && (common == nil || j == len(y) || common[i+1][j] >= common[i][j+1]):
+			minus(x[i])
+			i++
+		default:
+			plus(y[j])
+			j++
+		}
+	}
+	for _, s := range a[len(a)-tail:] {
+		same(s)
+	}
+	// Equal lines far from any change are left out.
+	keep := make([]bool, len(all))
+	for i, l := range all {
+		if l.Sign == Same {
+			continue
+		}
+		for k := max(0, i-around); k < min(len(all), i+around+1); k++ {
+			keep[k] = true
+		}
+	}
+	for i, l := range all {
+		if keep[i] {
+			out = append(out, l)
+		} else if i == 0 || keep[i-1] {
+			out = append(out, Line{Sign: Cut})
+		}
+	}
+	return out, added, removed
+}
