@@ -38,3 +38,12 @@ func CommandsOf(program func(context.Context, Streams, []string) int) [][]string
 
 // Plain is what stands between a command and a terminal.
 func Plain(w io.Writer) io.Writer { return &plain{w: w} }
+
+// Of the daemon's server and log.
+var (
+	SiteServer = siteServer
+	Bounded    = bounded
+	NewLogSink = newLogSink
+)
+
+const LogRoom = logRoom

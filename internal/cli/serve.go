@@ -52,6 +52,8 @@ It listens on loopback unless the configuration has server.tls_cert and
 server.tls_key, or server.trusted_proxies. Local commands reach it through a
 socket in the data directory. SIGTERM lets running nodes finish for 20 seconds;
 what is cut off then is continued at the next start. A second signal ends it at once.
+SIGHUP reads the certificate again and checks the configuration file, which is
+taken up by a restart.
 
 With --safe it executes nothing: everything can be looked at, and runs can be
 cancelled. It starts so by itself after three starts within five minutes that
@@ -66,8 +68,10 @@ each died within 30 seconds.`,
 			if verbose {
 				level = slog.LevelDebug
 			}
+			sink := newLogSink(d.Err)
+			defer sink.Close()
 			s := &server{daemon: d, cfg: cfg, listen: listen, examples: withExamples, safe: safe, crashLoop: crashLoop,
-				log: slog.New(slog.NewJSONHandler(d.Err, &slog.HandlerOptions{Level: level}))}
+				log: slog.New(slog.NewJSONHandler(sink, &slog.HandlerOptions{Level: level}))}
 			return s.serve(cmd.Context())
 		},
 	}
@@ -134,6 +138,9 @@ func (s *server) serve(ctx context.Context) error {
 		}
 	})
 	err = s.run(ctx, ln, why)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		err = nil // told to end while it was still starting
+	}
 	old.Stop()
 	if failure := s.store.Failure(); failure != nil {
 		if noteErr := noteFailure(s.data, failure); noteErr != nil {
@@ -425,8 +432,7 @@ func (s *server) stopEngine() {
 
 // listenAndServe serves until the context ends or storage fails.
 func (s *server) listenAndServe(ctx context.Context, ln net.Listener, handler, local http.Handler) error {
-	site := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 60 * time.Second, IdleTimeout: 60 * time.Second,
-		MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug)}
+	site := siteServer(handler, s.log)
 	socketServer := &http.Server{Handler: local, ReadHeaderTimeout: 5 * time.Second, ErrorLog: site.ErrorLog}
 	path := socketPath(s.database())
 	// Only the holder of the lock is here, so a socket that is left is stale.
@@ -438,14 +444,16 @@ func (s *server) listenAndServe(ctx context.Context, ln net.Listener, handler, l
 		return err
 	}
 	scheme := "http"
+	ln = bounded(ln, maxConnections)
+	var cert *certificate
 	if s.cfg.Server.TLSCert != "" {
-		cert, err := tls.LoadX509KeyPair(s.cfg.Server.TLSCert, s.cfg.Server.TLSKey)
-		if err != nil {
-			return &exit{sysConfig, fmt.Errorf("tls: %w", err)}
+		if cert, err = loadCertificate(s.cfg.Server.TLSCert, s.cfg.Server.TLSKey); err != nil {
+			return &exit{sysConfig, err}
 		}
-		ln = tls.NewListener(ln, &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}})
+		ln = tls.NewListener(ln, cert.config())
 		scheme = "https"
 	}
+	defer s.hangups(cert)()
 	failed := make(chan error, 2)
 	var wg sync.WaitGroup
 	for srv, l := range map[*http.Server]net.Listener{site: ln, socketServer: socket} {
@@ -457,7 +465,7 @@ func (s *server) listenAndServe(ctx context.Context, ln net.Listener, handler, l
 	}
 	go s.auth.Run(ctx)
 	url := scheme + "://" + ln.Addr().String()
-	if err := s.announce(ctx, url); err != nil {
+	if err := s.announce(ctx, url); err != nil && ctx.Err() == nil {
 		return err
 	}
 	// Starting leaves more garbage than an idle daemon makes in hours: half of

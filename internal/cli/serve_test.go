@@ -62,13 +62,22 @@ func kairosd(args ...string) (stdout, stderr string, code int) {
 // serve starts a daemon and waits until it is ready.
 func serve(t *testing.T, data string, args ...string) *serving {
 	t.Helper()
+	return serveTo(t, nil, data, args...)
+}
+
+// serveTo is serve with a log of the test's own; nil: one that is kept.
+func serveTo(t *testing.T, log io.Writer, data string, args ...string) *serving {
+	t.Helper()
 	first := make(chan string, 1)
 	s := &serving{log: &output{}, code: make(chan int, 1)}
+	if log == nil {
+		log = s.log
+	}
 	out := &output{line: first}
 	var ctx context.Context
 	ctx, s.stop = context.WithCancel(context.Background())
 	go func() {
-		s.code <- cli.Kairosd(ctx, cli.Streams{In: strings.NewReader(""), Out: out, Err: s.log, Env: func(string) string { return "" }},
+		s.code <- cli.Kairosd(ctx, cli.Streams{In: strings.NewReader(""), Out: out, Err: log, Env: func(string) string { return "" }},
 			append([]string{"serve", "--data", data, "--listen", "127.0.0.1:0"}, args...))
 	}()
 	select {

@@ -199,7 +199,7 @@ func TestEveryAnswerToABadRequest(t *testing.T) {
 		{"an action that is none", "admin", "GET /runs/" + run + "/preview?action=explode", "", nil, 400, ""},
 		{"a key with a blank", "admin", "POST /runs", `{"plan":"p"}`, []string{"Idempotency-Key: a b"}, 400, "idempotency.invalid"},
 		{"a key for a secret", "admin", "POST /tokens", `{"name":"x","role":"viewer"}`, []string{"Idempotency-Key: a"}, 400, "idempotency.unavailable"},
-		{"WebSocket without upgrade", "admin", "GET /ws", "", nil, 426, ""},
+		{"A46 WebSocket without upgrade", "admin", "GET /ws", "", nil, 426, ""},
 		{"a resolve without attempt", "admin", "POST /runs/" + run + "/nodes/n/resolve", `{"visit":1,"action":"happened","reason":"x"}`, nil, 422, "attempt"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -188,6 +188,7 @@ func TestStreamsEnd(t *testing.T) {
 	}
 }
 
+// A07: a stream has a deadline of its own for each event, and none as a whole.
 func TestStreamsOutliveTheTimeoutsOfRequests(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(c *api.Config) { c.Heartbeat = 20 * time.Millisecond })

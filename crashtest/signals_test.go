@@ -1,0 +1,127 @@
+package crashtest
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/client"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// O13, O15: SIGHUP does not end the daemon, it checks the configuration; a log
+// whose reader has gone does not end it either; SIGTERM lets what runs finish,
+// and a second one ends it at once, after which what was cut off goes on.
+func TestSignals(t *testing.T) {
+	t.Parallel()
+	bin, dir := build(t), t.TempDir()
+	data, config := filepath.Join(dir, "data"), filepath.Join(dir, "kairos.yaml")
+	if err := os.WriteFile(config, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	launch := func(stderr *os.File) *daemon {
+		cmd := exec.Command(bin, "serve", "--verbose", "--data", data, "--listen", "127.0.0.1:0", "--config", config)
+		cmd.Stderr = stderr
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = cmd.Process.Kill() }) // it may have ended already
+		b := make([]byte, 1)
+		for text := ""; !strings.Contains(text, "is ready at"); text += string(b) {
+			if _, err := out.Read(b); err != nil {
+				t.Fatalf("no ready line after %q: %v", text, err)
+			}
+		}
+		if err := out.Close(); err != nil { // nobody reads what it prints either
+			t.Fatal(err)
+		}
+		return &daemon{cmd, client.Unix(filepath.Join(data, "kairosd.sock"))}
+	}
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := launch(write)
+	for _, f := range []*os.File{read, write} {
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(config, []byte("engine: {max_runing: 3}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if err := d.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, _, _, err := d.api.SavePlan(t.Context(), kairos.Actor{}, []byte("id: nap\nnodes: {a: {type: sleep, input: {for: 10m}}}\n"), planner.FormatYAML, "", ""); err != nil {
+		t.Fatalf("the daemon has ended: %v", err)
+	}
+	run, err := d.api.Start(t.Context(), kairos.Actor{}, kairos.StartRequest{Plan: "nap"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(time.Minute); run.Status != kairos.RunRunning; run, err = d.api.FindRun(t.Context(), run.ID) {
+		if err != nil || time.Now().After(deadline) {
+			t.Fatalf("%+v %v", run, err)
+		}
+	}
+	began := time.Now()
+	if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- d.cmd.Wait() }()
+	for over := false; !over; { // the first signal takes a moment to be seen
+		select {
+		case <-ended:
+			over = true
+		case <-time.After(200 * time.Millisecond):
+			_ = d.cmd.Process.Signal(syscall.SIGTERM) // it may be gone
+		}
+	}
+	if took := time.Since(began); took > 15*time.Second {
+		t.Errorf("a second signal: it ended after %s", took)
+	}
+	if err := d.api.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := os.WriteFile(config, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	log, err := os.Create(filepath.Join(dir, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	d = launch(log)
+	defer d.kill(t)
+	if run, err = d.api.FindRun(t.Context(), run.ID); err != nil || run.Status.Final() {
+		t.Errorf("the run that was cut off is %s: %v", run.Status, err)
+	}
+	if err := d.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		b, err := os.ReadFile(log.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(b), "SIGHUP: the configuration is fine") {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the signal is not answered:\n%s", b)
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package cli_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/cli"
+)
+
+// stuck is a log that nobody reads until it is released.
+type stuck struct {
+	mu      sync.Mutex
+	b       bytes.Buffer
+	release chan struct{}
+}
+
+func (s *stuck) Write(p []byte) (int, error) {
+	<-s.release
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+// full is a log on a disk without space.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+// O15: whoever logs never waits for whoever reads the log; what found no room is
+// counted and said when there is room again.
+func TestALogThatNobodyReads(t *testing.T) {
+	t.Parallel()
+	w := &stuck{release: make(chan struct{})}
+	sink := cli.NewLogSink(w)
+	log := slog.New(slog.NewJSONHandler(sink, nil))
+	const lines = cli.LogRoom + 1000
+	began := time.Now()
+	for i := range lines {
+		log.Info("line", "n", i)
+	}
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("%d lines took %s", lines, took)
+	}
+	close(w.release)
+	for i := 0; !strings.Contains(func() string { w.mu.Lock(); defer w.mu.Unlock(); return w.b.String() }(), "were dropped"); i++ {
+		if time.Since(began) > time.Minute {
+			t.Fatal("what was dropped is never said")
+		}
+		log.Info("later", "i", i)
+		time.Sleep(time.Millisecond)
+	}
+	sink.Close()
+	var dropped int
+	for line := range strings.Lines(w.b.String()) {
+		var n int
+		if _, rest, ok := strings.Cut(line, `"lines":`); ok {
+			if _, err := fmt.Sscan(strings.TrimSuffix(strings.TrimSpace(rest), "}"), &n); err != nil {
+				t.Fatal(err)
+			}
+			dropped += n
+		}
+	}
+	if got := strings.Count(w.b.String(), `"msg":"line"`); got+dropped < lines {
+		t.Errorf("%d lines written and %d said to be dropped, of %d", got, dropped, lines)
+	}
+	if _, err := io.WriteString(sink, "after the end"); err != nil {
+		t.Error(err)
+	}
+}
+
+// O15: a daemon whose log cannot be written starts, works and ends.
+func TestADaemonWithoutALog(t *testing.T) {
+	t.Parallel()
+	for name, w := range map[string]io.Writer{"nobody reads": &stuck{release: make(chan struct{})}, "no space": full{}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := serveTo(t, w, filepath.Join(t.TempDir(), "data"), "--verbose")
+			if status, _ := s.get(t, "/healthz"); status != 200 {
+				t.Errorf("healthz: %d", status)
+			}
+			if code := s.end(t); code != 0 {
+				t.Errorf("it ended with %d", code)
+			}
+		})
+	}
+}
