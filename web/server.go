@@ -95,7 +95,7 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	guard := http.NewCrossOriginProtection()
-	s.handler = s.recovered(s.secured(guard.Handler(s.strict(s.echo))))
+	s.handler = s.recovered(s.limited(guard.Handler(s.strict(s.echo))))
 	return s, nil
 }
 
@@ -106,15 +106,16 @@ func (s *Server) Close() { s.close() }
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.headers(w.Header())
+	if !s.hostAllowed(r) {
+		http.Error(w, "this host name is not served here", http.StatusMisdirectedRequest)
+		return
+	}
 	if s.API != nil && r.URL.Path == "/metrics" { // where scrapers look
 		r = r.Clone(r.Context())
 		r.URL.Path, r.URL.RawPath = "/api/v1/metrics", ""
 	}
 	if s.API != nil && (strings.HasPrefix(r.URL.Path, "/api/v1/") || r.URL.Path == "/api/v1") {
-		if !s.hostAllowed(r) {
-			http.Error(w, "this host name is not served here", http.StatusMisdirectedRequest)
-			return
-		}
 		s.API.ServeHTTP(w, r)
 		return
 	}
@@ -139,24 +140,25 @@ func (s *Server) hostAllowed(r *http.Request) bool {
 	return len(s.Hosts) == 0 || slices.Contains(s.Hosts, r.Host)
 }
 
-// secured sets the headers of every response and checks the host name.
-func (s *Server) secured(next http.Handler) http.Handler {
+// headers are those of every answer, of pages, API and refusals alike
+// (RELIABILITY 4.3). What may be kept, as files are, says so itself.
+func (s *Server) headers(h http.Header) {
+	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; "+
+		"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; object-src 'none'")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=()")
+	h.Set("Cache-Control", "no-store")
+	if s.TLS {
+		h.Set("Strict-Transport-Security", "max-age=31536000")
+	}
+}
+
+// limited bounds what is read of a request.
+func (s *Server) limited(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "+
-			"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Referrer-Policy", "no-referrer")
-		h.Set("Cross-Origin-Opener-Policy", "same-origin")
-		h.Set("Cross-Origin-Resource-Policy", "same-origin")
-		h.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=()")
-		if s.TLS {
-			h.Set("Strict-Transport-Security", "max-age=31536000")
-		}
-		if !s.hostAllowed(r) {
-			http.Error(w, "this host name is not served here", http.StatusMisdirectedRequest)
-			return
-		}
 		r.Body = http.MaxBytesReader(w, r.Body, 4<<20)
 		next.ServeHTTP(w, r)
 	})
