@@ -179,6 +179,7 @@ func TestEveryActIsRecorded(t *testing.T) {
 	s.bulks()
 	s.accounts()
 	s.tools()
+	s.memories()
 
 	for _, r := range s.Routes() {
 		if route := "page " + r.Method + " " + r.Path; r.Method != http.MethodGet && !s.done[route] && noAct[route] == "" && noAct[r.Method+" "+r.Path] == "" {
@@ -293,6 +294,23 @@ func (s *scene) accounts() {
 			s.api("DELETE /tokens/{id}", "/tokens/"+k.ID, "")
 		}
 	}
+}
+
+func (s *scene) memories() {
+	s.Plan(s.t, "id: say\nnodes:\n  say: {type: set, input: \"${input}\"}\n")
+	remember := func(actor kairos.Actor, session string) {
+		r, err := s.Engine.Start(s.t.Context(), actor, kairos.StartRequest{Plan: "say", Session: session, Input: kairos.RawJSON(`"hello"`)})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		if _, err := s.Engine.Wait(s.t.Context(), r.ID); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	remember(s.Admin, "one")
+	s.page("/memory/forget", "/memory/forget?session=one", `name="reason"`, "to", "/memory/forget", "session", "one", "reason", "asked to")
+	remember(kairos.Actor{Name: "token acts", Role: kairos.RoleAdmin, Surface: "api"}, "two")
+	s.api("DELETE /memory/{session}", "/memory/two?reason=asked", "")
 }
 
 func (s *scene) tools() {

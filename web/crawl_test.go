@@ -176,7 +176,7 @@ func TestEncodingCrawl(t *testing.T) {
 		at := queue[0]
 		queue = queue[1:]
 		u, err := url.Parse(at)
-		if err != nil || seen[at] || u.Host != "" || strings.HasPrefix(u.Path, "/static/") || u.Path == "/live" || strings.HasPrefix(u.Path, "/login/oidc") || strings.HasPrefix(u.Path, "/api/") {
+		if err != nil || seen[at] || u.Host != "" || strings.HasPrefix(u.Path, "/static/") || u.Path == "/live" || u.Path == "/metrics" || strings.HasPrefix(u.Path, "/login/oidc") || strings.HasPrefix(u.Path, "/api/") {
 			continue
 		}
 		seen[at] = true
