@@ -185,8 +185,13 @@ func (b *runPage) href(set url.Values) string {
 // comes first, then what waits, then what runs, then the last.
 func (b *runPage) choose() *step {
 	if s := b.c.QueryParam("step"); s != "" {
+		if seq, err := strconv.ParseInt(s, 10, 64); err == nil && seq > 0 && seq <= int64(len(b.d.Journal)) {
+			if st := b.stepAt(seq, ""); st != nil {
+				return st
+			}
+		}
 		for _, st := range b.steps {
-			if strconv.FormatInt(st.seq, 10) == s || st.node == s {
+			if st.node == s {
 				return st
 			}
 		}

@@ -1,0 +1,293 @@
+package web_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/net/html"
+	"pgregory.net/rapid"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/webtest"
+)
+
+// announced is what a preview page says would happen: per heading the nodes that
+// it lists, as an operator reads them.
+type announced map[string][]string
+
+const (
+	again   = "Runs again"
+	fresh   = "Runs for the first time"
+	keeps   = "Kept, not repeated"
+	dropped = "Not kept"
+	touches = "Steps ahead that touch the world outside"
+)
+
+// read reads the lists of a preview page. The numbers in the headings must be
+// those of the lists.
+func read(t *rapid.T, body string) announced {
+	doc, err := html.Parse(strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := announced{}
+	heading, count := "", -1
+	var visit func(n *html.Node)
+	visit = func(n *html.Node) {
+		if n.Type == html.ElementNode {
+			switch n.Data {
+			case "h2":
+				heading, count = textOf(n), -1
+				if name, number, ok := strings.Cut(heading, " ("); ok {
+					c, err := strconv.Atoi(strings.TrimSuffix(number, ")"))
+					if err != nil {
+						t.Fatalf("heading %q", heading)
+					}
+					heading, count = name, c
+				}
+			case "ul":
+				for li := n.FirstChild; li != nil; li = li.NextSibling {
+					if li.Type == html.ElementNode && li.Data == "li" {
+						out[heading] = append(out[heading], textOf(li))
+					}
+				}
+				if count >= 0 && len(out[heading]) != count {
+					t.Fatalf("%q lists %d steps and says %d", heading, len(out[heading]), count)
+				}
+			}
+		}
+		for c := n.FirstChild; c != nil; c = c.NextSibling {
+			visit(c)
+		}
+	}
+	visit(doc)
+	return out
+}
+
+func textOf(n *html.Node) string {
+	if n.Type == html.TextNode {
+		return n.Data
+	}
+	var b strings.Builder
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		b.WriteString(textOf(c))
+	}
+	return strings.Join(strings.Fields(b.String()), " ")
+}
+
+// nodes are the names in a list, without what is said of them.
+func (a announced) nodes(heading string) map[string]bool {
+	out := map[string]bool{}
+	for _, text := range a[heading] {
+		name, _, _ := strings.Cut(text, " ")
+		out[name] = true
+	}
+	return out
+}
+
+// drawnPlan is a random plan whose steps go over HTTP: they fail as the server's
+// mood has it, so that a run that failed may go well when it is resumed.
+func drawnPlan(t *rapid.T, id, server string) string {
+	n := rapid.IntRange(2, 7).Draw(t, "nodes")
+	var b strings.Builder
+	fmt.Fprintf(&b, "id: %s\nnodes:\n", id)
+	edges := rapid.Bool().Draw(t, "edges")
+	for i := range n {
+		needs := ""
+		if !edges && i > 0 {
+			var list []string
+			for j := range i {
+				if rapid.IntRange(0, 2).Draw(t, "needs") == 0 {
+					list = append(list, fmt.Sprintf("n%d", j))
+				}
+			}
+			if len(list) > 0 {
+				needs = ", needs: [" + strings.Join(list, ", ") + "]"
+			}
+		}
+		switch rapid.IntRange(0, 4).Draw(t, "kind") {
+		case 0:
+			fmt.Fprintf(&b, "  n%d: {type: http, effect: read, input: {url: \"%s/n%d\"}%s}\n", i, server, i, needs)
+		case 1:
+			fmt.Fprintf(&b, "  n%d: {type: http, effect: idempotent, input: {method: PUT, url: \"%s/n%d\"}%s}\n", i, server, i, needs)
+		case 2:
+			fmt.Fprintf(&b, "  n%d: {type: calculator, foreach: \"${input.list}\", input: {expression: \"10/x\", values: {x: \"${item}\"}}%s}\n", i, needs)
+		case 3:
+			fmt.Fprintf(&b, "  n%d: {type: approval, input: {message: \"go on?\"}%s}\n", i, needs)
+		default:
+			fmt.Fprintf(&b, "  n%d: {type: set, input: {i: %d}%s}\n", i, i, needs)
+		}
+	}
+	if edges {
+		b.WriteString("edges:\n")
+		for i := 1; i < n; i++ {
+			from := rapid.IntRange(0, i-1).Draw(t, "from")
+			condition := rapid.SampledFrom([]string{"", ", condition: \"expr: input.x > 3\"", ", condition: failed", ", condition: default"}).Draw(t, "condition")
+			fmt.Fprintf(&b, "  - {from: n%d, to: n%d%s}\n", from, i, condition)
+		}
+	}
+	return b.String()
+}
+
+// What a preview page announces is exactly what then runs: nothing runs that it
+// did not name, nothing that it keeps runs again, and what touches the world
+// outside was said to (UI S5). The plans, the runs and the verbs are random; all
+// goes over the pages.
+func TestPredictionIsExecutionThroughThePages(t *testing.T) {
+	t.Parallel()
+	var mood atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if (mood.Load()+int64(len(r.URL.Path))+int64(r.URL.Path[len(r.URL.Path)-1]))%3 == 0 {
+			w.WriteHeader(http.StatusNotFound)
+		}
+	}))
+	defer server.Close()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	count, acted := 0, map[string]int{}
+	rapid.Check(t, func(rt *rapid.T) {
+		count++
+		id := fmt.Sprintf("plan-%d", count)
+		src := drawnPlan(rt, id, server.URL)
+		form := b.Get("/plans/new").Hidden()
+		form.Set("source", src)
+		form.Set("do", "save")
+		if p := b.Post("/plans/new", form); p.Code != http.StatusSeeOther {
+			rt.Skip("not a plan")
+		}
+		mood.Store(rapid.Int64Range(0, 2).Draw(rt, "mood"))
+		form = b.Get("/plans/" + id + "/start").Hidden()
+		form.Set("input", rapid.SampledFrom([]string{`{"x":4,"list":[1,2]}`, `{"x":1,"list":[0,1]}`, `{"x":4,"list":[]}`}).Draw(rt, "input"))
+		started := b.Post("/plans/"+id+"/start", form)
+		if started.Code != http.StatusSeeOther {
+			rt.Fatalf("start: %d\n%s", started.Code, src)
+		}
+		run := settled(rt, site, started.Location)
+		for range rapid.IntRange(1, 3).Draw(rt, "acts") {
+			mood.Add(1)
+			verb := rapid.SampledFrom([]string{"resume", "resume", "fork", "rerun", "cancel"}).Draw(rt, "verb")
+			next, ok := actAsAnnounced(rt, site, b, run, verb, src)
+			if !ok {
+				return
+			}
+			acted[verb]++
+			run = next
+		}
+	})
+	t.Logf("acted through pages: %v", acted)
+}
+
+// settled waits until a run stands still.
+func settled(t *rapid.T, site *webtest.Site, location string) kairos.Run {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	r, err := site.Engine.Wait(ctx, strings.TrimPrefix(location, "/runs/"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// actAsAnnounced opens a preview, posts its form, and compares.
+func actAsAnnounced(t *rapid.T, site *webtest.Site, b *webtest.Browser, run kairos.Run, verb, src string) (kairos.Run, bool) {
+	path := "/runs/" + run.ID + "/" + verb
+	if verb == "fork" {
+		points, err := site.Engine.Preview(context.Background(), site.Admin, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionFork})
+		if err != nil {
+			t.Fatal(err)
+		}
+		closed := slices.DeleteFunc(points.Points, func(p kairos.ForkPoint) bool { return !p.Closed })
+		path += fmt.Sprintf("?at=%d", rapid.SampledFrom(closed).Draw(t, "at").Seq)
+	}
+	page := b.Get(path)
+	if page.Code != http.StatusOK {
+		t.Fatalf("%s: %d", path, page.Code)
+	}
+	form := page.Hidden()
+	if form.Get("idem") == "" {
+		return run, false // refused: there is no button either
+	}
+	said := read(t, page.Body)
+	act := url.Values{"do": {"act"}, "reason": {"try"}}
+	for k, v := range form {
+		act[k] = v
+	}
+	if _, at, ok := strings.Cut(path, "at="); ok {
+		act.Set("at", at)
+	}
+	answer := b.Post("/runs/"+run.ID+"/"+verb, act)
+	if answer.Code != http.StatusSeeOther {
+		t.Fatalf("%s was previewed and answered %d\n%s", path, answer.Code, src)
+	}
+	after := settled(t, site, answer.Location)
+	from := run.LastSeq
+	if after.ID != run.ID {
+		from = kept(t, site, after)
+	}
+	ran, touched := map[string]bool{}, map[string]bool{}
+	rows, err := site.Store.JournalPage(context.Background(), after.ID, from, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range rows {
+		if e.Node == "" || e.Kind == kairos.EntryResolve || e.Kind == kairos.EntryReset || e.Status == kairos.NodeSkipped || e.Status == kairos.NodeCancelled {
+			continue
+		}
+		ran[e.Node] = true
+		touched[e.Node] = touched[e.Node] || e.Effect == "idempotent" || e.Effect == "unsafe"
+	}
+	names := said.nodes(again)
+	for n := range said.nodes(fresh) {
+		names[n] = true
+	}
+	fail := func(format string, args ...any) {
+		t.Fatalf("%s\n%s: %s\nsaid %v\nran %v", src, path, fmt.Sprintf(format, args...), said, ran)
+	}
+	if verb == "cancel" {
+		if len(ran) > 0 || after.Status != kairos.RunCancelled {
+			fail("the cancelled run is %s", after.Status)
+		}
+		return after, true
+	}
+	for n := range ran {
+		if !names[n] {
+			fail("%s ran and was not announced", n)
+		}
+		if touched[n] && !said.nodes(touches)[n] {
+			fail("%s touched the world outside and was not announced to", n)
+		}
+	}
+	for n := range said.nodes(keeps) {
+		if ran[n] && !names[n] {
+			fail("%s was to be kept and ran", n)
+		}
+	}
+	if len(names) > 0 && len(ran) == 0 {
+		fail("nothing ran")
+	}
+	return after, true
+}
+
+// kept is up to which row a new run begins with what it took over.
+func kept(t *rapid.T, site *webtest.Site, run kairos.Run) int64 {
+	rows, err := site.Store.JournalPage(context.Background(), run.ID, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := int64(0)
+	for _, e := range rows {
+		if e.At.Before(run.CreatedAt) {
+			last = e.Seq
+		}
+	}
+	return last
+}
