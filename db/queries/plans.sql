@@ -46,6 +46,10 @@ SELECT sqlc.embed(plan_versions), plans.public_id AS plan_public_id, plans.key A
 FROM plan_versions JOIN plans ON plans.id = plan_versions.plan_id
 WHERE plan_versions.hash = @hash;
 
+-- The version without its documents: asked whenever a run is created.
+-- name: VersionIDs :one
+SELECT id, plan_id FROM plan_versions WHERE hash = @hash;
+
 -- name: VersionByNumber :one
 SELECT sqlc.embed(plan_versions), plans.public_id AS plan_public_id, plans.key AS plan_key
 FROM plan_versions JOIN plans ON plans.id = plan_versions.plan_id

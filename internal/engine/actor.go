@@ -163,6 +163,12 @@ func (a *actor) ack(err error) {
 
 func (a *actor) unacked() int64 { return a.sent - a.acked.Load() }
 
+// ahead is how many checkpoints of the run may be on their way to the disk. The
+// runs that work share what keeps the store busy.
+func (a *actor) ahead() int64 {
+	return min(maxUnacked, max(minUnacked, allUnacked/max(1, a.e.sched.atWork.Load())))
+}
+
 // loop is the run's goroutine.
 func (a *actor) loop() {
 	defer a.end()
@@ -225,11 +231,12 @@ func (a *actor) putDown() {
 
 // target is the answer of the store that the loop waits for.
 func (a *actor) target() int64 {
+	ahead := a.ahead()
 	switch {
 	case len(a.deferred) > 0 && a.deferred[0].index > 0:
 		return a.deferred[0].index
-	case a.unacked() >= maxUnacked:
-		return a.sent - maxUnacked/2
+	case a.unacked() >= ahead:
+		return a.sent - ahead/2
 	case len(a.running) == 0 && a.sent > a.answered:
 		return a.sent
 	}

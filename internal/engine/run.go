@@ -135,7 +135,7 @@ func (a *actor) advance() {
 	if a.budget != "" {
 		a.budget = a.overBudget() // what ran may have ended without using it up
 	}
-	for !a.blocked() && !a.waiting.Load() && a.unacked() < maxUnacked {
+	for !a.blocked() && !a.waiting.Load() && a.unacked() < a.ahead() {
 		k := a.peek()
 		if k == nil {
 			return
@@ -257,10 +257,11 @@ func (a *actor) final(w *work, status kairos.NodeStatus, out any, f *kairos.Fail
 
 // settle appends a final row without regard to where checkpoints begin.
 func (a *actor) settle(w *work, status kairos.NodeStatus, out any, f *kairos.Failure, fill func(*kairos.Entry)) {
-	e := a.entry(kairos.EntryResult, w.workKey)
+	a.next.Entries = append(a.next.Entries, a.entry(kairos.EntryResult, w.workKey))
+	e := &a.next.Entries[len(a.next.Entries)-1]
 	e.Final, e.Status, e.Failure, e.Attempt = true, status, f, w.attempt
 	if fill != nil {
-		fill(&e)
+		fill(e)
 	}
 	if status == kairos.NodeCompleted && e.Output == nil {
 		raw, err := planner.EncodeValue(out)
@@ -274,12 +275,11 @@ func (a *actor) settle(w *work, status kairos.NodeStatus, out any, f *kairos.Fai
 		e.Failure.Node = e.Node
 	}
 	e.Seq = a.s.seq + 1
-	if _, err := a.s.settle(&e, w.workKey, out); err != nil {
+	if _, err := a.s.settle(e, w.workKey, out); err != nil {
 		panic(fmt.Sprintf("engine: run %s: %v", a.id, err))
 	}
-	a.next.Entries = append(a.next.Entries, e)
-	a.converse(&e)
-	a.measure(w, &e)
+	a.converse(e)
+	a.measure(w, e)
 	patchOf(&a.next).AddSteps++
 	a.run.Steps++
 	a.use(e.Usage)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"container/heap"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/kairos"
@@ -47,6 +48,7 @@ type scheduler struct {
 	mu      sync.Mutex
 	maxRuns int
 	working map[string]bool // runs that hold a slot
+	atWork  atomic.Int64    // how many those are
 	queue   ticketHeap
 	queued  map[string]*ticket
 	active  map[string]map[string]bool // concurrency key → admitted runs
@@ -95,7 +97,7 @@ func (s *scheduler) try(t *ticket) bool {
 // release gives a run's slot back.
 func (s *scheduler) release(run string) {
 	s.mu.Lock()
-	delete(s.working, run)
+	s.leave(run)
 	granted := s.pump()
 	s.mu.Unlock()
 	s.hand(granted)
@@ -104,7 +106,7 @@ func (s *scheduler) release(run string) {
 // ended forgets a run that is final: its place and its concurrency key.
 func (s *scheduler) ended(run, key string) {
 	s.mu.Lock()
-	delete(s.working, run)
+	s.leave(run)
 	s.drop(run)
 	if key != "" {
 		delete(s.active[key], run)
@@ -189,9 +191,16 @@ func (s *scheduler) admit(key, run string) {
 
 func (s *scheduler) take(t *ticket) {
 	s.working[t.run] = true
+	s.atWork.Store(int64(len(s.working)))
 	if t.key != "" {
 		s.admit(t.key, t.run)
 	}
+}
+
+// leave is the opposite of take; a concurrency key stays until the run ends.
+func (s *scheduler) leave(run string) {
+	delete(s.working, run)
+	s.atWork.Store(int64(len(s.working)))
 }
 
 func (s *scheduler) drop(run string) {

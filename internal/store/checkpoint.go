@@ -300,13 +300,13 @@ func (p *prepared) advance(w *writer, before, next *runState) (int64, error) {
 		next.ErrorCode = ""
 	}
 	if patch.Hash != "" {
-		v, err := w.q.VersionByHash(w.ctx, patch.Hash)
+		v, err := w.q.VersionIDs(w.ctx, patch.Hash)
 		if errors.Is(err, sql.ErrNoRows) {
 			return 0, kairos.Errorf(kairos.CodeNotFound, "no plan version with hash %s", patch.Hash)
 		} else if err != nil {
 			return 0, err
 		}
-		next.VersionID = v.PlanVersion.ID
+		next.VersionID = v.ID
 	}
 	if patch.DueAt != nil {
 		next.DueAt = micros(*patch.DueAt)

@@ -18,7 +18,7 @@ func (s *Store) PutVersion(ctx context.Context, v kairos.NewVersion, actor kairo
 	created := false
 	err := s.writer.perform(func(w *writer) ([]auditRow, error) {
 		created = false
-		if _, err := w.q.VersionByHash(w.ctx, v.Hash); err == nil {
+		if _, err := w.q.VersionIDs(w.ctx, v.Hash); err == nil {
 			return nil, nil
 		} else if !errors.Is(err, sql.ErrNoRows) {
 			return nil, err

@@ -90,13 +90,13 @@ func (n *newRun) apply(w *writer) ([]auditRow, error) {
 	} else if !errors.Is(err, sql.ErrNoRows) {
 		return nil, err
 	}
-	v, err := w.q.VersionByHash(w.ctx, r.Hash)
+	v, err := w.q.VersionIDs(w.ctx, r.Hash)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, kairos.Errorf(kairos.CodeNotFound, "no plan version with hash %s", r.Hash)
 	} else if err != nil {
 		return nil, err
 	}
-	p := dbsqlc.RunInsertParams{PublicID: r.ID, Tail: reversed(r.ID), PlanID: v.PlanVersion.PlanID, VersionID: v.PlanVersion.ID,
+	p := dbsqlc.RunInsertParams{PublicID: r.ID, Tail: reversed(r.ID), PlanID: v.PlanID, VersionID: v.ID,
 		Status: string(r.Status), LastSeq: int64(len(n.steps)), Actor: r.Actor, Origin: r.Origin, Priority: int64(r.Priority), RunKey: orNull(r.Key),
 		ForkedFrom: r.ForkedFrom, ForkSeq: r.ForkSeq, RerunOf: r.RerunOf, StartAt: micros(r.StartAt), CreatedAt: w.s.now().UnixMicro()}
 	if r.Status == kairos.RunWaiting {

@@ -462,6 +462,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.versionByNumberStmt, err = db.PrepareContext(ctx, versionByNumber); err != nil {
 		return nil, fmt.Errorf("error preparing query VersionByNumber: %w", err)
 	}
+	if q.versionIDsStmt, err = db.PrepareContext(ctx, versionIDs); err != nil {
+		return nil, fmt.Errorf("error preparing query VersionIDs: %w", err)
+	}
 	if q.versionInsertStmt, err = db.PrepareContext(ctx, versionInsert); err != nil {
 		return nil, fmt.Errorf("error preparing query VersionInsert: %w", err)
 	}
@@ -1206,6 +1209,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing versionByNumberStmt: %w", cerr)
 		}
 	}
+	if q.versionIDsStmt != nil {
+		if cerr := q.versionIDsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing versionIDsStmt: %w", cerr)
+		}
+	}
 	if q.versionInsertStmt != nil {
 		if cerr := q.versionInsertStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing versionInsertStmt: %w", cerr)
@@ -1406,6 +1414,7 @@ type Queries struct {
 	userUpdateStmt             *sql.Stmt
 	versionByHashStmt          *sql.Stmt
 	versionByNumberStmt        *sql.Stmt
+	versionIDsStmt             *sql.Stmt
 	versionInsertStmt          *sql.Stmt
 	versionLastStmt            *sql.Stmt
 	versionListStmt            *sql.Stmt
@@ -1561,6 +1570,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		userUpdateStmt:             q.userUpdateStmt,
 		versionByHashStmt:          q.versionByHashStmt,
 		versionByNumberStmt:        q.versionByNumberStmt,
+		versionIDsStmt:             q.versionIDsStmt,
 		versionInsertStmt:          q.versionInsertStmt,
 		versionLastStmt:            q.versionLastStmt,
 		versionListStmt:            q.versionListStmt,

@@ -352,6 +352,23 @@ func (q *Queries) VersionByNumber(ctx context.Context, planPublicID string, numb
 	return i, err
 }
 
+const versionIDs = `-- name: VersionIDs :one
+SELECT id, plan_id FROM plan_versions WHERE hash = ?1
+`
+
+type VersionIDsRow struct {
+	ID     int64
+	PlanID int64
+}
+
+// The version without its documents: asked whenever a run is created.
+func (q *Queries) VersionIDs(ctx context.Context, hash string) (VersionIDsRow, error) {
+	row := q.queryRow(ctx, q.versionIDsStmt, versionIDs, hash)
+	var i VersionIDsRow
+	err := row.Scan(&i.ID, &i.PlanID)
+	return i, err
+}
+
 const versionInsert = `-- name: VersionInsert :one
 INSERT INTO plan_versions (plan_id, number, hash, semantics, kind, format, source, canonical, origin, by_person, parent_hash, reason, author, created_at)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
