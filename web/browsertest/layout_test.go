@@ -1,0 +1,199 @@
+package browsertest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+)
+
+// fits says what does not fit on a page: the page scrolls sideways; a text sticks
+// out of its button, chip, cell or heading; a text is cut off without an ellipsis;
+// things that stand in a row lie over each other.
+const fits = `(() => {
+  const out = [], root = document.documentElement, seen = (e) => e.checkVisibility({visibilityProperty: true}) && e.getClientRects().length && !e.closest(".sr, .spr, dialog:not([open])");
+  const name = (e) => e.tagName.toLowerCase() + (e.id ? "#" + e.id : "") + (typeof e.className === "string" && e.className ? "." + e.className.trim().replace(/ +/g, ".") : "") + " " + JSON.stringify((e.textContent || "").trim().slice(0, 40));
+  if (root.scrollWidth > root.clientWidth) {
+    const wide = [...document.querySelectorAll("body *")].filter((e) => seen(e) && e.getBoundingClientRect().right > root.clientWidth + 1 && ![...function* () { for (let p = e.parentElement; p; p = p.parentElement) yield p; }()].some((p) => p !== document.body && getComputedStyle(p).overflowX !== "visible"));
+    out.push("scrolls sideways by " + (root.scrollWidth - root.clientWidth) + " px: " + wide.slice(0, 3).map(name).join(", "));
+  }
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), range = document.createRange();
+  for (let n; (n = walker.nextNode());) {
+    if (!n.data.trim() || !seen(n.parentElement)) continue;
+    const box = n.parentElement.closest("button, .btn, .chip, .opt, summary, legend, label, th, td, dt, dd, .tabs a, .nav a, h1, h2, .note, .st");
+    if (!box || n.parentElement.closest("svg, pre, select, textarea, .json")) continue;
+    range.selectNodeContents(n);
+    const r = range.getBoundingClientRect(), b = box.getBoundingClientRect();
+    let cut = false; // inside something that scrolls or cuts with an ellipsis, it may be longer
+    for (let p = n.parentElement; p && p !== box.parentElement; p = p.parentElement) { const s = getComputedStyle(p); if (s.overflowX === "auto" || s.overflowX === "scroll" || s.textOverflow === "ellipsis") cut = true; }
+    if (!cut && (r.right > b.right + 1.5 || r.left < b.left - 1.5)) out.push("text sticks out of " + name(box) + " by " + Math.round(Math.max(r.right - b.right, b.left - r.left)) + " px");
+    if (!cut && box.matches("button, .btn, .chip, .opt, .tabs a, .nav a") && (r.bottom > b.bottom + 2 || r.top < b.top - 2)) out.push("text is higher than " + name(box));
+  }
+  for (const e of document.querySelectorAll("body *")) {
+    const s = getComputedStyle(e);
+    if (seen(e) && (s.overflowX === "hidden" || s.overflowX === "clip") && s.textOverflow !== "ellipsis" && e.scrollWidth > e.clientWidth + 2 && e.clientWidth > 2 && !(e instanceof SVGElement)) out.push("cut off: " + name(e));
+  }
+  for (const row of document.querySelectorAll(".top, .top .right, .hd, .act, .filters, .row, .facts, .tabs, .more > .row, footer, .att")) {
+    const kids = [...row.children].filter(seen).map((e) => [e, e.getBoundingClientRect()]);
+    for (let i = 0; i < kids.length; i++) for (let j = i + 1; j < kids.length; j++) {
+      const [a, x] = kids[i], [b, y] = kids[j];
+      if (Math.min(x.right, y.right) - Math.max(x.left, y.left) > 1.5 && Math.min(x.bottom, y.bottom) - Math.max(x.top, y.top) > 1.5 && getComputedStyle(a).position !== "absolute" && getComputedStyle(b).position !== "absolute") out.push(name(a) + " lies over " + name(b));
+    }
+  }
+  return [...new Set(out)].slice(0, 12);
+})()`
+
+// window is a way of looking at a page that makes room scarce.
+type window struct {
+	name  string
+	width int64
+	lang  string
+	font  string // of the root, empty: as it is
+}
+
+// Nothing is cut off, sticks out or lies over something else: on the narrowest
+// phone (320 px, which is also a desktop zoomed to 400%), with texts 40% longer
+// than English, and with text at 200% (UI 3.2.11, 3.2.12, 3.2.15).
+func TestEverythingFits(t *testing.T) {
+	d := newDaemon(t)
+	paths := d.seed().Paths()
+	b := d.tab()
+	windows := []window{{"320 px", 320, "en", ""}, {"320 px in Spanish", 320, "es", ""}, {"longer texts", 1440, "en-XA", ""}, {"longer texts on a tablet", 820, "en-XA", ""},
+		{"longer texts on a phone", 390, "en-XA", ""}, {"text at 200%", 1440, "en", "200%"}, {"zoom of 200%", 720, "en", ""}}
+	for n, w := range windows {
+		b.width(w.width)
+		b.cookie("lang", w.lang)
+		for i, path := range paths {
+			if !everything() && i%len(windows) != n || testing.Short() && i%(3*len(windows)) != n {
+				continue
+			}
+			b.open(path)
+			if w.font != "" {
+				eval[bool](b, fmt.Sprintf(`document.documentElement.style.fontSize = %q, true`, w.font))
+			}
+			where := fmt.Sprintf("%s, %s", path, w.name)
+			for _, problem := range eval[[]string](b, fits) {
+				t.Errorf("%s: %s", where, problem)
+			}
+			b.keep(fmt.Sprintf("fits-%d-%02d", n, i))
+		}
+	}
+}
+
+// The harness itself sees what does not fit.
+func TestFitsSeesWhatDoesNotFit(t *testing.T) {
+	d := newDaemon(t)
+	d.seed()
+	b := d.tab()
+	b.open("/runs")
+	eval[bool](b, `(() => { const e = document.querySelector(".btn"); e.style.cssText = "width:20px;padding:0;white-space:nowrap";
+	  const h = document.querySelector("h1"); h.style.cssText = "width:3000px"; return true; })()`)
+	got := strings.Join(eval[[]string](b, fits), "\n")
+	for _, want := range []string{"scrolls sideways", "sticks out"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the harness does not see that something %s:\n%s", want, got)
+		}
+	}
+}
+
+// media sets what the reader's system asks of pages.
+func (b *tab) media(medium string, features map[string]string) {
+	b.t.Helper()
+	p := emulation.SetEmulatedMediaParams{Media: medium}
+	for name, value := range features {
+		p.Features = append(p.Features, &emulation.MediaFeature{Name: name, Value: value})
+	}
+	call(b, emulation.SetEmulatedMedia, p)
+}
+
+// Who asks for less motion gets none; who does not may see what runs move.
+func TestReducedMotion(t *testing.T) {
+	d := newDaemon(t)
+	run, open := d.busy(1)
+	defer open()
+	b := d.tab()
+	const moving = `document.getAnimations().filter((a) => a.playState === "running").map((a) => (a.animationName || a.transitionProperty || "") + " on " + a.effect.target.outerHTML.slice(0, 80))`
+	for _, path := range []string{"/", "/runs", "/runs/" + run.ID, "/runs/" + run.ID + "?view=graph"} {
+		b.media("", map[string]string{"prefers-reduced-motion": "reduce"})
+		b.open(path)
+		for _, m := range eval[[]string](b, moving) {
+			t.Errorf("%s moves: %s", path, m)
+		}
+		if s := eval[string](b, `getComputedStyle(document.documentElement).scrollBehavior`); s != "auto" {
+			t.Errorf("%s scrolls %sly", path, s)
+		}
+	}
+	b.media("", map[string]string{"prefers-reduced-motion": "no-preference"})
+	b.open("/runs/" + run.ID)
+	if len(eval[[]string](b, moving)) == 0 {
+		t.Error("what runs does not move, though it may: this test could not fail")
+	}
+}
+
+// With forced colours nothing is said by colour alone: bars of failed and
+// completed steps differ in their strokes, buttons have edges, the focus and the
+// chosen row are seen.
+func TestForcedColors(t *testing.T) {
+	d := newDaemon(t)
+	s := d.seed()
+	b := d.tab()
+	b.media("", map[string]string{"forced-colors": "active"})
+	b.open("/runs/" + s.Failed.ID)
+	if !eval[bool](b, `matchMedia("(forced-colors: active)").matches`) {
+		t.Fatal("the browser does not force colours")
+	}
+	look := func(css string) string {
+		t.Helper()
+		if !eval[bool](b, `!!document.querySelector(`+quoted(css)+`)`) {
+			b.fail("there is no " + css)
+		}
+		return eval[string](b, `(() => { const s = getComputedStyle(document.querySelector(`+quoted(css)+`)); return [s.fill, s.stroke, s.strokeWidth, s.strokeDasharray].join(" "); })()`)
+	}
+	if bad, good := look("svg rect.g-fail"), look("svg rect.g-ok"); bad == good {
+		t.Errorf("bars of failed and completed steps look the same: %s", bad)
+	}
+	for _, css := range []string{".btn", ".why", ".tabs a[aria-current]"} {
+		if edge := eval[string](b, `(() => { const s = getComputedStyle(document.querySelector(`+quoted(css)+`)); return [s.borderTopWidth, s.borderBottomWidth, s.borderLeftWidth, s.outlineWidth].map(parseFloat).some((w) => w > 0) ? "" : s.cssText || "none"; })()`); edge != "" {
+			t.Errorf("%s has no edge", css)
+		}
+	}
+	b.press("\t")
+	if w := eval[float64](b, `parseFloat(getComputedStyle(document.activeElement).outlineWidth)`); w < 2 {
+		t.Errorf("the focus is outlined by %g px", w)
+	}
+	// Every status is a word, everywhere.
+	b.open("/runs")
+	if bare := eval[[]string](b, `[...document.querySelectorAll(".st")].filter((e) => !e.textContent.trim()).map((e) => e.outerHTML)`); len(bare) > 0 {
+		t.Errorf("statuses without a word: %v", bare)
+	}
+}
+
+// On paper there are no bars and buttons, nothing is cut off, and links say where
+// they lead.
+func TestPrint(t *testing.T) {
+	d := newDaemon(t)
+	s := d.seed()
+	b := d.tab()
+	b.media("print", nil)
+	b.open("/runs/" + s.Failed.ID)
+	for _, css := range []string{".top", ".act", "#inspector .att", "#inspector button"} {
+		if eval[bool](b, there(css)) {
+			t.Errorf("%s is printed", css)
+		}
+	}
+	if !eval[bool](b, there("#inspector")) {
+		t.Error("the inspector is not printed")
+	}
+	if cut := eval[[]string](b, `[...document.querySelectorAll("main pre, main .json, main .dag, main .src")].filter((e) => e.scrollHeight > e.clientHeight + 2 || e.scrollWidth > e.clientWidth + 2).map((e) => e.outerHTML.slice(0, 90))`); len(cut) > 0 {
+		t.Errorf("cut off on paper: %v", cut)
+	}
+	if says := eval[string](b, `getComputedStyle(document.querySelector("main a.go"), "::after").content`); !strings.Contains(says, "/runs/") {
+		t.Errorf("a printed link says %s", says)
+	}
+	pdf, err := chromedp.Run(b.ctx, chromedp.PrintToPDF())
+	if err != nil || len(pdf) < 1000 {
+		t.Errorf("the page cannot be printed: %d bytes, %v", len(pdf), err)
+	}
+}
