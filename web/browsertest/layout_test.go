@@ -13,7 +13,7 @@ import (
 // out of its button, chip, cell or heading; a text is cut off without an ellipsis;
 // things that stand in a row lie over each other.
 const fits = `(() => {
-  const out = [], root = document.documentElement, seen = (e) => e.checkVisibility({visibilityProperty: true}) && e.getClientRects().length && !e.closest(".sr, .spr, dialog:not([open])");
+  const out = [], root = document.documentElement, seen = (e) => e.checkVisibility({visibilityProperty: true}) && e.getClientRects().length && !e.closest(".sr, .spr, dialog:not([open])") && getComputedStyle(e.closest("thead") || e).clipPath === "none";
   const name = (e) => e.tagName.toLowerCase() + (e.id ? "#" + e.id : "") + (typeof e.className === "string" && e.className ? "." + e.className.trim().replace(/ +/g, ".") : "") + " " + JSON.stringify((e.textContent || "").trim().slice(0, 40));
   if (root.scrollWidth > root.clientWidth) {
     const wide = [...document.querySelectorAll("body *")].filter((e) => seen(e) && e.getBoundingClientRect().right > root.clientWidth + 1 && ![...function* () { for (let p = e.parentElement; p; p = p.parentElement) yield p; }()].some((p) => p !== document.body && getComputedStyle(p).overflowX !== "visible"));
