@@ -17,6 +17,8 @@ const fits = `(() => {
   const name = (e) => e.tagName.toLowerCase() + (e.id ? "#" + e.id : "") + (typeof e.className === "string" && e.className ? "." + e.className.trim().replace(/ +/g, ".") : "") + " " + JSON.stringify((e.textContent || "").trim().slice(0, 40));
   if (root.scrollWidth > root.clientWidth) {
     const wide = [...document.querySelectorAll("body *")].filter((e) => seen(e) && e.getBoundingClientRect().right > root.clientWidth + 1 && ![...function* () { for (let p = e.parentElement; p; p = p.parentElement) yield p; }()].some((p) => p !== document.body && getComputedStyle(p).overflowX !== "visible"));
+    const at = document.createRange(); // or a text that is wider than what holds it
+    if (!wide.length) wide.push(...[...document.querySelectorAll("body *")].filter((e) => { at.selectNodeContents(e); return seen(e) && !e.children.length && at.getBoundingClientRect().right > root.clientWidth + 1; }));
     out.push("scrolls sideways by " + (root.scrollWidth - root.clientWidth) + " px: " + wide.slice(0, 3).map(name).join(", "));
   }
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), range = document.createRange();
