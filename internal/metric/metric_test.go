@@ -2,6 +2,7 @@ package metric_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"fmt"
 	"io"
@@ -16,7 +17,7 @@ import (
 	colmetrics "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
 	coltrace "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
-	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/metric"
@@ -194,15 +195,20 @@ type collector struct {
 func collect(t *testing.T) *collector {
 	c := &collector{spans: map[string]*tracepb.Span{}, metrics: map[string]bool{}}
 	c.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
+		z, err := gzip.NewReader(r.Body)
 		if err != nil {
 			t.Error(err)
+			return
+		}
+		body, err := io.ReadAll(z)
+		if err != nil || r.Header.Get("Content-Type") != "application/json" {
+			t.Error(err, r.Header)
 		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if strings.HasSuffix(r.URL.Path, "/traces") {
 			var req coltrace.ExportTraceServiceRequest
-			if err := proto.Unmarshal(body, &req); err != nil {
+			if err := protojson.Unmarshal(body, &req); err != nil {
 				t.Error(err)
 			}
 			for _, rs := range req.ResourceSpans {
@@ -215,7 +221,7 @@ func collect(t *testing.T) *collector {
 			return
 		}
 		var req colmetrics.ExportMetricsServiceRequest
-		if err := proto.Unmarshal(body, &req); err != nil {
+		if err := protojson.Unmarshal(body, &req); err != nil {
 			t.Error(err)
 		}
 		for _, rm := range req.ResourceMetrics {

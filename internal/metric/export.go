@@ -3,21 +3,19 @@ package metric
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
 	"time"
 
 	prombridge "go.opentelemetry.io/contrib/bridges/prometheus"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/kairosd/kairosd/internal/metric/otlp"
 )
 
-// Telemetry says where traces and metrics are sent over OTLP (HTTP, protobuf).
+// Telemetry says where traces and metrics are sent over OTLP (HTTP, JSON).
 // Both are off while it names no endpoint. The standard variables
 // OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_HEADERS and their forms for
 // traces and metrics hold where the configuration is silent.
@@ -35,14 +33,6 @@ func resourceOf(version string) *resource.Resource {
 	return resource.NewSchemaless(attribute.String("service.name", "kairosd"), attribute.String("service.version", version))
 }
 
-// given reports whether a signal has somewhere to go.
-func (t Telemetry) given(wanted *bool, signal string) bool {
-	if wanted != nil && !*wanted {
-		return false
-	}
-	return t.Endpoint != "" || os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || os.Getenv("OTEL_EXPORTER_OTLP_"+signal+"_ENDPOINT") != ""
-}
-
 // Export starts sending what is measured. stop sends the rest, within the time
 // its context has. A collector that is away is tried again, and never slows a run.
 func (r *Recorder) Export(ctx context.Context, t Telemetry) (stop func(context.Context) error, err error) {
@@ -55,31 +45,23 @@ func (r *Recorder) Export(ctx context.Context, t Telemetry) (stop func(context.C
 		}
 		return errors.Join(errs...)
 	}
-	if t.given(t.Traces, "TRACES") {
-		var o []otlptracehttp.Option
-		if t.Endpoint != "" {
-			o = append(o, otlptracehttp.WithEndpointURL(t.Endpoint+"/v1/traces"))
-		}
-		exporter, err := otlptracehttp.New(ctx, o...)
-		if err != nil {
-			return nil, fmt.Errorf("export traces to %s: %w", t.Endpoint, err)
-		}
-		stops = append(stops, r.trace(exporter))
+	wanted := func(b *bool) bool { return b == nil || *b }
+	to, ok, err := otlp.TargetOf(t.Endpoint, "traces")
+	if err != nil {
+		return nil, err
 	}
-	if t.given(t.Metrics, "METRICS") {
-		var o []otlpmetrichttp.Option
-		if t.Endpoint != "" {
-			o = append(o, otlpmetrichttp.WithEndpointURL(t.Endpoint+"/v1/metrics"))
-		}
-		exporter, err := otlpmetrichttp.New(ctx, o...)
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("export metrics to %s: %w", t.Endpoint, err), stop(ctx))
-		}
-		ro := []sdkmetric.PeriodicReaderOption{sdkmetric.WithProducer(prombridge.NewMetricProducer(prombridge.WithGatherer(r.registry)))}
+	if ok && wanted(t.Traces) {
+		stops = append(stops, r.trace(otlp.Traces{Target: to}))
+	}
+	if to, ok, err = otlp.TargetOf(t.Endpoint, "metrics"); err != nil {
+		return nil, errors.Join(err, stop(ctx))
+	}
+	if ok && wanted(t.Metrics) {
+		o := []sdkmetric.PeriodicReaderOption{sdkmetric.WithProducer(prombridge.NewMetricProducer(prombridge.WithGatherer(r.registry)))}
 		if t.Every > 0 {
-			ro = append(ro, sdkmetric.WithInterval(t.Every))
+			o = append(o, sdkmetric.WithInterval(t.Every))
 		}
-		provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewPeriodicReader(exporter, ro...)), sdkmetric.WithResource(resourceOf(r.o.Version)))
+		provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewPeriodicReader(otlp.Metrics{Target: to}, o...)), sdkmetric.WithResource(resourceOf(r.o.Version)))
 		stops = append(stops, provider.Shutdown)
 	}
 	return stop, nil
