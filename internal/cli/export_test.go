@@ -47,3 +47,6 @@ var (
 )
 
 const LogRoom = logRoom
+
+// RoleNow is what who started runs under a name may do now.
+var RoleNow = roleNow

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"net/url"
@@ -111,10 +112,11 @@ func apiKey(p config.Provider) (string, error) {
 
 // newAsker makes what turns intents into plans. With the offline provider there
 // is no model to plan with (ruling 33).
-func newAsker(e *engine.Engine, m *handler.Models, s *store.Store, cfg config.Config) *supervisor.Service {
-	p := cfg.Planner
+func newAsker(e *engine.Engine, r *handler.Registry, s *store.Store, cfg config.Config) *supervisor.Service {
+	p, m := cfg.Planner, r.Models()
 	general, _ := m.Agent("")
-	c := supervisor.Config{Mode: supervisor.Mode(p.Mode), NoHeuristics: p.UseHeuristics != nil && !*p.UseHeuristics, DefaultAgent: general.ID, OnError: p.OnError, Recorded: s.SkillMedians}
+	c := supervisor.Config{Mode: supervisor.Mode(p.Mode), NoHeuristics: p.UseHeuristics != nil && !*p.UseHeuristics, DefaultAgent: general.ID, OnError: p.OnError, Recorded: s.SkillMedians,
+		Denied: r.Denied, Role: func(ctx context.Context, name string) (kairos.Role, error) { return roleNow(ctx, s, name) }}
 	for _, a := range m.Agents() {
 		c.Agents = append(c.Agents, supervisor.Agent{ID: a.ID, Name: a.Name, Description: a.Description, Icon: a.Icon, Color: a.Color,
 			Capabilities: a.Capabilities, TriggerKeywords: a.TriggerKeywords, System: a.System, Selectable: a.Selectable})
@@ -135,6 +137,30 @@ func newAsker(e *engine.Engine, m *handler.Models, s *store.Store, cfg config.Co
 		c.Generator = &supervisor.Generator{Provider: model, Model: p.Model, MaxSteps: p.MaxSteps, MaxTokens: p.MaxTokens, Temperature: p.Temperature, Agents: c.Agents}
 	}
 	return supervisor.NewService(supervisor.New(c), e, p.AutoAccept)
+}
+
+// roleNow is what who started runs under a name may do now. Whoever is at the
+// machine may do everything.
+func roleNow(ctx context.Context, s *store.Store, name string) (kairos.Role, error) {
+	if strings.HasPrefix(name, "cli:") || name == kairos.System.Name {
+		return kairos.RoleAdmin, nil
+	}
+	if token, ok := strings.CutPrefix(name, "token "); ok {
+		list, err := s.Tokens(ctx)
+		best, now := kairos.Role(""), time.Now()
+		for _, t := range list {
+			if t.Name == token && (len(t.Scopes) == 0 || slices.Contains(t.Scopes, "runs:write")) && t.RevokedAt.IsZero() && (t.ExpiresAt.IsZero() || t.ExpiresAt.After(now)) && t.Role.Includes(best) {
+				best = t.Role
+			}
+		}
+		return best, err
+	}
+	u, err := s.User(ctx, name)
+	switch {
+	case kairos.CodeOf(err) == kairos.CodeNotFound, err == nil && u.Disabled:
+		return "", nil
+	}
+	return u.Role, err
 }
 
 // maxReplans is the engine's option: there, absent is the default.

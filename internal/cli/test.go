@@ -125,5 +125,5 @@ func (c *app) mocked(ctx context.Context, table map[string]mock) (*local, error)
 	if err := e.Open(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	return &local{Engine: e, store: s, asker: newAsker(e, registry.Models(), s, cfg), tools: tools, bulk: bulk.New(bulk.Config{Store: s, Engine: e})}, nil
+	return &local{Engine: e, store: s, asker: newAsker(e, registry, s, cfg), tools: tools, bulk: bulk.New(bulk.Config{Store: s, Engine: e})}, nil
 }

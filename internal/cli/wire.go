@@ -77,7 +77,7 @@ func newEngine(ctx context.Context, s *store.Store, cfg config.Config, log *slog
 		return nil, nil, nil, err
 	}
 	s.OnCommit(e.HandleCommit)
-	asker := newAsker(e, registry.Models(), s, cfg)
+	asker := newAsker(e, registry, s, cfg)
 	e.SetReplanner(asker)
 	return e, asker, tools, nil
 }

@@ -30,6 +30,12 @@ func (r *Registry) permission(plan string, node *planner.ProgramNode, agent tool
 	return p, nil
 }
 
+// Denied reports whether the configuration denies a tool to runs of a plan, whoever
+// calls it there.
+func (r *Registry) Denied(plan, name string) bool {
+	return r.tools.PermissionIn(plan, name, nil) == tool.Deny
+}
+
 // Gate asks a person before the call of a tool node whose permission says so.
 // What cannot be called with its arguments fails before anybody is asked.
 func (r *Registry) Gate(plan string, node *planner.ProgramNode, input any) (*engine.Question, error) {

@@ -237,8 +237,8 @@ func (s *Service) examine(doc *planner.Document, byPerson bool) (*kairos.AskedPl
 	for i := range program.Nodes {
 		n := &program.Nodes[i]
 		out.Steps = append(out.Steps, describe(program, n))
-		if n.Tool == "exec" && !byPerson {
-			return nil, forbidden
+		if err := s.mayUse(doc.ID, n); err != nil && !byPerson {
+			return nil, err
 		}
 		if s.unsafe(catalog, n) {
 			out.Unsafe = append(out.Unsafe, n.ID)
@@ -315,6 +315,20 @@ func (s *Service) unchanged(ctx context.Context, p *planner.StepPlan) (*kairos.A
 // forbidden refuses what only a person may write into a plan (ruling 41).
 var forbidden = &Error{Code: CodeNoValidPlan, Suggestion: "write the plan yourself",
 	Message: "Cannot create valid execution plan for request: a plan that nobody wrote may use neither exec nor secrets"}
+
+// mayUse refuses what a plan that nobody wrote may not use: exec, and what whoever
+// asks for it may not (ruling 41). What they may is what the configuration allows
+// in runs of that plan.
+func (s *Service) mayUse(plan string, n *planner.ProgramNode) error {
+	switch {
+	case n.Tool == "exec":
+		return forbidden
+	case n.Tool != "" && s.c.Denied != nil && s.c.Denied(plan, n.Tool):
+		return &Error{Code: CodeNoValidPlan, Message: fmt.Sprintf("Cannot create valid execution plan for request: the tool %q is denied in runs of plan %s", n.Tool, plan),
+			Suggestion: "allow it under tools.permissions or tools.plans of the configuration"}
+	}
+	return nil
+}
 
 // unsafe reports whether a person has to accept a node before it may run.
 func (s *Service) unsafe(c *planner.Catalog, n *planner.ProgramNode) bool {

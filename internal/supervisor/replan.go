@@ -23,6 +23,9 @@ const maxShown = 1000
 // planned by rules without the one that failed, everything else by the model.
 func (s *Service) Replan(ctx context.Context, r kairos.ReplanRequest) (kairos.Replanned, error) {
 	var out kairos.Replanned
+	if err := s.mayRequest(ctx, r.Run.Actor); err != nil {
+		return out, err
+	}
 	doc, problems := planner.Reopen(r.Version.Source, planner.Format(r.Version.Format))
 	if doc == nil {
 		return out, fmt.Errorf("read the plan: %w", problems.Err())
@@ -64,6 +67,23 @@ func (s *Service) Replan(ctx context.Context, r kairos.ReplanRequest) (kairos.Re
 	}
 	out.Unsafe, err = s.judgeTail(src, added, next.Steps[len(next.Steps)-len(tail):])
 	return out, err
+}
+
+// mayRequest refuses a tail for somebody who may not start runs any more: a tail is
+// work that nobody has started yet, in the name of who started the run (ruling 41).
+func (s *Service) mayRequest(ctx context.Context, name string) error {
+	if s.c.Role == nil {
+		return nil
+	}
+	role, err := s.c.Role(ctx, name)
+	if err != nil {
+		return fmt.Errorf("what %s may do: %w", name, err)
+	}
+	if !role.Includes(kairos.RoleOperator) {
+		return &Error{Code: CodeNoValidPlan, Message: fmt.Sprintf("Cannot create valid execution plan for request: %s, who started the run, may not start runs any more", name),
+			Suggestion: "rerun or fork it yourself"}
+	}
+	return nil
 }
 
 func reasonOf(r kairos.ReplanRequest, reason string) string {
@@ -328,8 +348,8 @@ func (s *Service) judgeTail(src []byte, added map[string]bool, steps []planner.S
 		n := &program.Nodes[i]
 		switch {
 		case !added[n.ID]:
-		case n.Tool == "exec":
-			return nil, forbidden
+		case s.mayUse(doc.ID, n) != nil:
+			return nil, s.mayUse(doc.ID, n)
 		case s.unsafe(catalog, n):
 			unsafe = append(unsafe, n.ID)
 		}

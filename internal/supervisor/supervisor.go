@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -40,6 +41,12 @@ type Config struct {
 	Recorded func(ctx context.Context, skill, bound string) (Recorded, error)
 	// Generator plans by model; nil: rules only, as with the offline provider.
 	Generator *Generator
+	// Denied reports whether runs of a plan may not call a tool; nil: they may call
+	// every one.
+	Denied func(plan, tool string) bool
+	// Role is what somebody may do now, by the name under which they started runs;
+	// "": nothing. nil: everybody may do everything.
+	Role func(ctx context.Context, name string) (kairos.Role, error)
 	// OnError is what a failed step of a plan made here does: fail (empty) or
 	// replan.
 	OnError string
