@@ -151,6 +151,11 @@ func (s *Store) VerifyAudit(ctx context.Context) (AuditReport, error) {
 		if len(events) == 0 {
 			break
 		}
+		changed, err := s.checkSeals(ctx, events)
+		if err != nil {
+			return r, err
+		}
+		r.Problems = append(r.Problems, changed...)
 		for i := range events {
 			e := &events[i]
 			if e.Seq != r.Last+1 {

@@ -79,12 +79,15 @@ func dump(path string) (map[string]string, error) {
 	defer pool.Close()
 	out := map[string]string{}
 	for table, columns := range map[string]string{
-		"runs":          "id, public_id, plan_id, version_id, status, wait_reason, last_seq, steps, path, headline, node, error_code, actor, origin, created_at",
-		"run_details":   "run_id, input, output, session, limits, labels",
-		"step_results":  "*",
-		"payloads":      "hash, size, encoding, data",
-		"audit_events":  "seq, at, run_id, first_seq, run_seq, digest, action, actor, surface, object, result, reason, detail, mac",
-		"plan_versions": "id, plan_id, number, hash, source",
+		"runs":        "id, public_id, plan_id, version_id, status, wait_reason, last_seq, steps, path, headline, node, error_code, actor, origin, created_at",
+		"run_details": "run_id, output, limits",
+		// What runs are created with.
+		"runs AS created":        "id, public_id, actor, origin, priority, run_key, conc_key, parent_run, forked_from, fork_seq, rerun_of, start_at",
+		"run_details AS created": "run_id, input, session, labels, parent, concurrency",
+		"step_results":           "*",
+		"payloads":               "hash, size, encoding, data",
+		"audit_events":           "seq, at, run_id, first_seq, run_seq, digest, action, actor, surface, object, result, reason, detail, mac",
+		"plan_versions":          "id, plan_id, number, hash, source",
 	} {
 		rows, err := pool.Query("SELECT " + columns + " FROM " + table + " ORDER BY 1")
 		if err != nil {
@@ -197,9 +200,10 @@ func TestADamagedLogIsNoticed(t *testing.T) {
 	prooftest.Figure(t, "bit flips", flips)
 }
 
-// hashed are the tables of which every row is under a hash. The columns of runs
-// that lists show are not: they can be folded again from the journal.
-var hashed = map[string]bool{"step_results": true, "payloads": true, "audit_events": true}
+// hashed are the tables of which every row is under a hash, and what never
+// changes of runs. The columns of runs that lists show are not: they can be folded
+// again from the journal.
+var hashed = map[string]bool{"step_results": true, "payloads": true, "audit_events": true, "runs AS created": true, "run_details AS created": true}
 
 // One bit of the database file is flipped. Whatever of the journals, values or
 // audit log it changes is found: by SQLite, a row's hash or the chain.

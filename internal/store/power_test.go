@@ -71,7 +71,8 @@ func work(t *testing.T, commits, walPages int) worked {
 	for i := range 3 {
 		wg.Go(func() {
 			r := rand.New(rand.NewPCG(uint64(i), 7))
-			run, _, err := s.CreateRun(ctx, kairos.NewRun{PlanID: v.PlanID, Hash: v.Hash, Actor: "test", Origin: "api"})
+			run, _, err := s.CreateRun(ctx, kairos.NewRun{PlanID: v.PlanID, Hash: v.Hash, Actor: "test", Origin: "api", Input: kairos.RawJSON(`{"n":1}`),
+				Audit: []kairos.AuditRecord{{Action: "run.created", Actor: "test"}}})
 			if err != nil {
 				t.Error(err)
 				return

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -46,6 +47,7 @@ type newRun struct {
 	input    *string
 	steps    []stepRow
 	payloads []dbsqlc.PayloadInsertParams
+	detail   dbsqlc.RunDetailInsertParams
 	digest   []byte // over the rows' hashes
 	id       string // of the run that is there afterwards
 	rowID    int64
@@ -69,8 +71,31 @@ func (n *newRun) prepare() error {
 		sum.Write(step.Hash)
 	}
 	n.digest = sum.Sum(nil)
+	n.describe()
 	n.payloads, err = n.s.early(n.payloads)
 	return err
+}
+
+// describe makes what lists do not need of the run, and seals it.
+func (n *newRun) describe() {
+	r := &n.r
+	// ruling 34: the session is the run's id unless one was named
+	d := dbsqlc.RunDetailInsertParams{Input: n.input, Session: cmp.Or(r.Session, r.ID), Limits: encodeJSON(r.Limits), Labels: "{}"}
+	if len(r.Labels) > 0 {
+		d.Labels = encodeJSON(r.Labels)
+	}
+	f := sealed{id: r.ID, actor: r.Actor, origin: r.Origin, key: r.Key, forkedFrom: r.ForkedFrom, rerunOf: r.RerunOf, session: d.Session, labels: d.Labels,
+		input: d.Input, priority: int64(r.Priority), forkSeq: r.ForkSeq, startAt: micros(r.StartAt)}
+	if r.Parent != nil {
+		f.parentRun, f.parent = r.Parent.Run, encodeJSON(r.Parent)
+		d.Parent = orNull(f.parent)
+	}
+	if r.Concurrency != nil {
+		f.concKey, f.concurrency = r.Concurrency.Key, encodeJSON(r.Concurrency)
+		d.Concurrency = orNull(f.concurrency)
+	}
+	n.detail = d
+	r.Audit = f.into(r.Audit)
 }
 
 func (n *newRun) apply(w *writer) ([]auditRow, error) {
@@ -109,20 +134,12 @@ func (n *newRun) apply(w *writer) ([]auditRow, error) {
 			p.Path = clipPath(p.Path + string(kairos.PathLetter(e.Status)))
 		}
 	}
-	d := dbsqlc.RunDetailInsertParams{Input: n.input, Session: r.Session, Limits: encodeJSON(r.Limits), Labels: "{}"}
-	if d.Session == "" {
-		d.Session = r.ID // ruling 34
-	}
-	if len(r.Labels) > 0 {
-		d.Labels = encodeJSON(r.Labels)
-	}
+	d := n.detail
 	if r.Parent != nil {
 		p.ParentRun = r.Parent.Run
-		d.Parent = orNull(encodeJSON(r.Parent))
 	}
 	if r.Concurrency != nil {
 		p.ConcKey = r.Concurrency.Key
-		d.Concurrency = orNull(encodeJSON(r.Concurrency))
 	}
 	rowID, err := w.q.RunInsert(w.ctx, p)
 	if err != nil {

@@ -1,0 +1,119 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql/driver"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
+)
+
+// A run's input and whatever else of it never changes stand under no row hash.
+// The record of its creation therefore carries a digest of them, the seal: with
+// the record, it is under the audit chain.
+
+// actionCreated is the record that a run's seal is part of.
+const actionCreated = "run.created"
+
+// sealed are the fields that a run is created with and keeps.
+type sealed struct {
+	id, actor, origin, key, concKey, parentRun, forkedFrom, rerunOf string
+	session, labels, parent, concurrency                            string
+	input                                                           *string // as stored: a large value stands for its hash
+	priority, forkSeq, startAt                                      int64
+}
+
+// seal is the SHA-256 of all fields, each with its length.
+func (f *sealed) seal() string {
+	var b []byte
+	for _, n := range []int64{f.priority, f.forkSeq, f.startAt} {
+		b = binary.BigEndian.AppendUint64(b, uint64(n))
+	}
+	for _, s := range []string{f.id, f.actor, f.origin, f.key, f.concKey, f.parentRun, f.forkedFrom, f.rerunOf, f.session, f.labels, f.parent, f.concurrency} {
+		b = append(binary.BigEndian.AppendUint32(b, uint32(len(s))), s...)
+	}
+	if f.input != nil {
+		b = append(append(b, 1), *f.input...)
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// into puts the seal into the record of the run's creation, if there is one.
+func (f *sealed) into(records []kairos.AuditRecord) []kairos.AuditRecord {
+	if len(records) == 0 || records[0].Action != actionCreated {
+		return records
+	}
+	records = slices.Clone(records)
+	seal := `"seal":"` + f.seal() + `"}`
+	if detail := string(records[0].Detail); len(detail) > len(`{}`) {
+		records[0].Detail = kairos.RawJSON(strings.TrimSuffix(detail, "}") + "," + seal)
+	} else {
+		records[0].Detail = kairos.RawJSON("{" + seal)
+	}
+	return records
+}
+
+func textOf(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// checkSeals compares what runs were created with, according to a stretch of the
+// audit log, with what is stored of them. What retention took away is not missed.
+func (s *Store) checkSeals(ctx context.Context, events []dbsqlc.AuditEvent) (problems []string, err error) {
+	want := map[int64]*dbsqlc.AuditEvent{}
+	low, high := int64(0), int64(0)
+	for i := range events {
+		e := &events[i]
+		if e.Action != actionCreated || e.RunID == nil || e.Detail == nil {
+			continue
+		}
+		want[*e.RunID] = e
+		if low == 0 || *e.RunID < low {
+			low = *e.RunID
+		}
+		high = max(high, *e.RunID)
+	}
+	if len(want) == 0 {
+		return nil, nil
+	}
+	err = s.eachRow(ctx, `SELECT r.id, r.public_id, r.actor, r.origin, r.run_key, r.conc_key, r.parent_run, r.forked_from, r.rerun_of, d.session, d.labels,
+d.parent, d.concurrency, d.input, r.priority, r.fork_seq, r.start_at, r.purged_at FROM runs AS r JOIN run_details AS d ON d.run_id = r.id
+WHERE r.id BETWEEN ? AND ?`, ordinals(low, high), func(v []driver.Value) error {
+		row := fields{values: v}
+		id := row.int()
+		f := sealed{id: row.text(), actor: row.text(), origin: row.text(), key: textOf(row.textOrNull()), concKey: row.text(), parentRun: row.text(),
+			forkedFrom: row.text(), rerunOf: row.text(), session: row.text(), labels: row.text(), parent: textOf(row.textOrNull()),
+			concurrency: textOf(row.textOrNull()), input: row.textOrNull(), priority: row.int(), forkSeq: row.int(), startAt: row.int()}
+		purged, e := row.int() != 0, want[id]
+		if delete(want, id); row.err != nil || e == nil || purged {
+			return row.err
+		}
+		var said struct {
+			Seal string `json:"seal"`
+		}
+		if err := json.Unmarshal([]byte(*e.Detail), &said); err != nil {
+			problems = append(problems, fmt.Sprintf("event %d says nothing that can be read of run %s", e.Seq, f.id))
+		} else if said.Seal != "" && said.Seal != f.seal() {
+			problems = append(problems, fmt.Sprintf("run %s is not as it was created: its input, or another of its settings, was changed since event %d", f.id, e.Seq))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, translate(err, "read runs")
+	}
+	for _, e := range want {
+		problems = append(problems, fmt.Sprintf("event %d created a run that is not there", e.Seq))
+	}
+	return problems, nil
+}
