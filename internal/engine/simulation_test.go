@@ -29,7 +29,7 @@ import (
 func TestSimulation(t *testing.T) {
 	t.Parallel()
 	base := template(t)
-	first, count := prooftest.Seed(t)*1_000_000, prooftest.Size(12, 1500)
+	first, count := prooftest.Seed(t)*1_000_000, prooftest.Size(8, 1500)
 	var next, lives, cuts, steps, hours, compared atomic.Int64
 	for worker := range 2 {
 		t.Run(fmt.Sprint("worker ", worker), func(t *testing.T) {
@@ -47,7 +47,7 @@ func TestSimulation(t *testing.T) {
 	t.Cleanup(func() {
 		t.Logf("%d worlds, %d steps, %d lives of the daemon, %d power cuts, %d virtual hours, %d runs compared with undisturbed ones",
 			count, steps.Load(), lives.Load(), cuts.Load(), hours.Load(), compared.Load())
-		if !t.Failed() && count >= 12 && (cuts.Load() < int64(count) || compared.Load() == 0) {
+		if !t.Failed() && count >= 8 && (cuts.Load() < int64(count) || compared.Load() == 0) {
 			t.Error("too little happened in these worlds")
 		}
 		prooftest.Figure(t, "simulation seeds", count)
@@ -61,7 +61,7 @@ func TestASimulationRepeatsItself(t *testing.T) {
 	t.Parallel()
 	base := template(t)
 	first := prooftest.Seed(t) * 1_000_000
-	for seed := range uint64(prooftest.Size(2, 50)) {
+	for seed := range uint64(prooftest.Size(1, 50)) {
 		a, b := simulate(t, base, first+seed), simulate(t, base, first+seed)
 		if diff := cmp.Diff(a.trace, b.trace); diff != "" {
 			t.Fatalf("seed %d, first (-) and second (+) life differ:\n%s", first+seed, diff)

@@ -227,7 +227,7 @@ func TestAFlippedBitIsFound(t *testing.T) {
 	db := left["kairos.db"]
 	seed := prooftest.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 5))
-	n := prooftest.Size(40, 2500)
+	n := prooftest.Size(40, 1000)
 	reported, harmless, bySQLite, unhashed := 0, 0, 0, map[string]int{}
 	for range n {
 		at, bit := r.IntN(len(db)), r.IntN(8)

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/kairos"
@@ -112,6 +113,12 @@ func (w *writer) fillRun(insert *sql.Stmt, f FillRun, v *dbsqlc.PlanVersion, row
 	for _, e := range f.Template.Events {
 		row := auditRow{rowID: rowID, firstSeq: e.FirstSeq, runSeq: e.RunSeq, record: e.AuditRecord}
 		row.record.Run = id
+		if row.record.Action == actionCreated {
+			seal := sealed{id: id, actor: t.Actor, origin: t.Origin, session: d.Session, labels: d.Labels, input: d.Input}
+			plain, _, _ := strings.Cut(string(row.record.Detail), `,"seal":`) // the template's
+			row.record.Detail = kairos.RawJSON(plain + "}")
+			row.record = seal.into([]kairos.AuditRecord{row.record})[0]
+		}
 		sum := sha256.New()
 		for i := range e.Entries {
 			entry := e.Entries[i]
