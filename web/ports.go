@@ -4,6 +4,7 @@ package web
 import (
 	"context"
 	"net/url"
+	"time"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
@@ -15,6 +16,11 @@ type Reader interface {
 	// least 4 characters; CodeNotFound, CodeConflict when ambiguous.
 	FindRun(ctx context.Context, id string) (kairos.Run, error)
 	Runs(ctx context.Context, f kairos.RunFilter) (kairos.List[kairos.Run], error)
+	// SortedRuns lists the runs with the most of something among the newest that
+	// match, and says among how many.
+	SortedRuns(ctx context.Context, f kairos.RunFilter, by kairos.RunSort) ([]kairos.Run, kairos.SortWindow, error)
+	// Uses lists agents, tools and providers that took part in a run.
+	Uses(ctx context.Context, run string) ([]kairos.Use, error)
 	// RunsCount counts matches up to the cap.
 	RunsCount(ctx context.Context, f kairos.RunFilter, cap int) (int, error)
 	RunCounts(ctx context.Context) (kairos.RunCounts, error)
@@ -42,6 +48,19 @@ type Reader interface {
 	LastEvent(ctx context.Context) (int64, error)
 	// FailureGroups are failed runs by what failed, the newest failure first.
 	FailureGroups(ctx context.Context, limit int) ([]kairos.FailureGroup, error)
+	// FailureAcks are failures that people took note of since a time. AckFailures
+	// takes note of a group, CodeConflict if nothing of it is left; UnackFailures
+	// takes that back.
+	FailureAcks(ctx context.Context, since time.Time, limit int) ([]kairos.FailureAck, error)
+	AckFailures(ctx context.Context, actor kairos.Actor, ref kairos.FailureRef, note string) (int64, error)
+	UnackFailures(ctx context.Context, actor kairos.Actor, ref kairos.FailureRef) (int64, error)
+	// Outcomes counts how runs ended since a time, per plan and half hour;
+	// PlanOutcomes those of one plan.
+	Outcomes(ctx context.Context, since time.Time) ([]kairos.Outcome, error)
+	PlanOutcomes(ctx context.Context, plan string, since time.Time) (map[kairos.RunStatus]int64, error)
+	// Preference is what a person chose under a key, "" if nothing.
+	Preference(ctx context.Context, owner, key string) (string, error)
+	SetPreference(ctx context.Context, owner, key, value string) error
 	// SavedViews are a person's queries of the run list and everybody's; SaveView
 	// keeps one, or removes it when the query is empty.
 	SavedViews(ctx context.Context, owner string) ([]kairos.SavedView, error)

@@ -73,6 +73,9 @@ func (r *request) runs() error {
 		return err
 	}
 	p.Chips = r.chips(q, counts)
+	p.Ranges = r.ranges(q)
+	p.Here = r.c.Request().URL.RequestURI()
+	p.CSV = listAt("/runs.csv", q)
 	if err := r.views(&p, q, problem == nil); err != nil {
 		return err
 	}
@@ -87,11 +90,26 @@ const countCap = 10_000
 
 func (r *request) listRuns(p *view.RunsPage, q string, f kairos.RunFilter) error {
 	f.Page = r.page()
+	pick := r.s.Bulk != nil && r.who.Role.Includes(kairos.RoleOperator)
+	if by := kairos.RunSort(r.c.QueryParam("sort")); by != "" {
+		list, err := r.sortedRuns(p, q, f, by)
+		if err != nil {
+			return err
+		}
+		if pick && len(p.Rows) > 0 {
+			r.offerActs(p, q, len(p.Rows))
+		}
+		p.Pill = followed(q, list) + "&sorted=1"
+		return r.table(p, q, list, by, pick && len(p.Rows) > 0)
+	}
 	list, err := r.s.Reader.Runs(r.ctx, f)
 	if err != nil {
 		return err
 	}
 	p.Rows = r.runRows(list.Items)
+	if err := r.table(p, q, list.Items, "", pick && len(p.Rows) > 0); err != nil {
+		return err
+	}
 	size := r.c.QueryParam("n")
 	at := func(key, cursor string) string {
 		if cursor == "" {
@@ -123,18 +141,23 @@ func (r *request) listRuns(p *view.RunsPage, q string, f kairos.RunFilter) error
 	if list.Next != "" && len(p.Rows) < max(f.Page.Limit, 50) {
 		p.Count += r.t(", as far as was looked: Older goes on from there, since: or plan: makes it narrower")
 	}
-	ids := make([]string, len(list.Items))
-	for i, run := range list.Items {
-		ids[i] = run.ID
-	}
-	p.Pill = "/runs/changes?" + url.Values{"q": {q}, "ids": {strings.Join(ids, ",")}}.Encode()
-	if r.s.Bulk != nil && r.who.Role.Includes(kairos.RoleOperator) && len(p.Rows) > 0 {
+	p.Pill = followed(q, list.Items)
+	if pick && len(p.Rows) > 0 {
 		r.offerActs(p, q, matching)
 	}
 	if len(p.Rows) == 0 && q != "" {
 		r.narrower(p, q)
 	}
 	return nil
+}
+
+// followed is the address of what happens to the runs of a list.
+func followed(q string, list []kairos.Run) string {
+	ids := make([]string, len(list))
+	for i, run := range list {
+		ids[i] = run.ID
+	}
+	return "/runs/changes?" + url.Values{"q": {q}, "ids": {strings.Join(ids, ",")}}.Encode()
 }
 
 // offerActs adds what can be done to the chosen runs, and to all that match.
@@ -195,6 +218,9 @@ func (r *request) changes() error {
 		return err
 	}
 	p.Rows = r.runRows(shown.Items)
+	if r.c.QueryParam("sorted") != "" { // it has no newest end
+		return r.render(http.StatusOK, view.RunChanges(p))
+	}
 	f.Page = kairos.Page{Limit: 100}
 	newest, err := r.s.Reader.Runs(r.ctx, f)
 	if err != nil {
@@ -222,15 +248,29 @@ func (r *request) views(p *view.RunsPage, q string, valid bool) error {
 	if err != nil {
 		return err
 	}
+	for _, v := range r.systemViews(q) {
+		p.Views = append(p.Views, v)
+	}
 	for _, v := range saved {
 		p.Views = append(p.Views, view.Link{Text: visible(v.Name), Href: "/runs?q=" + url.QueryEscape(v.Query), Current: v.Query == q})
-		if v.Query == q && v.Owner == r.who.Name {
+		if v.Query == q {
 			p.Saved = v.Name
 		}
 	}
-	known := slices.ContainsFunc(p.Chips, func(c view.Link) bool { return c.Current })
+	known := slices.ContainsFunc(p.Chips, func(c view.Link) bool { return c.Current && c.Count != "" }) ||
+		slices.ContainsFunc(r.systemViews(q), func(c view.Link) bool { return c.Current })
 	p.CanSave = valid && q != "" && !known && r.who.Role.Includes(kairos.RoleOperator)
 	return nil
+}
+
+// systemViews are the questions that everybody asks.
+func (r *request) systemViews(q string) []view.Link {
+	var out []view.Link
+	for _, v := range []struct{ word, query string }{{r.t("Failed in 24 h"), "status:failed since:24h"}, {r.t("Slow"), "took:>5m since:24h"},
+		{r.t("Mine"), "by:" + filter.Quote(r.who.Name)}} {
+		out = append(out, view.Link{Text: v.word, Href: listAt("/runs", v.query), Current: q == v.query})
+	}
+	return out
 }
 
 // saveView keeps a query of the run list under a name, or forgets it.
@@ -246,7 +286,11 @@ func (r *request) saveView() error {
 	if r.c.FormValue("remove") != "" {
 		keep = ""
 	}
-	if err := r.s.Reader.SaveView(r.ctx, r.who.Name, name, keep); err != nil {
+	owner := r.who.Name
+	if r.c.FormValue("everybody") != "" {
+		owner = ""
+	}
+	if err := r.s.Reader.SaveView(r.ctx, owner, name, keep); err != nil {
 		return err
 	}
 	if r.s.Audit != nil {
@@ -257,15 +301,35 @@ func (r *request) saveView() error {
 	return r.to("/runs?q=" + url.QueryEscape(q))
 }
 
+// chips choose a status and leave the rest of the query as it is; they count only
+// where there is no rest.
 func (r *request) chips(q string, c kairos.RunCounts) []view.Link {
+	rest := filter.Without(filter.Without(q, "status"), "is")
 	chip := func(text, query string, n int64) view.Link {
-		return view.Link{Text: text, Href: "/runs?q=" + url.QueryEscape(query), Current: q == query, Count: r.number(n)}
+		l := view.Link{Text: text, Href: listAt("/runs", strings.TrimSpace(query+" "+rest)), Current: q == strings.TrimSpace(query+" "+rest) || sameTerms(q, query+" "+rest)}
+		if rest == "" {
+			l.Count = r.number(n)
+		}
+		return l
 	}
-	return []view.Link{
-		chip(r.t("Needs attention"), "is:attention", c.NeedsAttention), chip(r.t("Failed"), "status:failed", c.ByStatus[kairos.RunFailed]),
-		chip(r.t("Running"), "status:running", c.ByStatus[kairos.RunRunning]), chip(r.t("Waiting"), "status:waiting", c.ByStatus[kairos.RunWaiting]),
-		chip(r.t("Queued"), "status:queued", c.ByStatus[kairos.RunQueued]), chip(r.t("Succeeded"), "status:completed", c.ByStatus[kairos.RunCompleted]),
-		chip(r.t("Cancelled"), "status:cancelled", c.ByStatus[kairos.RunCancelled]), chip(r.t("All"), "", c.Total)}
+	you := int64(0)
+	for _, w := range []kairos.WaitReason{kairos.WaitApproval, kairos.WaitBudget, kairos.WaitReplan, kairos.WaitHeld, kairos.WaitQuarantined} {
+		you += c.Waiting[w]
+	}
+	out := []view.Link{chip(r.t("Needs attention"), "is:attention", c.NeedsAttention), chip(r.t("Failed"), "status:failed", c.ByStatus[kairos.RunFailed]),
+		chip(r.t("Needs you"), "status:needs_you", you)}
+	if n := c.Waiting[kairos.WaitInDoubt]; n > 0 || strings.Contains(q, "interrupted") {
+		out = append(out, chip(r.t("Interrupted"), "status:interrupted", n))
+	}
+	return append(out, chip(r.t("Retrying"), "status:retrying", c.Waiting[kairos.WaitRetry]), chip(r.t("Running"), "status:running", c.ByStatus[kairos.RunRunning]),
+		chip(r.t("Waiting"), "status:waiting", c.ByStatus[kairos.RunWaiting]), chip(r.t("Queued"), "status:queued", c.ByStatus[kairos.RunQueued]),
+		chip(r.t("Succeeded"), "status:completed", c.ByStatus[kairos.RunCompleted]), chip(r.t("Cancelled"), "status:cancelled", c.ByStatus[kairos.RunCancelled]),
+		chip(r.t("All"), "", c.Total))
+}
+
+// sameTerms reports whether two queries say the same in another order.
+func sameTerms(a, b string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(filter.Terms(a))), slices.Sorted(slices.Values(filter.Terms(b))))
 }
 
 // find jumps to a run by its id's beginning or end, or to a plan by its key.

@@ -116,3 +116,21 @@ type RunCounts struct {
 // SavedView is a name for a query of the run list; an empty owner means
 // everybody's.
 type SavedView struct{ Owner, Name, Query string }
+
+// RunSort is what a list of runs may be sorted by besides age.
+type RunSort string
+
+// The orders of a list of runs; each begins with the most.
+const (
+	SortTook  RunSort = "took"
+	SortCost  RunSort = "cost"
+	SortEnded RunSort = "ended"
+)
+
+// SortWindow says among what a sorted list was sorted: so many of the newest
+// runs, back to a time; Whole: all there are.
+type SortWindow struct {
+	Runs  int64
+	Since time.Time
+	Whole bool
+}

@@ -38,7 +38,6 @@ var spanishDashboard = map[string]string{
 	"How to filter":                   "Cómo filtrar",
 	"It is in the list of plans again, and runs of it can be started.":                                                                  "Vuelve a estar en la lista de planes y se pueden iniciar ejecuciones.",
 	"It leaves the list of plans, and no new run of it starts. Runs that are under way go on; its versions stay. It can be taken back.": "Sale de la lista de planes y no empieza ninguna ejecución nueva. Las que están en marcha siguen; sus versiones quedan. Se puede recuperar.",
-	"Keep this filter as a view":            "Guardar este filtro como vista",
 	"Last":                                  "Último",
 	"Left as they are":                      "Quedan como están",
 	"More match; one act takes at most %s.": "Coinciden más; una acción admite como máximo %s.",

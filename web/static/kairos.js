@@ -210,6 +210,8 @@
       case "k": step(rows(), -1); break;
       case "o": { const r = row(), a = r && r.querySelector("a.go"); if (a) location.href = a.href; break; }
       case "x": { const r = row(), b = r && r.querySelector("input[type=checkbox]"); if (b) b.click(); break; }
+      case "X": { const r = row(), b = r && r.querySelector("input[type=checkbox]"); if (b) b.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, shiftKey: true })); break; }
+      case "v": { const r = row(); if (r) r.dispatchEvent(new CustomEvent("k:peek", { bubbles: true })); break; }
       case "*": { const all = boxes(), on = all.some((b) => !b.checked); for (const b of all) b.checked = on; count(); break; }
       case "e": if ($("#q")) { e.preventDefault(); $("#q").focus(); } break;
       case "n": go("a[rel=next]"); break;
@@ -221,7 +223,7 @@
       case "[": beside(".att", -1); break;
       case "]": beside(".att", 1); break;
       case ",": beside(".cps", -1); break;
-      case ".": beside(".cps", 1); break;
+      case ".": { const r = row(); if (r && r.querySelector("a[data-peek]")) r.dispatchEvent(new CustomEvent("k:peek", { bubbles: true, detail: true })); else beside(".cps", 1); break; }
       case "i": { const h = $("#ih"); if (h) { h.tabIndex = -1; h.focus(); h.scrollIntoView({ block: "nearest" }); } break; }
       case "r": go("a[data-key=resume]"); break;
       case "y": go("a[data-key=fork]"); break;

@@ -31,3 +31,11 @@ func outOfBand(along bool) templ.Attributes {
 }
 
 func num(i int) string { return strconv.Itoa(i) }
+
+// sorted marks the column that a table is sorted by.
+func sorted(is bool) templ.Attributes {
+	if is {
+		return templ.Attributes{"aria-sort": "descending"}
+	}
+	return nil
+}

@@ -11,6 +11,38 @@ type RunRow struct {
 	Since           int64 // ms of its start while it runs, else 0
 	Started         Time
 	Strip           []Cell
+	Peek            string     // address of a look at it
+	Cells           []CellText // of the columns that were chosen
+}
+
+// CellText is what a chosen column says of a run.
+type CellText struct {
+	ID, Text string // ID names a cell that follows the run
+	Links    []Link // terms that the filter may be narrowed by
+	At       Time
+	Number   bool
+}
+
+// Column is a column that may be chosen.
+type Column struct {
+	Key, Text string
+	Chosen    bool
+	Number    bool
+	Sort      string // address of the list sorted by it
+	Sorted    bool
+}
+
+// RunPeek is a look at a run without leaving the list.
+type RunPeek struct {
+	Shell
+	Row     RunRow
+	Error   string
+	Code    string
+	Facts   []Fact
+	Terms   []Link // that the list may be narrowed by
+	Log     []string
+	Actions []Link
+	Span    string // columns of the list
 }
 
 // Cell is one step in the strip of a run's shape.
@@ -41,4 +73,23 @@ type RunsPage struct {
 	Back    string
 	Pill    string // address of how many are new
 	Narrow  []Link // what removing a term would give
+	Ranges  []Link // quick ranges of time
+	Columns []Column
+	Took    Column // the sortable column that is always there
+	Sorted  string // what the list is sorted by, and among which runs
+	Sizes   []Link
+	CSV     string
+	Span    string // how many columns there are
+	Here    string
+}
+
+// Chosen are the columns to show.
+func (p RunsPage) Chosen() []Column {
+	var out []Column
+	for _, c := range p.Columns {
+		if c.Chosen {
+			out = append(out, c)
+		}
+	}
+	return out
 }

@@ -1,0 +1,127 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+const (
+	// sortRuns and sortWindow bound what a list that is not in the order of age
+	// looks at; sortDeadline bounds how long.
+	sortRuns     = 100_000
+	sortWindow   = 7 * 24 * time.Hour
+	sortDeadline = 30 * time.Millisecond
+)
+
+// sortKeys are what a list may be sorted by besides age, as SQL.
+var sortKeys = map[kairos.RunSort]string{
+	kairos.SortTook:  "(CASE WHEN runs.ended_at <> 0 THEN runs.ended_at ELSE CAST(unixepoch('subsec') * 1000000 AS INTEGER) END - runs.created_at)",
+	kairos.SortCost:  "CAST(runs.cost * 1000000 AS INTEGER)",
+	kairos.SortEnded: "runs.ended_at",
+}
+
+// SortedRuns lists the runs with the most of something, among the newest that
+// match: of a week, at most 100,000, and as far as 30 ms lead. seen says how far.
+func (s *Store) SortedRuns(ctx context.Context, f kairos.RunFilter, by kairos.RunSort) (runs []kairos.Run, seen kairos.SortWindow, err error) {
+	key := sortKeys[by]
+	if key == "" {
+		return nil, seen, kairos.Errorf(kairos.CodeInvalid, "runs cannot be sorted by %q", by).Suggest("by took, cost or ended")
+	}
+	ctx, cancel := context.WithTimeout(ctx, listDeadline)
+	defer cancel()
+	q, err := s.runQuery(ctx, f)
+	if err != nil || q.none {
+		return nil, seen, err
+	}
+	last, err := s.q.RunLast(ctx)
+	if err != nil {
+		return nil, seen, translate(err, "sort runs")
+	}
+	if q.below > 0 {
+		last = min(last, q.below-1)
+	}
+	first, err := s.firstAfter(ctx, runAtSQL, s.now().Add(-sortWindow), last)
+	if err != nil {
+		return nil, seen, translate(err, "sort runs")
+	}
+	first = max(first, last-sortRuns+1)
+	limit := pageLimit(f.Page.Limit)
+	type found struct{ id, key int64 }
+	var top []found
+	began := time.Now()
+	low, size := last+1, int64(scanWindow)
+	for low > first {
+		high := low
+		low = max(first, high-size)
+		rows, err := s.topOf(ctx, q, key, low-1, high, limit)
+		if err != nil {
+			return nil, seen, err
+		}
+		for _, r := range rows {
+			top = append(top, found{r[0], r[1]})
+		}
+		slices.SortFunc(top, func(a, b found) int { return cmp.Or(cmp.Compare(b.key, a.key), cmp.Compare(b.id, a.id)) })
+		top = top[:min(len(top), limit)]
+		if time.Since(began) > sortDeadline {
+			break
+		}
+		size = min(size*2, 4*scanWindow)
+	}
+	seen = kairos.SortWindow{Runs: last - low + 1, Whole: low <= 1}
+	if last > 0 {
+		var at int64
+		if err := s.read.QueryRowContext(ctx, runAtSQL, low).Scan(new(int64), &at); err != nil {
+			return nil, seen, translate(err, "sort runs")
+		}
+		seen.Since = fromMicros(at)
+	}
+	if len(top) == 0 {
+		return nil, seen, nil
+	}
+	ids := make([]int64, len(top))
+	for i, t := range top {
+		ids[i] = t.id
+	}
+	rows, err := s.read.QueryContext(ctx, "SELECT "+runColumns+" FROM runs"+runJoins+" WHERE runs.id IN ("+marks(len(ids))+")", values(ids)...)
+	if err != nil {
+		return nil, seen, translate(err, "sort runs")
+	}
+	defer rows.Close()
+	byID := map[int64]kairos.Run{}
+	for rows.Next() {
+		id, r, err := scanRun(rows)
+		if err != nil {
+			return nil, seen, err
+		}
+		byID[id] = r
+	}
+	for _, id := range ids {
+		if r, ok := byID[id]; ok {
+			runs = append(runs, r)
+		}
+	}
+	return runs, seen, translate(rows.Err(), "sort runs")
+}
+
+// topOf gives id and key of the runs with the highest keys in a range of rows.
+func (s *Store) topOf(ctx context.Context, q *runQuery, key string, low, high int64, limit int) (out [][2]int64, err error) {
+	text, args := q.text("runs.id AS id, "+key+" AS k", "", low, high, "DESC", math.MaxInt32)
+	rows, err := s.read.QueryContext(ctx, "SELECT id, k FROM ("+text+") ORDER BY k DESC, id DESC LIMIT ?", append(args, limit)...)
+	if err != nil {
+		return nil, translate(err, "sort runs")
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var r [2]int64
+		if err := rows.Scan(&r[0], &r[1]); err != nil {
+			return nil, translate(err, "sort runs")
+		}
+		out = append(out, r)
+	}
+	return out, translate(rows.Err(), "sort runs")
+}

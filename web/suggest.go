@@ -1,0 +1,171 @@
+package web
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/filter"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/view"
+)
+
+// suggestMax is how many suggestions are made.
+const suggestMax = 12
+
+// keyWords say what each key of the filter selects.
+var keyWords = map[string]string{
+	"status": locale.Mark("where the run stands"), "waiting": locale.Mark("for what it waits"), "plan": locale.Mark("its plan"), "v": locale.Mark("its plan's version"),
+	"step": locale.Mark("the step that the headline speaks of"), "error": locale.Mark("the code of its failure"), "agent": locale.Mark("an agent that took part"),
+	"tool": locale.Mark("a tool that was called"), "provider": locale.Mark("a provider that was asked"), "by": locale.Mark("who started it"),
+	"trigger": locale.Mark("through what it was started"), "parent": locale.Mark("the run that it is a child of"), "id": locale.Mark("end or beginning of its id"),
+	"since": locale.Mark("ended, or begun, after"), "until": locale.Mark("ended, or begun, before"), "took": locale.Mark("longer or shorter than"),
+	"cost": locale.Mark("dearer or cheaper than"), "steps": locale.Mark("more or fewer steps than"), "attempt": locale.Mark("a step took more attempts than"),
+	"has": locale.Mark("fork, approval or parent"), "is": locale.Mark("attention, acknowledged or deleted"), "bulk": locale.Mark("part of an act on many runs"),
+	"text": locale.Mark("words in the headline"),
+}
+
+// suggest offers what may follow in the filter: keys, or values of the key that
+// is being written.
+func (r *request) suggest() error {
+	q := r.c.QueryParam("q")
+	done, last := "", q
+	if i := strings.LastIndexAny(q, " \t"); i >= 0 && len(strings.Split(q[:i], `"`))%2 == 1 {
+		done, last = q[:i+1], q[i+1:]
+	}
+	not := ""
+	if strings.HasPrefix(last, "-") {
+		not, last = "-", last[1:]
+	}
+	key, typed, hasKey := strings.Cut(last, ":")
+	var out []view.Link
+	if !hasKey {
+		for _, k := range filter.Keys {
+			if strings.HasPrefix(k, key) {
+				out = append(out, view.Link{Text: not + k + ":", Count: r.t(keyWords[k]), Href: done + not + k + ":"})
+			}
+		}
+	} else {
+		before, part := "", typed
+		if i := strings.LastIndex(typed, ","); i >= 0 { // one more choice
+			before, part = typed[:i+1], typed[i+1:]
+		}
+		values, err := r.valuesOf(key, part)
+		if err != nil {
+			return err
+		}
+		for _, v := range values {
+			out = append(out, view.Link{Text: not + key + ":" + before + visible(v.Text), Count: v.Count, Href: done + not + key + ":" + before + filter.Quote(v.Text) + " "})
+		}
+	}
+	return r.render(http.StatusOK, view.Suggestions(out[:min(len(out), suggestMax)]))
+}
+
+// valuesOf are the values that a key may have and that contain what was typed.
+func (r *request) valuesOf(key, typed string) ([]view.Link, error) {
+	var all []view.Link
+	add := func(values ...string) {
+		for _, v := range values {
+			all = append(all, view.Link{Text: v})
+		}
+	}
+	switch key {
+	case "status":
+		counts, err := r.s.Reader.RunCounts(r.ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range kairos.RunStatuses {
+			all = append(all, view.Link{Text: string(s), Count: r.number(counts.ByStatus[s])})
+		}
+		add("needs_you", "retrying", "paused", "interrupted")
+	case "waiting":
+		counts, err := r.s.Reader.RunCounts(r.ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, w := range kairos.WaitReasons {
+			all = append(all, view.Link{Text: string(w), Count: r.number(counts.Waiting[w])})
+		}
+	case "plan":
+		list, err := r.s.Reader.Plans(r.ctx, kairos.PlanFilter{Text: typed, Page: kairos.Page{Limit: suggestMax}})
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range list.Items {
+			all = append(all, view.Link{Text: p.Key, Count: visible(p.Name)})
+		}
+		return all, nil
+	case "error", "step", "node":
+		groups, err := r.s.Reader.FailureGroups(r.ctx, 200)
+		if err != nil {
+			return nil, err
+		}
+		for _, g := range groups {
+			v := g.Code
+			if key != "error" {
+				v = g.Node
+			}
+			if !slices.ContainsFunc(all, func(l view.Link) bool { return l.Text == v }) {
+				add(v)
+			}
+		}
+	case "agent", "tool", "provider":
+		if err := r.crewNames(key, add); err != nil {
+			return nil, err
+		}
+	case "by":
+		add(r.who.Name)
+	case "trigger", "origin":
+		add("ui", "api", "cli", "ask", "child", "rerun", "fork")
+	case "since", "until":
+		add("15m", "1h", "6h", "24h", "7d", "30d")
+	case "took":
+		add(">1m", ">5m", ">1h", "<10s")
+	case "attempt":
+		add(">1", ">2", ">5")
+	case "has":
+		add("fork", "approval", "parent")
+	case "is":
+		add("attention", "acknowledged", "deleted")
+	}
+	typed = strings.ToLower(typed)
+	all = slices.DeleteFunc(all, func(l view.Link) bool { return !strings.Contains(strings.ToLower(l.Text), typed) })
+	slices.SortStableFunc(all, func(a, b view.Link) int { // what begins with it, first
+		begins := func(l view.Link) int {
+			if strings.HasPrefix(strings.ToLower(l.Text), typed) {
+				return 0
+			}
+			return 1
+		}
+		return cmp.Compare(begins(a), begins(b))
+	})
+	return all, nil
+}
+
+func (r *request) crewNames(kind string, add func(...string)) error {
+	if r.s.Crew == nil {
+		return nil
+	}
+	switch kind {
+	case "agent":
+		list, err := r.s.Crew.Agents(r.ctx)
+		for _, a := range list {
+			add(a.ID)
+		}
+		return err
+	case "provider":
+		list, err := r.s.Crew.Providers(r.ctx)
+		for _, p := range list {
+			add(p.Name)
+		}
+		return err
+	}
+	list, err := r.s.Crew.Tools(r.ctx)
+	for _, t := range list {
+		add(t.Name)
+	}
+	return err
+}
