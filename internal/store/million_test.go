@@ -279,7 +279,10 @@ func measure(t *testing.T, s *store.Store, large bool) {
 		{"runs: retried more than twice", runs(func() kairos.RunFilter { return kairos.RunFilter{MinAttempts: 2} })},
 		{"runs: of three plans", runs(func() kairos.RunFilter { return kairos.RunFilter{PlanKeys: []string{plan(), plan(), plan()}} })},
 		{"runs: longest", func() error { _, _, err := s.SortedRuns(ctx, kairos.RunFilter{}, kairos.SortTook); return err }},
-		{"runs: failed, ended last", func() error { _, _, err := s.SortedRuns(ctx, kairos.RunFilter{Statuses: failed}, kairos.SortEnded); return err }},
+		{"runs: failed, ended last", func() error {
+			_, _, err := s.SortedRuns(ctx, kairos.RunFilter{Statuses: failed}, kairos.SortEnded)
+			return err
+		}},
 		{"runs: cost more than", runs(func() kairos.RunFilter { return kairos.RunFilter{MinCost: 1} })},
 		{"outcomes of a day", func() error { _, err := s.Outcomes(ctx, day); return err }},
 		{"outcomes of a plan in a week", func() error { _, err := s.PlanOutcomes(ctx, plan(), time.Now().Add(-7*24*time.Hour)); return err }},
