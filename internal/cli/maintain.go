@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store"
 )
 
@@ -51,7 +52,7 @@ func (d *daemon) auditCommand() *cobra.Command {
 		Long: "The audit log holds every act of people and of the engine, chained so that a change is found.", Example: "  kairosd audit verify --data /var/lib/kairos",
 		RunE: func(cmd *cobra.Command, _ []string) error { return usage("say: kairosd audit verify or export") },
 	}
-	cmd.AddCommand(d.auditExportCommand(), &cobra.Command{
+	cmd.AddCommand(d.auditExportCommand(), d.newKeyCommand(), &cobra.Command{
 		Use: "verify", Short: "Check the audit chain from its beginning", Args: cobra.NoArgs,
 		Long:    "Reads the whole audit log and checks its numbering, its chain and the anchor beside the database. Works while the daemon runs. Exit code 1: something does not fit.",
 		Example: "  kairosd audit verify --data /var/lib/kairos --json",
@@ -79,6 +80,35 @@ func (d *daemon) auditCommand() *cobra.Command {
 		},
 	})
 	return cmd
+}
+
+// newKeyCommand goes on without the key that the audit log was written with (O11).
+func (d *daemon) newKeyCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "new-key", Short: "Go on with a new key where the old one is lost", Args: cobra.NoArgs,
+		Long: `Makes a new key for the audit log beside a database whose key file is missing,
+and records that. Put the old key back instead if there is a copy of it: with a
+new one, changes to the events of before can not be found any more. It does
+nothing where there is a key.`,
+		Example: "  kairosd audit new-key --data /var/lib/kairos",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !exists(d.database()) {
+				return kairos.Errorf(kairos.CodeUnavailable, "there is no database in %s", d.data).Suggest("say where it is with --data")
+			}
+			if exists(d.database() + ".key") {
+				return kairos.Errorf(kairos.CodeConflict, "the key of the audit log is there")
+			}
+			s, err := store.Open(cmd.Context(), d.database(), store.Options{NewKey: true})
+			if err != nil {
+				return err
+			}
+			if err := s.Close(); err != nil {
+				return err
+			}
+			d.printf("the audit log goes on with a new key: keep a copy of %s.key elsewhere\n", d.database())
+			return nil
+		},
+	}
 }
 
 func orEmptyList(s []string) []string {

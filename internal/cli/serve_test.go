@@ -3,6 +3,7 @@ package cli_test
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -347,6 +348,8 @@ func TestRetentionByCommand(t *testing.T) {
 	}
 }
 
+// O03, O04, O07, O10, O11: what cannot be served is refused with a code for service
+// managers, and words for people.
 func TestExitCodesOfServe(t *testing.T) {
 	t.Parallel()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -369,6 +372,23 @@ func TestExitCodesOfServe(t *testing.T) {
 	serve(t, held)
 	file("notadb/kairos.db", strings.Repeat("this is no database ", 500))
 	file("walonly/kairos.db-wal", "x")
+	keyless := filepath.Join(dir, "keyless")
+	serve(t, keyless).end(t)
+	if err := os.Remove(filepath.Join(keyless, "kairos.db.key")); err != nil {
+		t.Fatal(err)
+	}
+	newer := filepath.Join(dir, "newer")
+	serve(t, newer).end(t)
+	db, err := sql.Open("sqlite", filepath.Join(newer, "kairos.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec("INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, 1)"); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
 	for name, c := range map[string]struct {
 		code int
 		args []string
@@ -380,13 +400,27 @@ func TestExitCodesOfServe(t *testing.T) {
 		"a port in use":               {69, []string{"--listen", ln.Addr().String()}},
 		"a second daemon":             {75, []string{"--data", held}},
 		"no database":                 {65, []string{"--data", filepath.Join(dir, "notadb")}},
+		"no key of the audit log":     {65, []string{"--data", keyless}},
+		"a newer schema":              {78, []string{"--data", newer}},
+		"an unknown type":             {78, []string{"--config", file("type.yaml", "engine: {max_nodes: many}")}},
+		"a key twice":                 {78, []string{"--config", file("twice.yaml", "engine: {max_nodes: 3}\nengine: {max_nodes: 4}")}},
 		"a log without its database":  {65, []string{"--data", filepath.Join(dir, "walonly")}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			args := append([]string{"serve", "--data", filepath.Join(t.TempDir(), "d"), "--listen", "127.0.0.1:0"}, c.args...)
-			if _, stderr, code := kairosd(args...); code != c.code {
+			_, stderr, code := kairosd(args...)
+			if code != c.code {
 				t.Errorf("exit %d, want %d: %s", code, c.code, stderr)
 			}
+			if says := map[string]string{"a second daemon": fmt.Sprint(os.Getpid()), "a newer schema": "99999", "a key twice": "line 2", "an unknown type": "line 1", "a typo in the configuration": "did you mean retention"}[name]; !strings.Contains(stderr, says) {
+				t.Errorf("it does not say %q: %s", says, stderr)
+			}
 		})
+	}
+	if _, stderr, code := kairosd("audit", "new-key", "--data", keyless); code != 0 {
+		t.Errorf("a new key: exit %d: %s", code, stderr)
+	}
+	if code := serve(t, keyless).end(t); code != 0 {
+		t.Errorf("with a new key: exit %d", code)
 	}
 }

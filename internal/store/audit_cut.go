@@ -26,7 +26,7 @@ const (
 	cutStep = 200
 )
 
-// actionNewKey is the event of a restore without the key that the log was
+// actionNewKey is the event of a restore, or a start, without the key that the log was
 // written with: its detail is an auditCut that names the last event of before,
 // whose chain nobody can check any more. It is signed with the new key.
 const actionNewKey = "audit.new_key"

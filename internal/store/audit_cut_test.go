@@ -2,7 +2,10 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -87,6 +90,68 @@ func TestRetentionCutsTheAuditLogWhenToldTo(t *testing.T) {
 	r, err := s.Retain(context.Background(), kairos.Retention{Audit: 20 * 24 * time.Hour}, kairos.System, false)
 	if err != nil || r.Events < 8 || r.Runs != 0 {
 		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// O11: a database without its key is not opened in silence with a new one; a
+// person may say that it is lost, and then only the events of before cannot be
+// verified. A key that is no key is never replaced.
+func TestAMissingKeyIsNotMadeInSilence(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	path := filepath.Join(t.TempDir(), "kairos.db")
+	open := func(o Options) (*Store, error) { return Open(ctx, path, o) }
+	s, err := open(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if err := s.Audit(ctx, kairos.AuditRecord{Action: "note", Actor: "ada"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	key, err := os.ReadFile(path + ".key")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(s.Close(), os.Remove(path+".key")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := open(Options{}); kairos.CodeOf(err) != kairos.CodeCorrupt || !strings.Contains(err.Error(), ".key, is missing") {
+		t.Errorf("without its key: %v", err)
+	}
+	if _, err := os.Stat(path + ".key"); err == nil {
+		t.Error("a refusal has made a key")
+	}
+	for name, text := range map[string]string{"empty": "", "half": string(key[:30]), "no key": strings.Repeat("z", 64)} {
+		if err := os.WriteFile(path+".key", []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := open(Options{NewKey: true}); kairos.CodeOf(err) != kairos.CodeCorrupt {
+			t.Errorf("a key file that is %s: %v", name, err)
+		}
+	}
+	if err := os.WriteFile(path+".key", key, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = open(Options{}); err != nil {
+		t.Fatalf("with its key again: %v", err)
+	}
+	if err := errors.Join(s.Close(), os.Remove(path+".key")); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = open(Options{NewKey: true}); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Audit(ctx, kairos.AuditRecord{Action: "note", Actor: "ada"}); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := s.VerifyAudit(ctx); err != nil || len(r.Problems) > 0 {
+		t.Errorf("%+v %v", r, err)
+	}
+	if list, err := s.AuditEvents(ctx, kairos.AuditFilter{Action: actionNewKey}); err != nil || len(list.Items) != 1 || list.Items[0].Reason != "the key of before is lost" {
+		t.Errorf("%+v %v", list.Items, err)
 	}
 }
 

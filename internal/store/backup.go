@@ -199,6 +199,11 @@ func writeManifest(b kairos.Backup) error {
 
 // writeWhole writes a private file that is there completely or not at all.
 func writeWhole(path string, text []byte) error {
+	return writeSynced(path, text, func() { failpoint.Hit("file.synced") }, func() { failpoint.Hit("file.renamed") })
+}
+
+// writeSynced is writeWhole with a word after each step.
+func writeSynced(path string, text []byte, synced, renamed func()) error {
 	temp := path + ".partial"
 	f, err := os.OpenFile(temp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -206,11 +211,11 @@ func writeWhole(path string, text []byte) error {
 	}
 	_, err = f.Write(text)
 	err = errors.Join(err, f.Sync(), f.Close())
-	failpoint.Hit("file.synced")
+	synced()
 	if err == nil {
 		err = os.Rename(temp, path)
 	}
-	failpoint.Hit("file.renamed")
+	renamed()
 	if err != nil {
 		return joinRemove(kairos.Errorf(kairos.CodeUnavailable, "write %s: %w", path, err), temp)
 	}

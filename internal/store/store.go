@@ -56,6 +56,11 @@ type Options struct {
 	// that stays: 18 MB of disk, which it would take anyway as it works.
 	Stay bool
 
+	// NewKey goes on with a new key of the audit log where the one beside the
+	// database is lost; without it a database whose key is missing is not opened
+	// for writing (O11). The events of before can then not be verified any more.
+	NewKey bool
+
 	keyless bool // nobody has the key that the audit log was written with
 
 	// For tests.
@@ -268,6 +273,10 @@ func (s *Store) startWriter(ctx context.Context, o Options) error {
 		return translate(err, "open the writer's connection")
 	}
 	q := dbsqlc.New(conn)
+	lost, err := s.checkKey(ctx, q, o.NewKey)
+	if err != nil {
+		return errors.Join(err, conn.Close())
+	}
 	if err := s.begin(ctx, conn, q); err != nil {
 		return errors.Join(err, conn.Close())
 	}
@@ -296,6 +305,12 @@ func (s *Store) startWriter(ctx context.Context, o Options) error {
 	}
 	s.writer.wal.short = o.Stay
 	go s.writer.run()
+	if lost {
+		if err := s.Audit(ctx, kairos.AuditRecord{Action: actionNewKey, Actor: kairos.System.Name, Surface: kairos.System.Surface,
+			Reason: "the key of before is lost", Detail: kairos.RawJSON(encodeJSON(auditCut{Seq: last, Mac: hex.EncodeToString(mac.Mac)}))}); err != nil {
+			return err
+		}
+	}
 	if s.rolledBack || o.Restored != "" {
 		h := kairos.Hold{Reason: kairos.HoldRolledBack, Since: s.now().UTC().Truncate(time.Microsecond), Backup: o.Restored, Last: last}
 		if o.Restored != "" {
@@ -330,6 +345,24 @@ func (s *Store) behind(ctx context.Context, q *dbsqlc.Queries, h head) (bool, er
 		return false, translate(err, "compare the audit anchor")
 	}
 	return hex.EncodeToString(mac) != h.mac, nil
+}
+
+// checkKey refuses a database whose audit log was written with a key that is not
+// beside it: a new one, made in silence, would continue a chain that nobody can
+// verify from then on. lost reports that the caller wants a new one all the same.
+func (s *Store) checkKey(ctx context.Context, q *dbsqlc.Queries, newKey bool) (lost bool, err error) {
+	if _, err := os.Stat(s.path + ".key"); !errors.Is(err, fs.ErrNotExist) {
+		return false, nil // what else is wrong with it is said when it is read
+	}
+	last, err := q.AuditLast(ctx)
+	if err != nil {
+		return false, translate(err, "read the audit log")
+	}
+	if last == 0 || newKey {
+		return last > 0, nil
+	}
+	return false, kairos.Errorf(kairos.CodeCorrupt, "the key of the audit log, %s.key, is missing", s.path).
+		Suggest("put it back from where a copy is kept; if it is lost, kairosd audit new-key goes on with a new one, and changes to the log of before can then not be found")
 }
 
 // begin starts a new epoch and makes sure that the installation has its
@@ -402,12 +435,13 @@ func randomBytes(n int) []byte {
 	return b
 }
 
-// loadKey reads a 32-byte key from a 0600 file, which it makes if missing.
+// loadKey reads a 32-byte key from a 0600 file, which it makes if missing: whole
+// and on the disk before anything is written with it.
 func loadKey(path string) ([]byte, error) {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		key := randomBytes(32)
-		if err := os.WriteFile(path, []byte(hex.EncodeToString(key)+"\n"), 0o600); err != nil {
+		if err := writeSynced(path, []byte(hex.EncodeToString(key)+"\n"), func() {}, func() {}); err != nil {
 			return nil, kairos.Errorf(kairos.CodeUnavailable, "cannot write the audit key: %w", err)
 		}
 		failpoint.Hit("create.key")
