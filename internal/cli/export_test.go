@@ -44,6 +44,7 @@ var (
 	SiteServer = siteServer
 	Bounded    = bounded
 	NewLogSink = newLogSink
+	DiskFills  = diskFills
 )
 
 const LogRoom = logRoom

@@ -26,6 +26,9 @@ type secrets struct {
 	values map[string]string
 	of     map[string]config.Secret
 	masked [][]byte // longest first
+	// readable are the secrets whose file others on this machine may read: that is
+	// how containers mount them, so it is said and not refused (O10).
+	readable []string
 }
 
 var _ engine.Secrets = (*secrets)(nil)
@@ -45,6 +48,9 @@ func newSecrets(cfg config.Config) (*secrets, error) {
 				return nil, kairos.Errorf(kairos.CodeInvalid, "secret %s: %w", name, err)
 			}
 			value = strings.TrimRight(string(b), "\r\n")
+			if info, err := os.Stat(c.File); err == nil && info.Mode().Perm()&0o004 != 0 {
+				s.readable = append(s.readable, name)
+			}
 		} else {
 			value = os.Getenv(c.Env)
 		}

@@ -142,10 +142,20 @@ func (s *system) Notices(ctx context.Context) []kairos.Notice {
 	} else if held > 0 {
 		add(true, "/system", "Look and release", "%s since a restore.", heldText(held))
 	}
-	if u, err := s.store.Usage(ctx); err == nil && u.Disk > 0 && (u.Free < u.Disk/20 || u.Free < u.Database/10) {
-		add(u.Free < u.Disk/100, "/system", "Look", "The disk of the data directory has only %d MiB free.", u.Free>>20)
+	if u, err := s.store.Usage(ctx); err == nil {
+		if nearly, full := diskFills(u); nearly {
+			add(full, "/system", "Look", "The disk of the data directory has only %d MiB free.", u.Free>>20)
+		}
 	}
 	return out
+}
+
+// diskFills says whether a disk is nearly full: less than a twentieth of it is
+// free, or less than a tenth of the database; and whether it is as good as full.
+// What happens then is the store's: new work is refused until there is space
+// (O12).
+func diskFills(u kairos.Storage) (nearly, full bool) {
+	return u.Disk > 0 && (u.Free < u.Disk/20 || u.Free < u.Database/10), u.Disk > 0 && u.Free < u.Disk/100
 }
 
 func heldText(n int64) string {

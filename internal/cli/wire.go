@@ -46,6 +46,9 @@ func newEngine(ctx context.Context, s *store.Store, cfg config.Config, log *slog
 		return nil, nil, nil, err
 	}
 	log = secrets.logger(log)
+	for _, name := range secrets.readable {
+		log.Warn("everybody on this machine may read the file of a secret", "secret", name)
+	}
 	to := toolbox.Options{Tools: cfg.Tools, Servers: cfg.MCP.Servers, Guard: guard, Pins: s, Idle: o.Safe, Logger: log, Audit: s.Audit, Mask: secrets.Mask, Version: thisBuild().Version}
 	if path := s.Files()[0]; path != "" {
 		to.PidFile = path + ".mcp"

@@ -19,6 +19,10 @@ func keepPrivate(path string, mode fs.FileMode) error {
 	} else if err != nil {
 		return kairos.Errorf(kairos.CodeUnavailable, "look at %s: %w", path, err)
 	}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok && foreign(st.Uid, os.Geteuid()) && (!info.IsDir() || info.Mode()&fs.ModeSticky == 0) {
+		return kairos.Errorf(kairos.CodeForbidden, "%s belongs to another user (%d), who could exchange it at any time", path, st.Uid).
+			Suggest("give it to the user that runs kairosd, or choose another data directory")
+	}
 	if info.Mode().Perm()&0o077 == 0 {
 		return nil
 	}
@@ -35,6 +39,10 @@ func keepPrivate(path string, mode fs.FileMode) error {
 	return nil
 }
 
+// foreign reports that a file's owner is neither who runs kairosd nor root, who
+// could read it anyway; root itself may work in anybody's directory (O02).
+func foreign(owner uint32, self int) bool { return self != 0 && owner != 0 && int(owner) != self }
+
 // networks are file systems on which SQLite's locks and write-ahead log cannot be
 // relied on, by their magic numbers (statfs(2)); doubtful are those that may be
 // networks, or layers of a container.
@@ -49,7 +57,10 @@ func (s *Store) checkFileSystem(dir string) error {
 	if err := syscall.Statfs(dir, &fs); err != nil {
 		return kairos.Errorf(kairos.CodeUnavailable, "look at the file system of %s: %w", dir, err)
 	}
-	kind := int64(uint32(fs.Type))
+	return s.judgeFileSystem(dir, int64(uint32(fs.Type)))
+}
+
+func (s *Store) judgeFileSystem(dir string, kind int64) error {
 	if name := networks[kind]; name != "" {
 		return kairos.Errorf(kairos.CodeInvalid, "%s is on %s, where a database cannot be kept safely", dir, name).
 			Suggest("use a local disk; back up to the network instead")

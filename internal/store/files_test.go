@@ -1,0 +1,87 @@
+package store
+
+import (
+	"bytes"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// O01: a file system that cannot keep a database is refused, a doubtful one is
+// said.
+func TestFileSystemsAreJudged(t *testing.T) {
+	t.Parallel()
+	for kind, c := range map[int64]struct{ refused, said string }{
+		0x6969: {"NFS", ""}, 0x517b: {"SMB", ""}, 0xff534d42: {"CIFS", ""}, 0xfe534d42: {"SMB2", ""}, 0x00c36400: {"Ceph", ""}, 0x5346414f: {"AFS", ""},
+		0x65735546: {"", "FUSE"}, 0x01021997: {"", "9p"}, 0x01021994: {"", "tmpfs"},
+		0xef53: {"", ""}, 0x58465342: {"", ""}, 0x9123683e: {"", ""}, // ext4, XFS, btrfs
+	} {
+		var log bytes.Buffer
+		err := (&Store{log: slog.New(slog.NewTextHandler(&log, nil))}).judgeFileSystem("/data", kind)
+		if c.refused == "" && err != nil || c.refused != "" && (kairos.CodeOf(err) != kairos.CodeInvalid || !strings.Contains(err.Error(), c.refused)) {
+			t.Errorf("%x: %v, want %q", kind, err, c.refused)
+		}
+		if got := log.String(); (got == "") != (c.said == "") || !strings.Contains(got, c.said) {
+			t.Errorf("%x is said: %q, want %q", kind, got, c.said)
+		}
+	}
+	if _, err := Open(t.Context(), filepath.Join("/proc", "kairos", "kairos.db"), Options{}); kairos.CodeOf(err) != kairos.CodeUnavailable {
+		t.Errorf("a directory where nothing can be made: %v", err)
+	}
+}
+
+// O02: what others may read is made private before anything is written there;
+// what belongs to somebody else is refused; a directory in the place of a file is
+// named.
+func TestFilesOfOthers(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		owner uint32
+		self  int
+		want  bool
+	}{{1000, 1000, false}, {0, 1000, false}, {1001, 1000, true}, {1001, 0, false}} {
+		if got := foreign(c.owner, c.self); got != c.want {
+			t.Errorf("a file of %d, run as %d: %v", c.owner, c.self, got)
+		}
+	}
+	dir := filepath.Join(t.TempDir(), "data")
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "kairos.db")
+	s, err := Open(t.Context(), path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = Open(t.Context(), path, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range append(s.Files(), dir) {
+		if info, err := os.Stat(p); err != nil || info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s: %v %v", p, info, err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(t.TempDir(), "kairos.db")
+	if err := os.MkdirAll(other, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := Open(t.Context(), other, Options{}); err == nil {
+		t.Errorf("a directory was opened as a database: %v", s.Close())
+	}
+}
