@@ -39,6 +39,7 @@ retention: {completed: 90d}
 	}
 }
 
+// O10.
 func TestMistakesAreNamed(t *testing.T) {
 	t.Parallel()
 	for src, want := range map[string]string{

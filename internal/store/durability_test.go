@@ -274,6 +274,7 @@ func TestARestoredOldCopyIsNoticed(t *testing.T) {
 	}
 }
 
+// O02.
 func TestFilesArePrivate(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
@@ -289,6 +290,7 @@ func TestFilesArePrivate(t *testing.T) {
 	}
 }
 
+// O07.
 func TestOtherDatabasesAreRefused(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "kairos.db")

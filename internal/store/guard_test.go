@@ -123,6 +123,7 @@ func TestDamageIsNamed(t *testing.T) {
 	}
 }
 
+// O12.
 func TestAFullDiskRefusesAndRecovers(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
@@ -219,6 +220,7 @@ func schema(t *testing.T, pool *sql.DB) (all string) {
 	return all
 }
 
+// O04.
 func TestANewerSchemaIsRefused(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

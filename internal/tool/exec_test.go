@@ -26,7 +26,7 @@ func execSet(tb testing.TB, path string) *tool.Set {
 	return builtin(tb, tool.Config{Exec: tool.ExecConfig{Enabled: true, Allow: []string{path}, Env: map[string]string{"LANG": "C"}}}, nil)
 }
 
-// M02: arguments are passed as they are. Not parallel: it sets the environment
+// M02, C12: arguments are passed as they are. Not parallel: it sets the environment
 // that the command must not see (M03).
 func TestExec(t *testing.T) {
 	t.Setenv("KAIROS_SECRET", "hidden")
