@@ -101,7 +101,8 @@ type Store struct {
 	rolledBack bool
 	watched    []watchedFile
 	watchEvery time.Duration
-	watching   chan struct{} // closed when watch has ended
+	held       map[string]*os.File // files of SQLite's that the writer opened too; its alone until it has ended
+	watching   chan struct{}       // closed when watch has ended
 	unwatch    chan struct{}
 	rowIDs     sync.Map // public run id → row id
 	closeOnce  sync.Once
@@ -136,7 +137,7 @@ var driverSetup = sync.OnceValue(func() error {
 // database of a newer kairosd, or of another program, CodeInvalid.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	s := &Store{path: path, log: o.Logger, now: o.Now, migrations: o.files(), vfs: o.vfs, walPages: cmp.Or(o.walPages, walPages), keyless: o.keyless,
-		watchEvery: cmp.Or(o.watchEvery, watchEvery)}
+		watchEvery: cmp.Or(o.watchEvery, watchEvery), held: map[string]*os.File{}}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -534,6 +535,9 @@ func (s *Store) closeFiles() error {
 		if db != nil {
 			errs = append(errs, db.Close())
 		}
+	}
+	for _, f := range s.held {
+		errs = append(errs, f.Close())
 	}
 	if s.lock != nil {
 		errs = append(errs, releaseLock(s.lock))

@@ -44,9 +44,9 @@ func (w *writer) layOut() bool {
 	if !w.wal.short {
 		return false
 	}
-	more, err := lengthen(w.s.path+"-shm", indexRoom)
+	more, err := w.lengthen("-shm", indexRoom)
 	if !more && err == nil {
-		more, err = lengthen(w.s.path+"-wal", walRoom)
+		more, err = w.lengthen("-wal", walRoom)
 	}
 	if err != nil {
 		w.s.log.Warn("lay out room for the write-ahead log", "err", err)
@@ -59,13 +59,17 @@ func (w *writer) layOut() bool {
 var zeros [walPiece]byte
 
 // lengthen adds a piece of zeros to a file until it has size bytes; false: it
-// had them. A file that cannot grow stays as it was.
-func lengthen(path string, size int64) (_ bool, err error) {
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		return false, err
+// had them. A file that cannot grow stays as it was. The file stays open as long
+// as the store: closing it would drop the locks that this process has on it
+// through SQLite, whoever took them.
+func (w *writer) lengthen(suffix string, size int64) (_ bool, err error) {
+	f := w.s.held[suffix]
+	if f == nil {
+		if f, err = os.OpenFile(w.s.path+suffix, os.O_WRONLY, 0); err != nil {
+			return false, err
+		}
+		w.s.held[suffix] = f
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
 	info, err := f.Stat()
 	if err != nil || info.Size() >= size {
 		return false, err
