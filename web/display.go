@@ -17,7 +17,9 @@ type display struct {
 	theme   string // "", light, dark
 	density string // "", compact
 	times   string // "" local, utc, relative
-	zone    *time.Location
+	// shortcuts is "off" for those who want no single keys (WCAG 2.1.4).
+	shortcuts string
+	zone      *time.Location
 }
 
 // choice is one setting of the display and the values it may have.
@@ -32,6 +34,7 @@ var choices = []choice{
 	{"theme", locale.Mark("Theme"), []string{"", "light", "dark"}, []string{locale.Mark("System's"), locale.Mark("Light"), locale.Mark("Dark")}},
 	{"times", locale.Mark("Times"), []string{"", "utc", "relative"}, []string{locale.Mark("Local"), "UTC", locale.Mark("Relative")}},
 	{"density", locale.Mark("Rows"), []string{"", "compact"}, []string{locale.Mark("Comfortable"), locale.Mark("Compact")}},
+	{"shortcuts", locale.Mark("Shortcuts"), []string{"", "off"}, []string{locale.Mark("On"), locale.Mark("Off")}},
 }
 
 // readDisplay takes the reader's choices from cookies and headers.
@@ -51,7 +54,7 @@ func (r *request) readDisplay() display {
 		}
 		return ""
 	}
-	d := display{lang: locale.Find(cookie("lang")), theme: allowed("theme"), density: allowed("density"), times: allowed("times"), zone: r.s.Zone}
+	d := display{lang: locale.Find(cookie("lang")), theme: allowed("theme"), density: allowed("density"), times: allowed("times"), shortcuts: allowed("shortcuts"), zone: r.s.Zone}
 	if d.lang == nil {
 		d.lang = locale.Accepted(r.c.Request().Header.Get("Accept-Language"))
 	}
@@ -84,7 +87,7 @@ func (r *request) setDisplay() error {
 
 // displayChoices are the choices with what is chosen.
 func (r *request) displayChoices() []view.Choice {
-	now := map[string]string{"lang": r.display.lang.Tag, "theme": r.display.theme, "times": r.display.times, "density": r.display.density}
+	now := map[string]string{"lang": r.display.lang.Tag, "theme": r.display.theme, "times": r.display.times, "density": r.display.density, "shortcuts": r.display.shortcuts}
 	var out []view.Choice
 	for _, c := range choices {
 		v := view.Choice{Name: c.name, Label: r.t(c.label)}

@@ -175,7 +175,7 @@ func (r *request) to(address string) error {
 func (r *request) shell(section, title string) view.Shell {
 	s := view.Shell{Title: r.t(title), Section: section, User: r.who.Name, Role: string(r.who.Role), CSRF: r.who.csrf, Version: r.s.Version,
 		Static: static.Path, Zone: r.display.zone.String(), Now: r.s.now().UnixMilli(), Favicon: "idle", Theme: r.display.theme,
-		Density: r.display.density, Display: r.displayChoices(), Began: r.began, Here: "/", Dialog: r.target() == "dialog"}
+		Density: r.display.density, Shortcuts: r.display.shortcuts, Display: r.displayChoices(), Began: r.began, Here: "/", Dialog: r.target() == "dialog"}
 	if r.c.Request().Method == http.MethodGet {
 		s.Here = r.c.Request().URL.RequestURI()
 	}

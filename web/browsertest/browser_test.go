@@ -86,6 +86,8 @@ type tab struct {
 	t   testing.TB
 	ctx context.Context
 	url string // of the daemon
+	// keys says that the tab is used without a mouse.
+	keys bool
 	// left numbers the pages that were left.
 	left int
 
@@ -317,6 +319,10 @@ const reached = `(async () => {
 // click presses the mouse on an element.
 func (b *tab) click(css string) {
 	b.t.Helper()
+	if b.keys {
+		b.enter(css)
+		return
+	}
 	deadline := time.Now().Add(patience)
 	var last [2]float64
 	for time.Now().Before(deadline) {
@@ -378,6 +384,10 @@ func (b *tab) leave(do func(), what, then string) {
 // fill types into a field, in place of what it holds.
 func (b *tab) fill(css, text string) {
 	b.t.Helper()
+	if b.keys {
+		b.typed(css, text)
+		return
+	}
 	b.click(css)
 	focus := fmt.Sprintf(`(() => { const e = [...document.querySelectorAll(%s)].find((e) => e.checkVisibility()); e.focus(); e.select(); return document.activeElement === e; })()`, quoted(css))
 	if !eval[bool](b, focus) {
@@ -387,10 +397,19 @@ func (b *tab) fill(css, text string) {
 	b.until(css+" holds what was typed", fmt.Sprintf(`[...document.querySelectorAll(%s)].some((e) => e.value === %s)`, quoted(css), quoted(text)))
 }
 
-// press sends keys.
-func (b *tab) press(keys string, modifiers ...chromedp.Modifier) {
+// press sends keys, each of them as one press: a page that takes a key for itself
+// keeps it from being typed.
+func (b *tab) press(keys string) {
 	b.t.Helper()
-	b.do(chromedp.KeyEvent(keys, chromedp.KeyModifiers(modifiers...)))
+	for _, k := range keys {
+		if k <= ' ' || k > '~' {
+			b.do(chromedp.KeyEvent(string(k)))
+			continue
+		}
+		down := input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyDown, Key: string(k), Text: string(k), UnmodifiedText: string(k)}
+		call(b, input.DispatchKeyEvent, down)
+		call(b, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyUp, Key: string(k)})
+	}
 }
 
 // live waits until the page follows what happens.

@@ -212,6 +212,8 @@ var spanishCore = map[string]string{
 	"Set up kairosd":            "Instalar kairosd",
 	"Set up":                    "Instalación inicial",
 	"Shortcuts":                 "Atajos",
+	"On":                        "Sí",
+	"Off":                       "No",
 	"Show all runs":             "Mostrar todas las ejecuciones",
 	"Show what would happen":    "Mostrar qué ocurriría",
 	"Size":                      "Tamaño",

@@ -23,11 +23,13 @@ type Shell struct {
 	Notices []Notice
 	Nav     []Link
 	Density string // "", compact
-	Display []Choice
-	Here    string // this page's address, to come back to
-	JSON    string // address of the same data for programs
-	Dialog  bool   // only the content is wanted: it is shown in a dialog
-	Began   time.Time
+	// Shortcuts is "off" for those who want no single keys.
+	Shortcuts string
+	Display   []Choice
+	Here      string // this page's address, to come back to
+	JSON      string // address of the same data for programs
+	Dialog    bool   // only the content is wanted: it is shown in a dialog
+	Began     time.Time
 }
 
 // Elapsed is how long the page took so far, in ms.

@@ -1,0 +1,216 @@
+package browsertest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// focusSeen says what is wrong with where the focus is: nothing shows it, it is out
+// of view, or something lies over it (WCAG 2.4.7, 2.4.11).
+const focusSeen = `(() => {
+  const e = document.activeElement;
+  if (!e || e === document.body || e === document.documentElement) return "";
+  const name = e.outerHTML.slice(0, 110), s = getComputedStyle(e), shown = (s) => s.outlineStyle !== "none" && parseFloat(s.outlineWidth) >= 2;
+  const ring = e.closest("svg") && e.querySelector(".box"); // a node of the graph: its box is drawn thicker
+  if (!shown(s) && !(ring && parseFloat(getComputedStyle(ring).strokeWidth) >= 2)) return "the focus is not seen on " + name;
+  const r = [...e.getClientRects()].find((r) => r.width > 0 && r.height > 0);
+  if (!r) return "the focus is on what has no box: " + name;
+  const left = Math.max(0, r.left), right = Math.min(innerWidth, r.right), top = Math.max(0, r.top), bottom = Math.min(innerHeight, r.bottom);
+  if (right - left < 1 || bottom - top < 1) return "the focus is out of view: " + name;
+  const on = document.elementFromPoint((left + right) / 2, (top + bottom) / 2);
+  if (!on || !(e.contains(on) || on.contains(e) || e.closest("label") && e.closest("label").contains(on))) return "the focus is covered by " + (on ? on.outerHTML.slice(0, 80) : "nothing") + ": " + name;
+  return "";
+})()`
+
+// matches says whether the focus is on the first shown element of a selector.
+func focused(css string) string {
+	return fmt.Sprintf(`document.activeElement === [...document.querySelectorAll(%s)].find((e) => e.checkVisibility() && e.getClientRects().length)`, quoted(css))
+}
+
+// tabTo presses Tab until the focus is there, and looks at every stop.
+func (b *tab) tabTo(css string) {
+	b.t.Helper()
+	b.until(css+" is there", loaded+" && "+there(css))
+	for range 250 {
+		b.press(kb.Tab)
+		if problem := eval[string](b, focusSeen); problem != "" {
+			b.t.Error(problem)
+		}
+		if eval[bool](b, focused(css)) {
+			return
+		}
+	}
+	b.fail("Tab does not lead to " + css)
+}
+
+// The ten core tasks, by Tab, Enter, arrows and typing alone; wherever the focus
+// goes, it is seen (UI 3.2.5, 3.2.15).
+func TestCoreTasksByKeyboard(t *testing.T) {
+	walk(t, func(b *tab) { b.keys = true })
+}
+
+// Tab goes through a whole page and out of it: nothing traps it, nothing jumps the
+// order of reading, and the first stop leads past the navigation.
+func TestTabGoesThroughEveryPage(t *testing.T) {
+	d := newDaemon(t)
+	s := d.seed()
+	b := d.tab()
+	paths := []string{"/", "/runs", "/runs/" + s.Failed.ID, "/runs/" + s.Waiting.ID + "?view=graph", "/plans/ledger/edit", "/settings/tokens"}
+	if everything() {
+		paths = s.Paths()
+	}
+	for _, path := range paths {
+		b.open(path)
+		b.press(kb.Tab)
+		if !eval[bool](b, `document.activeElement.matches("a.skip")`) {
+			t.Errorf("%s: the first stop is %s", path, eval[string](b, `document.activeElement.outerHTML.slice(0, 100)`))
+		}
+		b.press(kb.Enter)
+		b.until("the skip link leads to the page's content", `document.activeElement === document.querySelector("#main")`)
+		b.open(path)
+		if n := eval[int](b, `document.querySelectorAll("[tabindex]:not([tabindex='0'], [tabindex='-1'])").length`); n > 0 {
+			t.Errorf("%s: %d elements have an order of their own", path, n)
+		}
+		// Every stop follows the one before in the document, until Tab leaves it.
+		eval[bool](b, `(() => { window.kairosStops = []; document.addEventListener("focusin", (e) => kairosStops.push(e.target)); return true; })()`)
+		stops := 0
+		for ; stops < 400; stops++ {
+			b.press(kb.Tab)
+			if problem := eval[string](b, focusSeen); problem != "" {
+				t.Errorf("%s: %s", path, problem)
+			}
+			if eval[bool](b, `document.activeElement === document.body || kairosStops.length > 1 && document.activeElement === kairosStops[0]`) {
+				break
+			}
+		}
+		if stops == 400 {
+			t.Errorf("%s: Tab does not come to an end", path)
+		}
+		if wrong := eval[[]string](b, `kairosStops.slice(1).filter((e, i) => i < kairosStops.length - 2 && kairosStops[i].compareDocumentPosition(e) & Node.DOCUMENT_POSITION_PRECEDING).map((e) => e.outerHTML.slice(0, 80))`); len(wrong) > 0 {
+			t.Errorf("%s: the order jumps back to %v", path, wrong)
+		}
+		b.quiet(path)
+	}
+}
+
+// Shortcuts move, open and choose, and open previews; none acts. Typing in a field
+// is typing, and who does not want them switches them off (WCAG 2.1.4).
+func TestShortcuts(t *testing.T) {
+	d := newDaemon(t)
+	s := d.seed()
+	for range 60 {
+		d.run("echo", `"more"`)
+	}
+	b := d.tab()
+	before := d.runs()
+	at := func(css, what string) { t.Helper(); b.until(what, focused(css)) }
+	goes := func(keys, to, what string) {
+		t.Helper()
+		b.leave(func() { b.press(keys) }, what, to)
+		b.t.Logf("%s: %s", keys, what)
+	}
+	b.open("/runs")
+	b.press("j")
+	at("#list tbody tr:nth-child(1) a.go", "j goes to the first row")
+	b.press("j")
+	at("#list tbody tr:nth-child(2) a.go", "j goes to the next row")
+	b.press("x")
+	b.until("x chooses the row", `document.querySelector("#list tbody tr:nth-child(2) input").checked`)
+	b.press("*")
+	b.until("* chooses all rows", `[...document.querySelectorAll("#list tbody input[name=run]")].every((i) => i.checked)`)
+	b.press("k")
+	at("#list tbody tr:nth-child(1) a.go", "k goes to the row before")
+	b.press("e")
+	at("#q", "e goes to the filter")
+	b.press("jx?")
+	b.until("keys in a field are typed", `document.querySelector("#q").value === "jx?"`)
+	b.open("/runs")
+	b.press("/")
+	at(".search", "/ goes to the jump field")
+	b.open("/runs")
+	goes("n", "#list a[rel=prev]", "n shows older runs")
+	goes("b", "#list a[rel=next]", "b shows newer runs")
+	b.press("j")
+	goes("o", "#run-id", "o opens the row")
+	goes("?", ".keys", "? lists the shortcuts")
+	for key, section := range map[string]string{"r": "/runs", "p": "/plans", "a": "/approvals", "g": "/agents", "u": "/audit", "s": "/system", "h": "/"} {
+		b.leave(func() { b.press("g"); b.press(key) }, "g "+key, "main")
+		if now := eval[string](b, `location.pathname`); now != section {
+			t.Errorf("g %s leads to %s", key, now)
+		}
+	}
+	b.open("/runs/" + s.Failed.ID)
+	b.press("f")
+	b.until("f goes to the failed step", `document.activeElement.closest("tr.bad")`)
+	b.press("i")
+	at("#ih", "i goes to the inspector")
+	goes("2", "figure.dag", "2 shows the graph")
+	b.open("/runs/" + s.Failed.ID)
+	b.press("r")
+	b.until("r opens the preview", there("#preview"))
+	if d.status(s.Failed.ID) != kairos.RunFailed {
+		t.Error("a single key resumed the run")
+	}
+	b.open("/runs/" + s.Failed.ID)
+	b.press("y")
+	b.until("y opens the fork's preview", there("#preview"))
+	if after := d.runs(); after != before {
+		t.Errorf("keys alone started %d runs", after-before)
+	}
+	b.open("/runs").live()
+	b.press("p")
+	b.until("p pauses live updates", indicates("paused"))
+	b.press("p")
+	b.live()
+	// Switched off, keys do nothing.
+	b.open("/runs")
+	b.click("footer details.display summary")
+	b.follow(`button[name="shortcuts"][value="off"]`, "#list")
+	b.press("j")
+	if eval[bool](b, `document.activeElement.matches("a.go")`) {
+		t.Error("shortcuts are switched off and j moves")
+	}
+	b.quiet("shortcuts")
+}
+
+// enter does by keys what a click would do.
+func (b *tab) enter(css string) {
+	b.t.Helper()
+	b.tabTo(css)
+	key := kb.Enter
+	if eval[bool](b, `document.activeElement.matches("input[type=checkbox]")`) {
+		key = " "
+	}
+	b.press(key)
+}
+
+// typed puts a text into a field by keys.
+func (b *tab) typed(css, text string) {
+	b.t.Helper()
+	b.tabTo(css)
+	for _, kind := range []input.DispatchKeyEventType{"rawKeyDown", "keyUp"} { // Control and A
+		call(b, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: kind, Modifiers: 2, Key: "a", Code: "KeyA", WindowsVirtualKeyCode: 65, Commands: []string{"selectAll"}})
+	}
+	call(b, input.InsertText, input.InsertTextParams{Text: text})
+	b.until(css+" holds what was typed", fmt.Sprintf(`document.activeElement.value === %s`, quoted(text)))
+}
+
+// picked takes an option of a native list by arrows.
+func (b *tab) picked(css, word string) {
+	b.t.Helper()
+	b.tabTo(css)
+	b.press(kb.Home)
+	for range 50 {
+		if strings.Contains(eval[string](b, `document.activeElement.selectedOptions[0].text`), word) {
+			return
+		}
+		b.press(kb.ArrowDown)
+	}
+	b.fail(css + " does not offer " + word)
+}
