@@ -22,6 +22,7 @@ type Walk struct {
 	fresh     []VisitKey     // ready and not yet handed out
 	settled   int            // visits settled so far, skipped ones that ran included
 	last      any            // output of the visit that settled last
+	lastNode  int            // whose it is
 	failure   *Failure       // first unhandled failure
 	failed    bool
 	stopped   bool // by Stop
@@ -312,7 +313,7 @@ func (w *Walk) Outcome() Outcome {
 // with needs, the only sink's, or {sink: output} of the sinks that completed.
 func (w *Walk) output() any {
 	if !w.p.UsesNeeds {
-		return w.last
+		return w.answer(w.lastNode, w.last)
 	}
 	var sinks []int
 	for i := range w.p.Nodes {
@@ -321,7 +322,7 @@ func (w *Walk) output() any {
 		}
 	}
 	if len(sinks) == 1 {
-		return w.nodes[sinks[0]].output
+		return w.answer(sinks[0], w.nodes[sinks[0]].output)
 	}
 	m := map[string]any{}
 	for _, i := range sinks {
@@ -330,6 +331,17 @@ func (w *Walk) output() any {
 		}
 	}
 	return m
+}
+
+// answer is what a run says whose output a node gave: of a turn of the router
+// graph its response, not its whole state (ruling 36).
+func (w *Walk) answer(node int, output any) any {
+	if state, ok := output.(map[string]any); ok && w.p.Nodes[node].Type == TypeGenerator {
+		if response, ok := state["response"]; ok {
+			return response
+		}
+	}
+	return output
 }
 
 // Output returns the output of a node's latest completed visit, as long as the

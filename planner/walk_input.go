@@ -2,6 +2,10 @@ package planner
 
 import "fmt"
 
+// Remember says what memory returned for the run (SPEC 4.4). It is called before
+// the first node is given its input, and again by every replay.
+func (w *Walk) Remember(v any) { w.facts.Memory = v }
+
 // scope is what references and conditions of a visit see. Outgoing conditions
 // see the node's own output as last; they pass it in.
 func (w *Walk) scope(last any) scope {

@@ -76,7 +76,7 @@ func (w *Walk) settle(s Settlement, d *decider) error {
 		n.hasOutput = false
 	}
 	if d.made.Handled != "edge" {
-		w.last = last
+		w.last, w.lastNode = last, s.Node
 	}
 	edge := -1
 	if d.made.Handled == "edge" {

@@ -228,6 +228,12 @@ func (s *state) applyRun(e *kairos.Entry) error {
 		s.clean = true
 	case "plans":
 		s.plans = p.Plans
+	case verbMemory:
+		v, err := decode(e.Output)
+		if err != nil {
+			return corrupt(e, "%v", err)
+		}
+		s.remember(v)
 	case "limits":
 	default:
 		return corrupt(e, "unknown verb %q", p.Verb)

@@ -96,6 +96,15 @@ func (v *view) branch(ctx context.Context, req kairos.VerbRequest) (*branch, err
 	if err := b.pinPlans(ctx, req); err != nil {
 		return nil, err
 	}
+	if known := v.s.memory; known != nil && req.Action == kairos.ActionFork {
+		raw, err := planner.EncodeValue(known)
+		if err != nil {
+			return nil, fmt.Errorf("what the run remembers: %w", err)
+		}
+		if err := b.append(memoryRow(raw, 0, v.run.CreatedAt)); err != nil {
+			return nil, err
+		}
+	}
 	var l lists
 	why := map[string]string{}
 	if req.Action == kairos.ActionFork {

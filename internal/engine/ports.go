@@ -156,6 +156,13 @@ type Registry interface {
 	Catalog() *planner.Catalog
 }
 
+// Rememberer is implemented by registries that know what earlier runs of a session
+// said (SPEC 6.1).
+type Rememberer interface {
+	// Remembered is what is worth knowing of a session, for a text; "": nothing.
+	Remembered(ctx context.Context, owner, session, text string) (string, error)
+}
+
 // Secrets resolves ${secret.NAME}, only for the tools and hosts the secret
 // names (ruling 40).
 type Secrets interface {

@@ -105,6 +105,7 @@ func (s *state) follow(f facts, e *kairos.Entry, before []kairos.Entry) (next *s
 		return nil, nil, fmt.Errorf("row %d follows version %d: %w", e.Seq, r.Version, err)
 	}
 	next = newState(prog, f)
+	next.remember(s.memory)
 	for _, k := range r.Kept {
 		i := int(k.Seq) - 1
 		if i < 0 || i >= len(before) || before[i].Seq != k.Seq {
@@ -518,6 +519,7 @@ func (a *actor) prepareTail(w *work, t tail, by string) (*kairos.Entry, *state, 
 	v := &view{e: a.e, run: a.run, prog: a.prog, journal: journal, s: a.s}
 	v.run.LastSeq = a.s.seq
 	b := &branch{view: v, prog: prog, input: a.run.Input, preview: v.blank(""), s: newState(prog.Program, f)}
+	b.s.remember(a.s.memory)
 	var l lists
 	if err := b.keep(kairos.VerbRequest{At: a.s.seq}, &l, map[string]string{}); err != nil {
 		return nil, nil, nil, nil, err

@@ -3,9 +3,12 @@ package engine
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"time"
 
 	"github.com/kairosd/kairosd/internal/failpoint"
 	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
 )
 
 // allow checks the actor's role; a refusal is audited.
@@ -109,6 +112,9 @@ func (e *Engine) create(ctx context.Context, p *program, n kairos.NewRun, actor 
 			n.Entries = []kairos.Entry{plansRow(plans, e.now())}
 		}
 	}
+	if err := e.recall(ctx, &n); err != nil {
+		return kairos.Run{}, err
+	}
 	reason := ""
 	if len(n.Audit) > 0 {
 		reason = n.Audit[0].Reason
@@ -134,6 +140,41 @@ func (e *Engine) create(ctx context.Context, p *program, n kairos.NewRun, actor 
 	}
 	e.enqueue(&run)
 	return run, nil
+}
+
+// verbMemory is the row of what a run's session had said before it began: what
+// ${memory} is in the run, and in every replay of it (SPEC 4.4).
+const verbMemory = "memory"
+
+// recall begins a run's journal with what its session remembers for its input. A
+// fork goes on with what its run remembered, a child has no memory of its own.
+func (e *Engine) recall(ctx context.Context, n *kairos.NewRun) error {
+	r, ok := e.registry.(Rememberer)
+	if !ok || n.Session == "" || n.Session == n.ID || n.Parent != nil || n.ForkedFrom != "" {
+		return nil
+	}
+	input, err := decode(n.Input)
+	if err != nil {
+		return kairos.Errorf(kairos.CodeInvalid, "input: %w", err)
+	}
+	text := ""
+	if input != nil {
+		text = planner.Text(input)
+	}
+	known, err := r.Remembered(ctx, n.Actor, n.Session, text)
+	if err != nil || known == "" {
+		return err
+	}
+	v, err := planner.EncodeValue(known)
+	if err != nil {
+		return fmt.Errorf("memory of session %s: %w", n.Session, err)
+	}
+	n.Entries = append(n.Entries, memoryRow(v, int64(len(n.Entries))+1, e.now()))
+	return nil
+}
+
+func memoryRow(v kairos.RawJSON, seq int64, at time.Time) kairos.Entry {
+	return kairos.Entry{Seq: seq, Kind: kairos.EntryVerb, Item: noItem, Decision: payload{Verb: verbMemory}.json(), Output: v, Actor: kairos.System.Name, At: at}
 }
 
 // enqueue queues a run that was just created.

@@ -134,10 +134,17 @@ type state struct {
 	held        bool
 	clean       bool // the last row says that the run was put down cleanly
 	plans       map[string]string
+	memory      any // what the run's session said before it began; nil: nothing
 	// replans counts replan rows; redefined says since which of them a node of
 	// that name does something else.
 	replans   int
 	redefined map[string]int64
+}
+
+// remember takes up what the run's session said before it began.
+func (s *state) remember(v any) {
+	s.memory = v
+	s.walk.Remember(v)
 }
 
 // move changes where work stands, keeping count of parked items.

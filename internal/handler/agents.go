@@ -188,7 +188,7 @@ func (r *Registry) SetModels(m *Models) {
 	r.byType[planner.TypeLLM] = llmNode{r, m}
 	r.byType[planner.TypeRouter] = stepped{routerNode{r, m}}
 	r.byType[planner.TypeTools] = stepped{toolsNode{r, m}}
-	r.byType[planner.TypeGenerator] = generatorNode{m}
+	r.byType[planner.TypeGenerator] = generatorNode{r, m}
 }
 
 // reaches reports whether an agent has a tool that is unsafe, or may hand over
@@ -261,7 +261,7 @@ func (n agentNode) Handle(ctx context.Context, call *engine.Call) (engine.Result
 	if err != nil {
 		return engine.Result{}, err
 	}
-	memory, err := n.r.recall(ctx, call)
+	memory, err := n.r.recall(ctx, call, planner.Text(call.Input))
 	if err != nil {
 		return engine.Result{Agent: a.ID}, err
 	}
@@ -365,7 +365,7 @@ func (n llmNode) Handle(ctx context.Context, call *engine.Call) (engine.Result, 
 	}
 	total := &tally{}
 	l.Journal = total
-	memory, err := n.r.recollect(ctx, call)
+	memory, err := n.r.recollect(ctx, call, planner.Text(call.Input))
 	if err != nil {
 		return engine.Result{Agent: a.ID}, err
 	}

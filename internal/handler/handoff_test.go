@@ -116,3 +116,48 @@ func TestMemoryOfASession(t *testing.T) {
 		}
 	}
 }
+
+// The router graph and ${memory} know the session as agents do (SPEC 6.1, 4.4): what
+// was remembered when the run began is what it goes on with, and what a fork of it
+// has, whatever is said meanwhile.
+func TestMemoryOfTheRouterGraphAndOfReferences(t *testing.T) {
+	t.Parallel()
+	model := script(
+		scripted.Answer{System: "Choose the tools", JSON: map[string]any{"tools": []any{}}, Contains: "my name"},
+		scripted.Answer{System: "- User: my name is Ada", Contains: "who am I", Text: "You are Ada."},
+		scripted.Answer{Contains: "my name", Text: "Hello Ada."}, scripted.Answer{System: "Choose the tools", JSON: map[string]any{"tools": []any{}}}, scripted.Answer{Text: "I do not know."})
+	in := newHouse(t, model, handler.Agent{ID: "host", SystemPrompt: "You host.", Selectable: true})
+	const turn = "nodes: {router: {type: router}, generator: {type: generator}}\nedges: [{from: router, to: generator}]"
+	if r := in.run(t, turn, "ana", "s1", "my name is Ada"); string(r.Output) != `"Hello Ada."` {
+		t.Fatalf("%s %s %+v", r.Status, r.Output, r.Error)
+	}
+	if r := in.run(t, turn, "ana", "s1", "who am I?"); string(r.Output) != `"You are Ada."` {
+		t.Errorf("%s %s %+v", r.Status, r.Output, r.Error)
+	}
+	if r := in.run(t, turn, "eve", "s1", "who am I?"); string(r.Output) != `"I do not know."` {
+		t.Errorf("%s %s %+v", r.Status, r.Output, r.Error)
+	}
+	const refers = "nodes: {say: {type: set, input: \"${memory ?? \\\"nothing\\\"}\"}, knows: {type: set, input: 1}, fails: {type: json, input: {value: 1, path: \"(\"}}}\n" +
+		"edges: [{from: say, to: knows, condition: \"expr: string(memory).contains('Ada')\"}, {from: say, to: fails, condition: default}]"
+	r := in.run(t, refers, "ana", "s1", "and now?")
+	said, err := in.engine.Result(t.Context(), r.ID)
+	if err != nil || r.Status != kairos.RunCompleted || !strings.Contains(string(said.Outputs["say"]), "my name is Ada") {
+		t.Fatalf("%s %s %+v", r.Status, said.Outputs["say"], r.Error)
+	}
+	in.run(t, turn, "ana", "s1", "who am I?")
+	author := kairos.Actor{Name: "ana", Role: kairos.RoleAuthor, Surface: "cli"}
+	fork, err := in.engine.Act(t.Context(), author, kairos.VerbRequest{Run: r.ID, Action: kairos.ActionFork, At: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fork, err = in.engine.Wait(t.Context(), fork.ID); err != nil {
+		t.Fatal(err)
+	}
+	again, err := in.engine.Result(t.Context(), fork.ID)
+	if err != nil || string(again.Outputs["say"]) != string(said.Outputs["say"]) {
+		t.Errorf("the fork remembers %s, want %s (%v)", again.Outputs["say"], said.Outputs["say"], err)
+	}
+	if r := in.run(t, refers, "ana", "", "and now?"); r.Status != kairos.RunFailed {
+		t.Errorf("without a session: %s %s", r.Status, r.Output)
+	}
+}

@@ -30,18 +30,17 @@ func (r *Registry) SetMemory(m Memory) {
 	r.memory = m
 }
 
-// recollect is what a node's model is told of its session. A run without a named
-// session has nothing to remember.
-func (r *Registry) recollect(ctx context.Context, call *engine.Call) (string, error) {
+// Remembered implements [engine.Rememberer].
+func (r *Registry) Remembered(ctx context.Context, owner, session, text string) (string, error) {
 	r.mu.RLock()
 	m := r.memory
 	r.mu.RUnlock()
-	if m == nil || call.Session == "" || call.Session == call.RunID {
+	if m == nil {
 		return "", nil
 	}
-	list, err := m.Recollect(ctx, call.Owner, call.Session, planner.Text(call.Input), recalled)
+	list, err := m.Recollect(ctx, owner, session, text, recalled)
 	if err != nil {
-		return "", fmt.Errorf("memory of session %s: %w", call.Session, err)
+		return "", fmt.Errorf("memory of session %s: %w", session, err)
 	}
 	if len(list) == 0 {
 		return "", nil
@@ -54,18 +53,27 @@ func (r *Registry) recollect(ctx context.Context, call *engine.Call) (string, er
 	return b.String(), nil
 }
 
+// recollect is what a node's model is told of its session, for a text. A run
+// without a named session has nothing to remember.
+func (r *Registry) recollect(ctx context.Context, call *engine.Call, text string) (string, error) {
+	if call.Session == "" || call.Session == call.RunID {
+		return "", nil
+	}
+	return r.Remembered(ctx, call.Owner, call.Session, text)
+}
+
 // recall is recollect for a conversation that a crash may interrupt: what was
 // remembered when it began is what it goes on with (ruling 21).
-func (r *Registry) recall(ctx context.Context, call *engine.Call) (string, error) {
+func (r *Registry) recall(ctx context.Context, call *engine.Call, text string) (string, error) {
 	if call.Session == "" || call.Session == call.RunID {
 		return "", nil
 	}
 	v, err := call.Substep(memoryStep, "memory", call.Session, planner.EffectRead, func() (any, kairos.Usage, error) {
-		text, err := r.recollect(ctx, call)
+		text, err := r.recollect(ctx, call, text)
 		return text, kairos.Usage{}, err
 	})
-	text, _ := v.(string)
-	return text, err
+	known, _ := v.(string)
+	return known, err
 }
 
 func cut(s string) string {
