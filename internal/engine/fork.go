@@ -328,6 +328,10 @@ func (b *branch) keep(req kairos.VerbRequest, l *lists, why map[string]string) e
 	}
 	// After a re-plan rows may hold decisions of an earlier version.
 	changed := req.Input != nil || len(req.Edits) > 0 || b.prog != v.prog || v.s.replans > 0
+	// What an item decided for its whole visit does not stand when another item of
+	// the visit runs again: because it failed, or because a resume opened it.
+	reset := slices.ContainsFunc(v.journal, func(e kairos.Entry) bool { return e.Kind == kairos.EntryReset && e.Seq <= req.At })
+	partial := map[string]bool{}
 	tainted := map[string]bool{} // nodes whose output differs, or runs again
 	diverged := map[int]string{} // nodes behind a decision that differs, and whose
 	drop := func(c candidate, reason string) {
@@ -346,6 +350,7 @@ func (b *branch) keep(req kairos.VerbRequest, l *lists, why map[string]string) e
 		reason := b.differs(c, isEdit, tainted, diverged)
 		if reason != "" {
 			drop(c, reason)
+			partial[visitName(c.Node, c.Visit)] = true
 			if changed {
 				tainted[c.Node] = true
 			}
@@ -362,7 +367,7 @@ func (b *branch) keep(req kairos.VerbRequest, l *lists, why map[string]string) e
 			row.Output, row.Status, row.Failure, row.Reason = edit, kairos.NodeCompleted, nil, "edited when the run was forked"
 		}
 		old := row.Decision
-		if !changed {
+		if !changed && (c.Item == noItem || !reset && !partial[visitName(c.Node, c.Visit)]) {
 			if err := b.append(row); err != nil {
 				return err
 			}

@@ -306,3 +306,43 @@ func keptRows(rows []kairos.Entry, created int64) int64 {
 	}
 	return n
 }
+
+// What an item decided for its visit does not stand when another item runs again:
+// a run that was resumed can be forked at every checkpoint that it offers.
+func TestForkAfterItemsRanAgain(t *testing.T) {
+	t.Parallel()
+	reg := enginetest.NewRegistry().Handle("item", planner.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
+		if c.Input == "bad" {
+			return engine.Result{}, &planner.Failure{Code: "bad", Message: "bad"}
+		}
+		return engine.Result{Output: c.Input}, nil
+	})
+	e := enginetest.Open(t, reg)
+	v := e.Save(`
+id: items
+nodes:
+  each: {type: item, foreach: "${input}", max_parallel: 2, input: "${item}"}
+  end: {type: set, input: 1}
+edges: [{from: each, to: end}]
+`)
+	run := e.Settle(e.Begin(v, `["bad", "good"]`).ID)
+	for range 3 {
+		if _, err := e.Act(t.Context(), enginetest.Operator, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionResume}); err != nil {
+			t.Fatal(err)
+		}
+		run = e.Settle(run.ID)
+		pre, err := e.Preview(t.Context(), enginetest.Operator, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionFork})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range pre.Points {
+			forked, err := e.Act(t.Context(), enginetest.Operator, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionFork, At: p.Seq})
+			if err != nil {
+				t.Fatalf("fork at %d (%s): %v\n%s", p.Seq, p.Label, err, e.Journal(run.ID))
+			}
+			if forked = e.Settle(forked.ID); forked.Status != kairos.RunFailed {
+				t.Errorf("the fork at %d is %s", p.Seq, forked.Status)
+			}
+		}
+	}
+}
