@@ -210,7 +210,7 @@ func actAsAnnounced(t *rapid.T, site *webtest.Site, b *webtest.Browser, run kair
 	}
 	page := b.Get(path)
 	if page.Code != http.StatusOK {
-		t.Fatalf("%s: %d", path, page.Code)
+		t.Fatalf("%s: %d %s", path, page.Code, page.Body)
 	}
 	form := page.Hidden()
 	if form.Get("idem") == "" {

@@ -34,6 +34,8 @@ type request struct {
 	// display is how the reader wants pages.
 	display display
 	began   time.Time
+	// wrong is what was typed into the form of a verb and cannot be used.
+	wrong map[string]typed
 }
 
 // serve finds out who asks, checks role and form token, and runs the page.

@@ -64,20 +64,7 @@ func (r *request) verbRequest(v verb) (kairos.VerbRequest, error) {
 				return req, kairos.Errorf(kairos.CodeInvalid, "at %q is not a checkpoint", s)
 			}
 		}
-		for key := range r.c.Request().Form {
-			node, ok := strings.CutPrefix(key, "edit.")
-			if !ok || r.c.FormValue(key) == r.c.FormValue("was."+node) {
-				continue
-			}
-			j, err := jsonOf(r.c.FormValue(key))
-			if err != nil {
-				return req, kairos.Errorf(kairos.CodeInvalid, "the output of %s is not JSON: %w", node, err)
-			}
-			if req.Edits == nil {
-				req.Edits = map[string]kairos.RawJSON{}
-			}
-			req.Edits[node] = j
-		}
+		r.edits(&req)
 		fallthrough
 	case kairos.ActionRerun:
 		if s := value("version"); s != "" {
@@ -85,10 +72,8 @@ func (r *request) verbRequest(v verb) (kairos.VerbRequest, error) {
 				return req, kairos.Errorf(kairos.CodeInvalid, "version %q is not a number", s)
 			}
 		}
-		if s := r.c.FormValue("input"); strings.TrimSpace(s) != "" && s != r.c.FormValue("was_input") {
-			if req.Input, err = jsonOf(s); err != nil {
-				return req, kairos.Errorf(kairos.CodeInvalid, "the input is not JSON: %w", err)
-			}
+		if s := r.c.FormValue("input"); strings.TrimSpace(s) != "" {
+			req.Input = r.changed("input", s, r.c.FormValue("was_input"))
 		}
 	case kairos.ActionLimits:
 		if req.Limits, err = r.limits(); err != nil {
@@ -148,8 +133,19 @@ func (r *request) preview(code int, v verb, req kairos.VerbRequest, problem stri
 		RunHref: "/runs/" + run.ID, Post: "/runs/" + run.ID + "/" + string(v.action), Allowed: true, Sentence: r.t(v.says), Danger: v.danger, Reason: true,
 		Idem: newID(), Rev: strconv.FormatInt(run.LastSeq, 10), Error: problem}
 	began := run.Version // the version that "the same" is
+	if len(r.wrong) > 0 && problem == "" {
+		p.Error, p.Mend = r.n(len(r.wrong), "%s value is not JSON", "%s values are not JSON"), true
+	}
+	var pre kairos.Preview
 	if v.preview {
-		pre, err := r.s.Engine.Preview(r.ctx, r.who.actor(), req)
+		pre, err = r.s.Engine.Preview(r.ctx, r.who.actor(), req)
+		if kairos.CodeOf(err) == kairos.CodeInvalid && (req.Input != nil || len(req.Edits) > 0) {
+			// What was typed cannot be used: say so beside it, and go on without.
+			p.Error, p.Mend, code = sentence(err), true, http.StatusUnprocessableEntity
+			without := req
+			without.Input, without.Edits = nil, nil
+			pre, err = r.s.Engine.Preview(r.ctx, r.who.actor(), without)
+		}
 		if err != nil {
 			return err
 		}
@@ -163,7 +159,7 @@ func (r *request) preview(code int, v verb, req kairos.VerbRequest, problem stri
 	}
 	switch v.action {
 	case kairos.ActionFork, kairos.ActionRerun:
-		if err := r.choices(&p, v, req, run, began); err != nil {
+		if err := r.choices(&p, v, req, pre, run, began); err != nil {
 			return err
 		}
 	case kairos.ActionLimits:
@@ -231,60 +227,6 @@ func (r *request) fill(p *view.PreviewPage, pre kairos.Preview) {
 	}
 }
 
-// choices adds what a fork or rerun lets one change.
-func (r *request) choices(p *view.PreviewPage, v verb, req kairos.VerbRequest, run kairos.Run, began int) error {
-	p.Check = r.t("Show what would happen")
-	input := "null"
-	if run.Input != nil {
-		input = pretty(run.Input)
-	}
-	if req.Input != nil {
-		input = pretty(req.Input)
-	}
-	p.Input = &input
-	latest, err := r.s.Reader.Plan(r.ctx, run.PlanID)
-	if err != nil {
-		return err
-	}
-	p.Versions = []view.Option{{Value: "0", Text: r.t("the same, v%d", began), Selected: req.Version == 0}}
-	if began != run.Version {
-		// It was planned anew for that one run.
-		p.Versions = append(p.Versions, view.Option{Value: strconv.Itoa(run.Version), Text: r.t("what it followed at last, v%d", run.Version), Selected: req.Version == run.Version})
-	}
-	if latest.Latest != run.Version {
-		p.Versions = append(p.Versions, view.Option{Value: "-1", Text: r.t("the newest, v%d", latest.Latest), Selected: req.Version == -1})
-	}
-	if v.action != kairos.ActionFork || req.At == 0 {
-		return nil
-	}
-	// The kept outputs up to the fork point may be edited, small ones here.
-	journal, err := r.s.Reader.JournalPage(r.ctx, run.ID, 0, 0)
-	if err != nil {
-		return err
-	}
-	for _, e := range journal {
-		if e.Seq > req.At {
-			break
-		}
-		if !e.Final || e.Item >= 0 || e.Status != kairos.NodeCompleted || len(e.Output) > 8<<10 {
-			continue
-		}
-		name := e.Node
-		if e.Visit > 1 {
-			name = fmt.Sprintf("%s#%d", e.Node, e.Visit)
-		}
-		value := pretty(e.Output)
-		if j, ok := req.Edits[name]; ok {
-			value = pretty(j)
-		}
-		p.Edits = append(p.Edits, view.EditField{Name: name, Value: value, Was: pretty(e.Output)})
-	}
-	if len(p.Edits) > 20 {
-		p.Edits = p.Edits[len(p.Edits)-20:]
-	}
-	return nil
-}
-
 func pretty(j kairos.RawJSON) string {
 	var v any
 	if json.Unmarshal(j, &v) != nil {
@@ -311,9 +253,13 @@ func (r *request) act() error {
 	if err != nil {
 		return err
 	}
-	if r.c.FormValue("do") == "preview" {
+	if do := r.c.FormValue("do"); do == "preview" || do == "check" {
 		req.Rev, req.Digest = 0, ""
 		return r.preview(http.StatusOK, v, req, "")
+	}
+	if len(r.wrong) > 0 {
+		req.Rev, req.Digest = 0, ""
+		return r.preview(http.StatusUnprocessableEntity, v, req, "")
 	}
 	if v.action == kairos.ActionFork || v.action == kairos.ActionRerun {
 		// The form may have been edited since its digest was made; what counts is
@@ -334,6 +280,11 @@ func (r *request) act() error {
 	case kairos.CodeStale, kairos.CodeConflict:
 		req.Rev, req.Digest = 0, ""
 		return r.preview(http.StatusConflict, v, req, sentence(err))
+	case kairos.CodeInvalid:
+		if v.action == kairos.ActionFork || v.action == kairos.ActionRerun {
+			req.Rev, req.Digest = 0, ""
+			return r.preview(http.StatusUnprocessableEntity, v, req, "")
+		}
 	}
 	return err
 }

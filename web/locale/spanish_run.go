@@ -2,6 +2,9 @@ package locale
 
 // What the page of a run says: its timeline, graph, inspector and state.
 var spanishRun = map[string]string{
+	"What the edits change": "Lo que cambian las ediciones",
+	"What it was":           "Lo que era",
+	"Nothing that will run names this value: the edit may change nothing.": "Nada de lo que se ejecutará nombra este valor: puede que la edición no cambie nada.",
 	"the same":              "lo mismo",
 	"taken: → %s":           "tomada: → %s",
 	"output.%s, against %s": "output.%s, frente a %s",
@@ -120,10 +123,11 @@ var spanishRun = map[string]string{
 }
 
 var spanishRunPlurals = map[string][2]string{
-	"at most %s attempt": {"como mucho %s intento", "como mucho %s intentos"},
-	"%s token in":        {"%s token de entrada", "%s tokens de entrada"},
-	"%s line":            {"%s línea", "%s líneas"},
-	"%s token out":       {"%s token de salida", "%s tokens de salida"},
+	"%s value is not JSON": {"%s valor no es JSON", "%s valores no son JSON"},
+	"at most %s attempt":   {"como mucho %s intento", "como mucho %s intentos"},
+	"%s token in":          {"%s token de entrada", "%s tokens de entrada"},
+	"%s line":              {"%s línea", "%s líneas"},
+	"%s token out":         {"%s token de salida", "%s tokens de salida"},
 	"%s more call; the view of handoffs lists all.":     {"%s llamada más; la vista de traspasos las lista todas.", "%s llamadas más; la vista de traspasos las lista todas."},
 	"%s box of %s steps, folded around the chosen one.": {"%s caja de %s pasos, plegados en torno al elegido.", "%s cajas de %s pasos, plegados en torno al elegido."},
 	"%s step farther off is left out.":                  {"Se omite %s paso más lejano.", "Se omiten %s pasos más lejanos."},

@@ -39,3 +39,6 @@ func sorted(is bool) templ.Attributes {
 	}
 	return nil
 }
+
+// truth is a yes or no as attributes want it.
+func truth(b bool) string { return strconv.FormatBool(b) }

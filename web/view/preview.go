@@ -16,7 +16,9 @@ type PreviewPage struct {
 	Error                      string
 	Points                     []Option
 	Versions                   []Option
-	Input                      *string
+	Input                      *EditField
+	Changes                    []Block // what edits change
+	Mend                       bool    // the error is about what was typed
 	Edits                      []EditField
 	Check                      string
 	Limits                     bool
@@ -37,4 +39,8 @@ type Option struct {
 }
 
 // EditField is a kept output that a fork may replace.
-type EditField struct{ Name, Value, Was string }
+type EditField struct {
+	Name, Value, Was string
+	Wrong            string // why it cannot be used
+	Edited           bool
+}

@@ -1,6 +1,7 @@
 package webtest
 
 import (
+	"html"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
@@ -83,7 +84,7 @@ var hidden = regexp.MustCompile(`<input type="hidden" name="([^"]+)" value="([^"
 func (p Page) Hidden() url.Values {
 	v := url.Values{}
 	for _, m := range hidden.FindAllStringSubmatch(p.Body, -1) {
-		v.Set(m[1], m[2])
+		v.Set(m[1], html.UnescapeString(m[2]))
 	}
 	return v
 }

@@ -1,0 +1,70 @@
+package web_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/webtest"
+)
+
+// What a fork keeps is edited in a form that the server checks while it is typed:
+// it says what the edit changes and what then runs, and never loses what was
+// typed over a mistake.
+func TestAForkIsEditedAndChecked(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	site.Plan(t, `
+id: sums
+nodes:
+  a: {type: set, input: {total: 5, currency: EUR}}
+  b: {type: set, input: {twice: "${output.a.total}"}}
+  c: {type: set, input: {i: 1}}
+edges: [{from: a, to: b}, {from: b, to: c}]
+`)
+	run := site.Run(t, "sums", `{"x": 1}`)
+	b := site.Browser(t).Login()
+	path := "/runs/" + run.ID + "/fork"
+	page := b.Get(path + "?at=2")
+	says(t, page, http.StatusOK, `name="edit.a"`, `name="edit.b"`, `hx-target="#check"`, "Kept, not repeated (2)")
+	form := page.Hidden()
+	form.Set("at", "2")
+	with := func(do string, set map[string]string) url.Values {
+		f := url.Values{"do": {do}}
+		for k, v := range form {
+			f[k] = v
+		}
+		for k, v := range set {
+			f.Set(k, v)
+		}
+		return f
+	}
+	edit := map[string]string{"edit.a": "{\r\n  \"total\": 7,\r\n  \"currency\": \"EUR\"\r\n}", "edit.b": form.Get("was.b")}
+	says(t, b.Post(path, with("check", edit)), http.StatusOK, "What the edits change", "output.a", `<span class="del">− .total  5`, `<span class="ins">+ .total  7`, "Runs again (2)", "it read the output of a")
+	// A value that nobody reads is said to change nothing.
+	says(t, b.Post(path, with("check", map[string]string{"edit.b": `{"twice": 8}`, "edit.a": form.Get("was.a")})), http.StatusOK, "+ .twice  8")
+	wrong := with("act", map[string]string{"edit.a": `{"total": `})
+	says(t, b.Post(path, wrong), http.StatusUnprocessableEntity, "1 value is not JSON", `&#34;total&#34;: </textarea>`, `aria-invalid="true"`, "What it was")
+	forked := b.Post(path, with("act", edit))
+	if forked.Code != http.StatusSeeOther {
+		t.Fatalf("fork: %d %s", forked.Code, forked.Body)
+	}
+	after, err := site.Engine.Wait(t.Context(), strings.TrimPrefix(forked.Location, "/runs/"))
+	if err != nil || after.Status != kairos.RunCompleted {
+		t.Fatalf("%s %v", after.Status, err)
+	}
+	says(t, b.Get(forked.Location+"?step=b&tab=output"), http.StatusOK, `class="n">7</span>`)
+	// Sent as it was, a form edits nothing: line ends of browsers are no change.
+	same := b.Post(path, with("check", map[string]string{"edit.a": strings.ReplaceAll(form.Get("was.a"), "\n", "\r\n"), "input": `{ "x": 1 }`}))
+	if strings.Contains(same.Body, "What the edits change") {
+		t.Error("an unchanged form is said to change something")
+	}
+	// An input that the plan does not take is said beside the form.
+	site.Plan(t, "id: strict\ninput: {type: object, required: [n], properties: {n: {type: number}}}\nnodes:\n  a: {type: set, input: 1}\n")
+	strict := site.Run(t, "strict", `{"n": 1}`)
+	path = "/runs/" + strict.ID + "/rerun"
+	form = b.Get(path).Hidden()
+	says(t, b.Post(path, with("act", map[string]string{"input": `{"n": "many"}`})), http.StatusUnprocessableEntity, `&#34;many&#34;`, `role="alert"`)
+}
