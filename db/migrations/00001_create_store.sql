@@ -520,6 +520,28 @@ CREATE TABLE bulk_items (
     PRIMARY KEY (bulk_id, position)
 ) STRICT, WITHOUT ROWID;
 
+-- What is told to people outside kairosd: a message per channel, until it has
+-- arrived or is given up.
+CREATE TABLE deliveries (
+    id         TEXT    NOT NULL PRIMARY KEY,
+    channel    TEXT    NOT NULL,
+    kind       TEXT    NOT NULL,
+    seq        INTEGER NOT NULL, -- the audit event that it tells of; 0: a test, or how many more there were
+    likeness   TEXT    NOT NULL, -- the same for messages that say the same of another run
+    more       INTEGER NOT NULL, -- how many alike came since and were not sent
+    body       TEXT    NOT NULL CHECK (json_valid(body)),
+    status     TEXT    NOT NULL CHECK (status IN ('pending', 'sent', 'failed')),
+    attempts   INTEGER NOT NULL,
+    due_at     INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    ended_at   INTEGER NOT NULL,
+    error      TEXT    NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX deliveries_once ON deliveries (channel, seq) WHERE seq > 0;
+CREATE INDEX deliveries_due ON deliveries (due_at) WHERE status = 'pending';
+CREATE INDEX deliveries_alike ON deliveries (channel, likeness, created_at);
+CREATE INDEX deliveries_with_more ON deliveries (created_at) WHERE more > 0;
+
 -- Views that people saved: a name for a query of the run list.
 CREATE TABLE saved_views (
     owner      TEXT    NOT NULL, -- a user's name; empty: everybody's
@@ -540,6 +562,7 @@ CREATE TABLE preferences (
 -- +goose Down
 DROP TABLE preferences;
 DROP TABLE saved_views;
+DROP TABLE deliveries;
 DROP TABLE bulk_items;
 DROP TABLE bulks;
 DROP TABLE responses;

@@ -26,6 +26,7 @@ import (
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/metric"
+	"github.com/kairosd/kairosd/internal/notify"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/supervisor"
 	"github.com/kairosd/kairosd/internal/tool"
@@ -94,15 +95,16 @@ type server struct {
 	crashLoop int
 	log       *slog.Logger
 
-	store   *store.Store
-	engine  *engine.Engine
-	asker   *supervisor.Service
-	tools   *toolbox.Box
-	auth    *auth.Service
-	bulk    *bulk.Service
-	guard   *tool.Guard
-	system  *system
-	metrics *metric.Recorder
+	store    *store.Store
+	engine   *engine.Engine
+	asker    *supervisor.Service
+	tools    *toolbox.Box
+	auth     *auth.Service
+	bulk     *bulk.Service
+	notifier *notify.Service // tells people outside what happened
+	guard    *tool.Guard
+	system   *system
+	metrics  *metric.Recorder
 }
 
 func (s *server) serve(ctx context.Context) error {
@@ -219,6 +221,10 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe string) error {
 		}
 	}
 	s.bulk = bulk.New(bulk.Config{Store: s.store, Engine: s.engine, Log: s.log})
+	wake := make(chan struct{}, 1)
+	if s.notifier, err = s.newNotifier(wake); err != nil {
+		return err
+	}
 	handler, local, closeAPI, err := s.handlers(ln)
 	if err != nil {
 		return err
@@ -238,6 +244,10 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe string) error {
 	upkeep, endUpkeep := context.WithCancel(ctx)
 	var looking sync.WaitGroup
 	looking.Go(func() { s.system.run(upkeep, s.cfg) })
+	if len(s.cfg.Notifications.Channels) > 0 {
+		looking.Go(func() { s.notifier.Run(upkeep) })
+		looking.Go(func() { s.wakeOnRuns(upkeep, wake) })
+	}
 	looking.Go(func() { s.metrics.Run(upkeep) })
 	defer func() { endUpkeep(); looking.Wait() }()
 	return s.listenAndServe(ctx, ln, handler, local)
@@ -278,6 +288,7 @@ func (s *server) guardFiles() {
 	if o := s.cfg.Login.OIDC; o != nil {
 		own = append(own, o.ClientSecretFile)
 	}
+	own = append(own, s.cfg.Notifications.Files()...)
 	for _, secret := range s.cfg.Secrets {
 		own = append(own, secret.File)
 	}

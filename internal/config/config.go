@@ -41,6 +41,7 @@ type Config struct {
 	Backup          Backup              `yaml:"backup"`
 	Server          Server              `yaml:"server"`
 	Login           Login               `yaml:"login"`
+	Notifications   Notifications       `yaml:"notifications"`
 	Telemetry       metric.Telemetry    `yaml:"telemetry"`
 }
 
@@ -457,6 +458,9 @@ func (c *Config) check() error {
 	if c.Engine.MaxRunning < 0 || c.Engine.MaxNodes < 0 {
 		add("engine: limits must not be negative")
 	}
+	if err := c.Notifications.check(); err != nil {
+		add("notifications: %w", err)
+	}
 	if err := c.Login.check(); err != nil {
 		add("login: %w", err)
 	}
@@ -508,6 +512,7 @@ func (c *Config) resolve(dir string) {
 		c.Providers[name] = p
 	}
 	c.Backup.Dir = abs(c.Backup.Dir)
+	c.Notifications.resolve(abs)
 	if o := c.Login.OIDC; o != nil {
 		o.ClientSecretFile, o.CAFile = abs(o.ClientSecretFile), abs(o.CAFile)
 	}

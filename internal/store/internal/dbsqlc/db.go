@@ -93,6 +93,39 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.bulkUnderWayStmt, err = db.PrepareContext(ctx, bulkUnderWay); err != nil {
 		return nil, fmt.Errorf("error preparing query BulkUnderWay: %w", err)
 	}
+	if q.deliveryAlikeStmt, err = db.PrepareContext(ctx, deliveryAlike); err != nil {
+		return nil, fmt.Errorf("error preparing query DeliveryAlike: %w", err)
+	}
+	if q.deliveryDueStmt, err = db.PrepareContext(ctx, deliveryDue); err != nil {
+		return nil, fmt.Errorf("error preparing query DeliveryDue: %w", err)
+	}
+	if q.deliveryEventsStmt, err = db.PrepareContext(ctx, deliveryEvents); err != nil {
+		return nil, fmt.Errorf("error preparing query DeliveryEvents: %w", err)
+	}
+	if q.deliveryInsertStmt, err = db.PrepareContext(ctx, deliveryInsert); err != nil {
+		return nil, fmt.Errorf("error preparing query DeliveryInsert: %w", err)
+	}
+	if q.deliveryListStmt, err = db.PrepareContext(ctx, deliveryList); err != nil {
+		return nil, fmt.Errorf("error preparing query DeliveryList: %w", err)
+	}
+	if q.deliveryMoreStmt, err = db.PrepareContext(ctx, deliveryMore); err != nil {
+		return nil, fmt.Errorf("error preparing query DeliveryMore: %w", err)
+	}
+	if q.deliveryNextStmt, err = db.PrepareContext(ctx, deliveryNext); err != nil {
+		return nil, fmt.Errorf("error preparing query DeliveryNext: %w", err)
+	}
+	if q.deliveryNoMoreStmt, err = db.PrepareContext(ctx, deliveryNoMore); err != nil {
+		return nil, fmt.Errorf("error preparing query DeliveryNoMore: %w", err)
+	}
+	if q.deliveryPruneStmt, err = db.PrepareContext(ctx, deliveryPrune); err != nil {
+		return nil, fmt.Errorf("error preparing query DeliveryPrune: %w", err)
+	}
+	if q.deliveryUpdateStmt, err = db.PrepareContext(ctx, deliveryUpdate); err != nil {
+		return nil, fmt.Errorf("error preparing query DeliveryUpdate: %w", err)
+	}
+	if q.deliveryWithMoreStmt, err = db.PrepareContext(ctx, deliveryWithMore); err != nil {
+		return nil, fmt.Errorf("error preparing query DeliveryWithMore: %w", err)
+	}
 	if q.failureAckStmt, err = db.PrepareContext(ctx, failureAck); err != nil {
 		return nil, fmt.Errorf("error preparing query FailureAck: %w", err)
 	}
@@ -592,6 +625,61 @@ func (q *Queries) Close() error {
 	if q.bulkUnderWayStmt != nil {
 		if cerr := q.bulkUnderWayStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing bulkUnderWayStmt: %w", cerr)
+		}
+	}
+	if q.deliveryAlikeStmt != nil {
+		if cerr := q.deliveryAlikeStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing deliveryAlikeStmt: %w", cerr)
+		}
+	}
+	if q.deliveryDueStmt != nil {
+		if cerr := q.deliveryDueStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing deliveryDueStmt: %w", cerr)
+		}
+	}
+	if q.deliveryEventsStmt != nil {
+		if cerr := q.deliveryEventsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing deliveryEventsStmt: %w", cerr)
+		}
+	}
+	if q.deliveryInsertStmt != nil {
+		if cerr := q.deliveryInsertStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing deliveryInsertStmt: %w", cerr)
+		}
+	}
+	if q.deliveryListStmt != nil {
+		if cerr := q.deliveryListStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing deliveryListStmt: %w", cerr)
+		}
+	}
+	if q.deliveryMoreStmt != nil {
+		if cerr := q.deliveryMoreStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing deliveryMoreStmt: %w", cerr)
+		}
+	}
+	if q.deliveryNextStmt != nil {
+		if cerr := q.deliveryNextStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing deliveryNextStmt: %w", cerr)
+		}
+	}
+	if q.deliveryNoMoreStmt != nil {
+		if cerr := q.deliveryNoMoreStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing deliveryNoMoreStmt: %w", cerr)
+		}
+	}
+	if q.deliveryPruneStmt != nil {
+		if cerr := q.deliveryPruneStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing deliveryPruneStmt: %w", cerr)
+		}
+	}
+	if q.deliveryUpdateStmt != nil {
+		if cerr := q.deliveryUpdateStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing deliveryUpdateStmt: %w", cerr)
+		}
+	}
+	if q.deliveryWithMoreStmt != nil {
+		if cerr := q.deliveryWithMoreStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing deliveryWithMoreStmt: %w", cerr)
 		}
 	}
 	if q.failureAckStmt != nil {
@@ -1291,6 +1379,17 @@ type Queries struct {
 	bulkMoveStmt               *sql.Stmt
 	bulkNewestStmt             *sql.Stmt
 	bulkUnderWayStmt           *sql.Stmt
+	deliveryAlikeStmt          *sql.Stmt
+	deliveryDueStmt            *sql.Stmt
+	deliveryEventsStmt         *sql.Stmt
+	deliveryInsertStmt         *sql.Stmt
+	deliveryListStmt           *sql.Stmt
+	deliveryMoreStmt           *sql.Stmt
+	deliveryNextStmt           *sql.Stmt
+	deliveryNoMoreStmt         *sql.Stmt
+	deliveryPruneStmt          *sql.Stmt
+	deliveryUpdateStmt         *sql.Stmt
+	deliveryWithMoreStmt       *sql.Stmt
 	failureAckStmt             *sql.Stmt
 	failureAckDeleteStmt       *sql.Stmt
 	failureAckListStmt         *sql.Stmt
@@ -1447,6 +1546,17 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		bulkMoveStmt:               q.bulkMoveStmt,
 		bulkNewestStmt:             q.bulkNewestStmt,
 		bulkUnderWayStmt:           q.bulkUnderWayStmt,
+		deliveryAlikeStmt:          q.deliveryAlikeStmt,
+		deliveryDueStmt:            q.deliveryDueStmt,
+		deliveryEventsStmt:         q.deliveryEventsStmt,
+		deliveryInsertStmt:         q.deliveryInsertStmt,
+		deliveryListStmt:           q.deliveryListStmt,
+		deliveryMoreStmt:           q.deliveryMoreStmt,
+		deliveryNextStmt:           q.deliveryNextStmt,
+		deliveryNoMoreStmt:         q.deliveryNoMoreStmt,
+		deliveryPruneStmt:          q.deliveryPruneStmt,
+		deliveryUpdateStmt:         q.deliveryUpdateStmt,
+		deliveryWithMoreStmt:       q.deliveryWithMoreStmt,
 		failureAckStmt:             q.failureAckStmt,
 		failureAckDeleteStmt:       q.failureAckDeleteStmt,
 		failureAckListStmt:         q.failureAckListStmt,

@@ -79,6 +79,22 @@ type BulkItem struct {
 	At       int64
 }
 
+type Delivery struct {
+	ID        string
+	Channel   string
+	Kind      string
+	Seq       int64
+	Likeness  string
+	More      int64
+	Body      string
+	Status    string
+	Attempts  int64
+	DueAt     int64
+	CreatedAt int64
+	EndedAt   int64
+	Error     string
+}
+
 type FailureAck struct {
 	PlanID    int64
 	Node      string

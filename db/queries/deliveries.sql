@@ -1,0 +1,42 @@
+-- What people and the daemon did after a time, in order: not the checkpoints,
+-- which are many.
+-- name: DeliveryEvents :many
+SELECT e.seq, e.at, e.action, e.result, e.reason, cast(coalesce(e.detail, '') AS text) AS detail, cast(coalesce(r.public_id, '') AS text) AS run
+FROM audit_events AS e INDEXED BY audit_events_of_people
+LEFT JOIN runs AS r ON r.id = e.run_id
+WHERE e.seq > @after AND e.action <> 'checkpoint'
+ORDER BY e.seq
+LIMIT @max;
+
+-- The newest message that says the same and is not older than a time.
+-- name: DeliveryAlike :one
+SELECT id FROM deliveries WHERE channel = @channel AND likeness = @likeness AND created_at > @since ORDER BY created_at DESC LIMIT 1;
+
+-- name: DeliveryMore :exec
+UPDATE deliveries SET more = more + 1 WHERE id = @id;
+
+-- name: DeliveryInsert :execrows
+INSERT OR IGNORE INTO deliveries (id, channel, kind, seq, likeness, more, body, status, attempts, due_at, created_at, ended_at, error)
+VALUES (@id, @channel, @kind, @seq, @likeness, 0, @body, 'pending', 0, @due_at, @created_at, 0, '');
+
+-- name: DeliveryDue :many
+SELECT * FROM deliveries WHERE status = 'pending' AND due_at <= @now ORDER BY due_at LIMIT @max;
+
+-- name: DeliveryNext :one
+SELECT cast(coalesce(min(due_at), 0) AS integer) FROM deliveries WHERE status = 'pending';
+
+-- name: DeliveryUpdate :execrows
+UPDATE deliveries SET status = @status, attempts = @attempts, due_at = @due_at, ended_at = @ended_at, error = @error WHERE id = @id;
+
+-- name: DeliveryList :many
+SELECT * FROM deliveries WHERE channel = @channel ORDER BY created_at DESC, id DESC LIMIT @max;
+
+-- Messages whose quiet time is over and that stand for more than themselves.
+-- name: DeliveryWithMore :many
+SELECT * FROM deliveries WHERE more > 0 AND created_at <= @before ORDER BY created_at LIMIT @max;
+
+-- name: DeliveryNoMore :execrows
+UPDATE deliveries SET more = 0 WHERE id = @id AND more = @more;
+
+-- name: DeliveryPrune :exec
+DELETE FROM deliveries WHERE status <> 'pending' AND more = 0 AND created_at < @before;

@@ -1,0 +1,51 @@
+package notify
+
+import (
+	"fmt"
+	"time"
+)
+
+// Message is what a webhook gets as JSON. The text alone says everything that
+// matters, for receivers that show nothing else.
+type Message struct {
+	ID   string    `json:"id"`
+	Kind string    `json:"kind"`
+	At   time.Time `json:"at"`
+	Text string    `json:"text"`
+	// Run is absent for what is not about a run.
+	Run *RunNews `json:"run,omitempty"`
+	// More says how many alike there were since the last message.
+	More int64 `json:"more,omitempty"`
+}
+
+// RunNews is the run that a message is about, as it was then.
+type RunNews struct {
+	ID       string `json:"id"`
+	Plan     string `json:"plan"`
+	Version  int    `json:"version,omitempty"`
+	Status   string `json:"status"`
+	Reason   string `json:"reason,omitempty"`
+	Headline string `json:"headline,omitempty"`
+	Node     string `json:"node,omitempty"`
+	Code     string `json:"code,omitempty"`
+	URL      string `json:"url,omitempty"`
+}
+
+var says = map[string]string{
+	"failed": "failed", "completed": "completed", "cancelled": "was cancelled", "approval": "waits for an approval", "in_doubt": "waits: it is in doubt whether a step happened",
+	"quarantined": "is quarantined: kairosd died in it three times", "held": "is held until it is released", "budget": "has used up its budget",
+}
+
+func textOf(kind string, r *RunNews) string {
+	text := fmt.Sprintf("Run %s of %s %s", r.ID[max(0, len(r.ID)-4):], r.Plan, says[kind])
+	if r.Node != "" {
+		text += " at " + r.Node
+	}
+	if r.Headline != "" {
+		text += ": " + r.Headline
+	}
+	if r.URL != "" {
+		text += "\n" + r.URL
+	}
+	return text
+}

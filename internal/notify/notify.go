@@ -1,0 +1,443 @@
+// Package notify tells people outside kairosd what happened: by signed webhooks
+// and by e-mail. Messages are made of the audit log and stored before they are
+// sent, so that a death at any moment loses none; each is sent at least once,
+// under an id by which a receiver tells repetitions.
+package notify
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// Kinds are what can be told.
+var Kinds = []string{"failed", "completed", "cancelled", "approval", "in_doubt", "quarantined", "held", "budget", "system"}
+
+// DefaultKinds are what is told unless a channel says otherwise: what needs a
+// person.
+var DefaultKinds = []string{"failed", "approval", "in_doubt", "quarantined", "system"}
+
+const (
+	// Quiet is how long messages that say the same of other runs are only
+	// counted; then one says how many there were.
+	Quiet = 10 * time.Minute
+	// keep is how long messages that are over stay listed.
+	keep = 30 * 24 * time.Hour
+	page = 200
+	// idle is the longest pause between two looks.
+	idle = 30 * time.Second
+)
+
+// backoff is how long to wait after each attempt that failed; then a message is
+// given up.
+var backoff = []time.Duration{10 * time.Second, time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 6 * time.Hour, 12 * time.Hour}
+
+// Store keeps messages, and knows what happened.
+type Store interface {
+	LastEvent(ctx context.Context) (int64, error)
+	Told(ctx context.Context) (int64, error)
+	Happenings(ctx context.Context, after int64, limit int) ([]kairos.AuditEvent, error)
+	FindRun(ctx context.Context, id string) (kairos.Run, error)
+	Tell(ctx context.Context, upTo int64, messages []kairos.Delivery, quiet time.Duration) error
+	TellMore(ctx context.Context, of, message kairos.Delivery) error
+	Repeated(ctx context.Context, before time.Time, limit int) ([]kairos.Delivery, error)
+	DueDeliveries(ctx context.Context, now time.Time, limit int) ([]kairos.Delivery, time.Time, error)
+	SettleDelivery(ctx context.Context, d kairos.Delivery) error
+	Deliveries(ctx context.Context, channel string, limit int) ([]kairos.Delivery, error)
+	ForgetDeliveries(ctx context.Context, before time.Time) error
+	Hold(ctx context.Context) (*kairos.Hold, error)
+	Audit(ctx context.Context, r kairos.AuditRecord) error
+}
+
+// Channel is one way to tell people.
+type Channel struct {
+	Name string
+	// On is what is told, of Kinds; empty: DefaultKinds.
+	On []string
+	// Plans restricts it to runs of these plans; empty: all.
+	Plans []string
+	// Webhook or Email is set.
+	Webhook *Webhook
+	Email   *Email
+}
+
+// Config configures a [Service]. Store and Dialer are required.
+type Config struct {
+	Store    Store
+	Channels []Channel
+	// Dialer connects to receivers; it refuses what may not be reached.
+	Dialer *net.Dialer
+	// URL is where people reach the dashboard, for links; empty: none are sent.
+	URL string
+	// Wake gives something whenever something may have happened; nil: it is looked
+	// every half a minute.
+	Wake <-chan struct{}
+	Log  *slog.Logger
+	Now  func() time.Time // nil: time.Now
+}
+
+// Service tells. It is safe for concurrent use.
+type Service struct{ c Config }
+
+// New makes a Service.
+func New(c Config) (*Service, error) {
+	if c.Store == nil || c.Dialer == nil {
+		return nil, errors.New("notify: a store and a dialer are required")
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	for i := range c.Channels {
+		if len(c.Channels[i].On) == 0 {
+			c.Channels[i].On = DefaultKinds
+		}
+	}
+	return &Service{c}, nil
+}
+
+// Run tells until the context ends.
+func (s *Service) Run(ctx context.Context) {
+	if len(s.c.Channels) == 0 {
+		return
+	}
+	for ctx.Err() == nil {
+		next, err := s.Pass(ctx)
+		if err != nil && ctx.Err() == nil {
+			s.c.Log.Error("notifications", "err", err)
+			next = time.Time{}
+		}
+		pause := idle
+		if !next.IsZero() {
+			pause = max(0, min(pause, next.Sub(s.c.Now())))
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		case <-s.c.Wake:
+		}
+		timer.Stop()
+	}
+}
+
+// Pass makes messages of what happened since the last one, sends what is due, and
+// says when to look again (zero: when something happens). While the data is held
+// after a restore nothing is told: it may have been told before.
+func (s *Service) Pass(ctx context.Context) (time.Time, error) {
+	if hold, err := s.c.Store.Hold(ctx); err != nil || hold != nil {
+		return time.Time{}, err
+	}
+	if err := s.collect(ctx); err != nil {
+		return time.Time{}, err
+	}
+	if err := s.repeated(ctx); err != nil {
+		return time.Time{}, err
+	}
+	for {
+		due, next, err := s.c.Store.DueDeliveries(ctx, s.c.Now(), page)
+		if err != nil {
+			return time.Time{}, err
+		}
+		if err := s.sendAll(ctx, due); err != nil {
+			return time.Time{}, err
+		}
+		if len(due) < page {
+			if err := s.c.Store.ForgetDeliveries(ctx, s.c.Now().Add(-keep)); err != nil {
+				return time.Time{}, err
+			}
+			if len(due) > 0 {
+				continue // what failed is due anew at a time that is to be known
+			}
+			return next, nil
+		}
+	}
+}
+
+// collect turns what happened into messages.
+func (s *Service) collect(ctx context.Context) error {
+	at, err := s.c.Store.Told(ctx)
+	if err != nil {
+		return err
+	}
+	if at == 0 { // the first time: what was before is nobody's news
+		if at, err = s.c.Store.LastEvent(ctx); err != nil {
+			return err
+		}
+		return s.c.Store.Tell(ctx, max(at, 1), nil, Quiet)
+	}
+	for {
+		events, err := s.c.Store.Happenings(ctx, at, page)
+		if err != nil || len(events) == 0 {
+			return err
+		}
+		var messages []kairos.Delivery
+		for _, e := range events {
+			more, err := s.about(ctx, e)
+			if err != nil {
+				return err
+			}
+			messages = append(messages, more...)
+		}
+		at = events[len(events)-1].Seq
+		if err := s.c.Store.Tell(ctx, at, messages, Quiet); err != nil {
+			return err
+		}
+	}
+}
+
+// kindOf says what an event is news of; "" for nothing.
+func kindOf(e kairos.AuditEvent) string {
+	if strings.HasPrefix(e.Action, "store.") && e.Result == "failed" {
+		return "system"
+	}
+	if e.Action != "run.status" {
+		return ""
+	}
+	var d struct {
+		Status     kairos.RunStatus  `json:"status"`
+		WaitReason kairos.WaitReason `json:"waitReason"`
+	}
+	if json.Unmarshal(e.Detail, &d) != nil {
+		return ""
+	}
+	kind := string(d.Status)
+	if d.Status == kairos.RunWaiting {
+		kind = string(d.WaitReason)
+	}
+	if !slices.Contains(Kinds, kind) {
+		return ""
+	}
+	return kind
+}
+
+// about makes the messages of one event.
+func (s *Service) about(ctx context.Context, e kairos.AuditEvent) ([]kairos.Delivery, error) {
+	kind := kindOf(e)
+	if kind == "" || !slices.ContainsFunc(s.c.Channels, func(c Channel) bool { return slices.Contains(c.On, kind) }) {
+		return nil, nil
+	}
+	m := Message{Kind: kind, At: e.At}
+	like := kind + "|" + e.Reason
+	plan := ""
+	if e.Run != "" {
+		r, err := s.c.Store.FindRun(ctx, e.Run)
+		if kairos.CodeOf(err) == kairos.CodeNotFound {
+			return nil, nil // deleted meanwhile
+		} else if err != nil {
+			return nil, err
+		}
+		if r.Parent != nil {
+			return nil, nil // the parent is told of
+		}
+		plan = r.PlanKey
+		m.Run = s.news(r, e)
+		like = strings.Join([]string{kind, r.PlanKey, m.Run.Node, m.Run.Code}, "|")
+	} else {
+		m.Text = "kairosd: " + e.Reason
+	}
+	if m.Run != nil {
+		m.Text = textOf(kind, m.Run)
+	}
+	var out []kairos.Delivery
+	for _, c := range s.c.Channels {
+		if !slices.Contains(c.On, kind) || len(c.Plans) > 0 && !slices.Contains(c.Plans, plan) {
+			continue
+		}
+		d, err := s.message(c.Name, m)
+		if err != nil {
+			return nil, err
+		}
+		d.Seq = e.Seq
+		if kind != "approval" && kind != "in_doubt" { // each of these waits for its own answer
+			d.Like = like
+		}
+		out = append(out, d)
+	}
+	return out, nil
+}
+
+// news is a run as an event says that it was.
+func (s *Service) news(r kairos.Run, e kairos.AuditEvent) *RunNews {
+	var was struct{ Status, WaitReason, Headline string }
+	if json.Unmarshal(e.Detail, &was) != nil {
+		was.Status = string(r.Status)
+	}
+	n := &RunNews{ID: r.ID, Plan: r.PlanKey, Version: r.Version, Status: was.Status, Reason: was.WaitReason, Headline: cmp.Or(was.Headline, r.Headline)}
+	if r.Error != nil {
+		n.Node, n.Code = r.Error.Node, r.Error.Code
+		n.Headline = cmp.Or(n.Headline, r.Error.Message)
+	}
+	if s.c.URL != "" {
+		n.URL = strings.TrimSuffix(s.c.URL, "/") + "/runs/" + r.ID
+	}
+	return n
+}
+
+// message is a new message of a channel, due at once.
+func (s *Service) message(channel string, m Message) (kairos.Delivery, error) {
+	now := s.c.Now().UTC()
+	m.ID = kairos.NewID()
+	body, err := json.Marshal(m)
+	if err != nil {
+		return kairos.Delivery{}, fmt.Errorf("notify: %w", err)
+	}
+	return kairos.Delivery{ID: m.ID, Channel: channel, Kind: m.Kind, Body: body, Status: kairos.DeliveryPending, DueAt: now, CreatedAt: now}, nil
+}
+
+// repeated says how many more there were, once their quiet time is over.
+func (s *Service) repeated(ctx context.Context) error {
+	list, err := s.c.Store.Repeated(ctx, s.c.Now().Add(-Quiet), page)
+	if err != nil {
+		return err
+	}
+	for _, d := range list {
+		var m Message
+		if err := json.Unmarshal(d.Body, &m); err != nil {
+			return fmt.Errorf("notify: message %s: %w", d.ID, err)
+		}
+		m.At, m.More = s.c.Now().UTC(), d.More
+		m.Text = fmt.Sprintf("%d more like this: %s", d.More, m.Text)
+		again, err := s.message(d.Channel, m)
+		if err != nil {
+			return err
+		}
+		again.Like = d.Like
+		if err := s.c.Store.TellMore(ctx, d, again); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sendAll sends messages, those of each channel in their order: one that does not
+// answer keeps no other waiting.
+func (s *Service) sendAll(ctx context.Context, due []kairos.Delivery) error {
+	byChannel := map[string][]kairos.Delivery{}
+	for _, d := range due {
+		byChannel[d.Channel] = append(byChannel[d.Channel], d)
+	}
+	failed := make(chan error, len(byChannel))
+	var wg sync.WaitGroup
+	for _, list := range byChannel {
+		wg.Go(func() {
+			for _, d := range list {
+				if err := s.send(ctx, &d); err != nil {
+					failed <- err
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	close(failed)
+	return <-failed // nil when it is empty
+}
+
+// send makes one attempt and notes what came of it.
+func (s *Service) send(ctx context.Context, d *kairos.Delivery) error {
+	i := slices.IndexFunc(s.c.Channels, func(c Channel) bool { return c.Name == d.Channel })
+	d.Attempts++
+	var err error
+	switch {
+	case i < 0:
+		err = &refusal{errors.New("the channel is no longer configured")}
+	case s.c.Channels[i].Webhook != nil:
+		err = s.post(ctx, s.c.Channels[i].Webhook, *d)
+	default:
+		err = s.mail(ctx, s.c.Channels[i].Email, *d)
+	}
+	if ctx.Err() != nil && err != nil {
+		return ctx.Err() // it is sent at the next start
+	}
+	now := s.c.Now().UTC()
+	d.Error = ""
+	var final *refusal
+	switch {
+	case err == nil:
+		d.Status, d.EndedAt = kairos.DeliverySent, now
+	case errors.As(err, &final) || d.Attempts > len(backoff):
+		d.Status, d.EndedAt, d.Error = kairos.DeliveryFailed, now, short(err)
+	default:
+		wait := backoff[d.Attempts-1]
+		if later, ok := errors.AsType[*later](err); ok {
+			wait = max(wait, min(later.wait, 24*time.Hour))
+		}
+		d.DueAt, d.Error = now.Add(wait), short(err)
+	}
+	if err != nil {
+		s.c.Log.Warn("a notification was not delivered", "channel", d.Channel, "message", d.ID, "attempt", d.Attempts, "state", d.Status, "err", err)
+	}
+	return s.c.Store.SettleDelivery(ctx, *d)
+}
+
+// Test sends a message at once, and gives what came of it.
+func (s *Service) Test(ctx context.Context, actor kairos.Actor, channel string) (kairos.Delivery, error) {
+	if !actor.Role.Includes(kairos.RoleAdmin) {
+		return kairos.Delivery{}, kairos.Errorf(kairos.CodeForbidden, "this needs the role admin")
+	}
+	if !slices.ContainsFunc(s.c.Channels, func(c Channel) bool { return c.Name == channel }) {
+		return kairos.Delivery{}, kairos.Errorf(kairos.CodeNotFound, "there is no channel %q", channel)
+	}
+	d, err := s.message(channel, Message{Kind: "test", At: s.c.Now().UTC(), Text: "A test message of kairosd, sent by " + actor.Name + "."})
+	if err != nil {
+		return d, err
+	}
+	d.DueAt = d.CreatedAt.Add(time.Minute) // for the daemon, if this dies here
+	if err := s.c.Store.Tell(ctx, 0, []kairos.Delivery{d}, Quiet); err != nil {
+		return d, err
+	}
+	if err := s.send(ctx, &d); err != nil {
+		return d, err
+	}
+	return d, s.c.Store.Audit(ctx, kairos.AuditRecord{Action: "notification.test", Actor: actor.Name, Surface: actor.Surface, Object: "channel:" + channel,
+		Result: map[bool]string{true: "ok", false: "failed"}[d.Status == kairos.DeliverySent], Reason: d.Error})
+}
+
+// Channels lists how people are told, with the newest messages.
+func (s *Service) Channels(ctx context.Context, last int) ([]kairos.ChannelInfo, error) {
+	out := make([]kairos.ChannelInfo, 0, len(s.c.Channels))
+	for _, c := range s.c.Channels {
+		info := kairos.ChannelInfo{Name: c.Name, Type: "email", On: c.On, Plans: c.Plans}
+		if c.Webhook != nil {
+			info.Type, info.Target, info.Signed = "webhook", c.Webhook.host(), c.Webhook.Secret != ""
+		} else {
+			info.Target = strings.Join(c.Email.To, ", ")
+		}
+		var err error
+		if info.Last, err = s.c.Store.Deliveries(ctx, c.Name, last); err != nil {
+			return nil, err
+		}
+		out = append(out, info)
+	}
+	return out, nil
+}
+
+// refusal is an answer that no further attempt changes.
+type refusal struct{ error }
+
+// later is an answer that says when to come again.
+type later struct {
+	error
+	wait time.Duration
+}
+
+func short(err error) string {
+	s := strings.ToValidUTF8(err.Error(), "")
+	if len(s) > 300 {
+		s = strings.ToValidUTF8(s[:300], "") + "…"
+	}
+	return s
+}

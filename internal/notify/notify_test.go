@@ -1,0 +1,404 @@
+package notify_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/notify"
+	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/storetest"
+	"github.com/kairosd/kairosd/internal/tool"
+)
+
+// receiver is a webhook that keeps what it gets.
+type receiver struct {
+	*httptest.Server
+	mu     sync.Mutex
+	got    []notify.Message
+	ids    []string
+	bad    []string
+	answer int
+	retry  string
+}
+
+const secret = "what both sides know"
+
+func newReceiver(t *testing.T) *receiver {
+	t.Helper()
+	r := &receiver{answer: http.StatusOK}
+	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		body, err := io.ReadAll(req.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		if want := notify.Sign(secret, req.Header.Get("Webhook-Id"), req.Header.Get("Webhook-Timestamp"), body); req.Header.Get("Webhook-Signature") != want {
+			r.bad = append(r.bad, req.Header.Get("Webhook-Signature"))
+		}
+		var m notify.Message
+		if err := json.Unmarshal(body, &m); err != nil {
+			t.Error(err)
+		}
+		if r.retry != "" {
+			w.Header().Set("Retry-After", r.retry)
+		}
+		if r.answer == http.StatusFound {
+			w.Header().Set("Location", "http://127.0.0.1:1/")
+		}
+		w.WriteHeader(r.answer)
+		if r.answer == http.StatusOK {
+			r.got, r.ids = append(r.got, m), append(r.ids, req.Header.Get("Webhook-Id"))
+		}
+	}))
+	t.Cleanup(r.Close)
+	return r
+}
+
+func (r *receiver) take() []notify.Message {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := r.got
+	r.got = nil
+	return out
+}
+
+func (r *receiver) set(code int) { r.mu.Lock(); r.answer = code; r.mu.Unlock() }
+
+// desk is a store with a service that tells of what happens in it.
+type desk struct {
+	t     *testing.T
+	store *store.Store
+	now   time.Time
+	*notify.Service
+}
+
+func open(t *testing.T, s *store.Store, private []string, channels ...notify.Channel) *desk {
+	t.Helper()
+	d := &desk{t: t, store: s, now: time.Now()}
+	dialer, err := tool.NewDialer(nil, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Service, err = notify.New(notify.Config{Store: s, Channels: channels, Dialer: dialer, URL: "https://kairos.example.com", Now: func() time.Time { return d.now }}); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+var loopback = []string{"127.0.0.0/8"}
+
+func (d *desk) pass() {
+	d.t.Helper()
+	if _, err := d.Pass(context.Background()); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// run stores a run that has come to an end, or waits.
+func (d *desk) run(plan string, status kairos.RunStatus, reason kairos.WaitReason, headline string) kairos.Run {
+	d.t.Helper()
+	r := storetest.Run(d.t, d.store, storetest.Plan(d.t, d.store, "id: "+plan+"\nnodes: {a: {type: set, input: 1}}\n"), "null")
+	detail, err := json.Marshal(map[string]any{"status": status, "waitReason": reason, "headline": headline})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	if err := d.store.Audit(d.t.Context(), kairos.AuditRecord{Action: "run.status", Actor: "system", Run: r.ID, Detail: detail}); err != nil {
+		d.t.Fatal(err)
+	}
+	return r
+}
+
+func hook(url string, on ...string) notify.Channel {
+	return notify.Channel{Name: "ops", On: on, Webhook: &notify.Webhook{URL: url, Secret: secret}}
+}
+
+func TestFailuresAreToldOnceAndSigned(t *testing.T) {
+	t.Parallel()
+	r := newReceiver(t)
+	d := open(t, storetest.Open(t), loopback, hook(r.URL))
+	d.run("old", kairos.RunFailed, "", "before anybody was told")
+	d.pass() // what was before is nobody's news
+	run := d.run("ledger", kairos.RunFailed, "", "the bank is\nclosed")
+	d.run("ledger", kairos.RunCompleted, "", "")
+	d.pass()
+	got := r.take()
+	if len(got) != 1 || got[0].Kind != "failed" || got[0].Run == nil || got[0].Run.ID != run.ID || got[0].Run.Plan != "ledger" || got[0].Run.URL != "https://kairos.example.com/runs/"+run.ID ||
+		!strings.Contains(got[0].Text, "the bank is") {
+		t.Fatalf("told: %+v", got)
+	}
+	if len(r.bad) > 0 || got[0].ID != r.ids[0] {
+		t.Errorf("signatures %q, id %q %q", r.bad, got[0].ID, r.ids)
+	}
+	d.pass()
+	if again := r.take(); len(again) != 0 {
+		t.Errorf("told again: %+v", again)
+	}
+	list, err := d.store.Deliveries(t.Context(), "ops", 10)
+	if err != nil || len(list) != 1 || list[0].Status != kairos.DeliverySent || list[0].Attempts != 1 || list[0].EndedAt.IsZero() {
+		t.Errorf("%+v %v", list, err)
+	}
+}
+
+// An outage is one message, and later one that says how many more.
+func TestAnOutageIsOneMessage(t *testing.T) {
+	t.Parallel()
+	r := newReceiver(t)
+	d := open(t, storetest.Open(t), loopback, hook(r.URL))
+	d.pass()
+	for range 50 {
+		d.run("ledger", kairos.RunFailed, "", "the bank is closed")
+	}
+	d.run("other", kairos.RunFailed, "", "something else")
+	for range 3 {
+		d.run("refund", kairos.RunWaiting, kairos.WaitApproval, "Refund?")
+	}
+	d.pass()
+	kinds := map[string]int{}
+	for _, m := range r.take() {
+		kinds[m.Kind+" "+m.Run.Plan]++
+	}
+	if kinds["failed ledger"] != 1 || kinds["failed other"] != 1 || kinds["approval refund"] != 3 {
+		t.Errorf("told: %v", kinds)
+	}
+	d.pass()
+	if more := r.take(); len(more) != 0 {
+		t.Errorf("the quiet time is not over: %+v", more)
+	}
+	d.now = d.now.Add(notify.Quiet + time.Second)
+	d.pass()
+	if more := r.take(); len(more) != 1 || more[0].More != 49 || !strings.HasPrefix(more[0].Text, "49 more like this: ") {
+		t.Errorf("afterwards: %+v", more)
+	}
+	d.now = d.now.Add(notify.Quiet + time.Second)
+	d.pass()
+	if more := r.take(); len(more) != 0 {
+		t.Errorf("and again: %+v", more)
+	}
+}
+
+func TestAReceiverThatFailsIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	r := newReceiver(t)
+	d := open(t, storetest.Open(t), loopback, hook(r.URL))
+	d.pass()
+	state := func() kairos.Delivery {
+		t.Helper()
+		list, err := d.store.Deliveries(t.Context(), "ops", 1)
+		if err != nil || len(list) != 1 {
+			t.Fatal(list, err)
+		}
+		return list[0]
+	}
+	r.set(http.StatusServiceUnavailable)
+	d.run("a", kairos.RunFailed, "", "x")
+	d.pass()
+	d.pass() // not due yet
+	if s := state(); s.Status != kairos.DeliveryPending || s.Attempts != 1 || !strings.Contains(s.Error, "503") || s.DueAt.Sub(d.now) < 9*time.Second {
+		t.Errorf("%+v", s)
+	}
+	r.retry = "7200"
+	d.now = d.now.Add(time.Minute)
+	d.pass()
+	if s := state(); s.Attempts != 2 || s.DueAt.Sub(d.now) < 119*time.Minute {
+		t.Errorf("Retry-After is not honoured: %+v", s)
+	}
+	r.set(http.StatusOK)
+	d.now = d.now.Add(3 * time.Hour)
+	d.pass()
+	if s := state(); s.Status != kairos.DeliverySent || s.Attempts != 3 || s.Error != "" || len(r.take()) != 1 {
+		t.Errorf("%+v", s)
+	}
+	// A refusal is final; so is the last attempt of many; a redirect leads nowhere.
+	r.retry = ""
+	for code, attempts := range map[int]int{http.StatusGone: 1, http.StatusFound: 1, http.StatusInternalServerError: 8} {
+		r.set(code)
+		d.run(fmt.Sprint("b", code), kairos.RunFailed, "", "x")
+		for range 12 {
+			d.pass()
+			d.now = d.now.Add(13 * time.Hour)
+		}
+		if s := state(); s.Status != kairos.DeliveryFailed || s.Attempts != attempts || !strings.Contains(s.Error, fmt.Sprint(code)) {
+			t.Errorf("%d: %+v", code, s)
+		}
+	}
+}
+
+// What was to be told is told by the next life, under the same id.
+func TestADeathLosesNoMessage(t *testing.T) {
+	t.Parallel()
+	r := newReceiver(t)
+	path := filepath.Join(t.TempDir(), "kairos.db")
+	first, err := store.Open(t.Context(), path, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := open(t, first, loopback, hook(r.URL))
+	d.pass()
+	r.set(http.StatusInternalServerError)
+	d.run("a", kairos.RunFailed, "", "stored, not sent")
+	d.pass()
+	d.run("b", kairos.RunFailed, "", "not even seen")
+	before, err := first.Deliveries(t.Context(), "ops", 10)
+	if err != nil || len(before) != 1 {
+		t.Fatal(before, err)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	second, err := store.Open(t.Context(), path, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Close()
+	d = open(t, second, loopback, hook(r.URL))
+	d.now = time.Now().Add(time.Hour)
+	r.set(http.StatusOK)
+	d.pass()
+	got := r.take()
+	plans := map[string]string{}
+	for _, m := range got {
+		plans[m.Run.Plan] = m.ID
+	}
+	if len(got) != 2 || plans["a"] != before[0].ID || plans["b"] == "" {
+		t.Errorf("told after the restart: %+v", got)
+	}
+}
+
+// S14: nobody makes kairosd talk to private addresses by a notification.
+func TestPrivateReceiversAreRefused(t *testing.T) {
+	t.Parallel()
+	r := newReceiver(t)
+	d := open(t, storetest.Open(t), nil, hook(r.URL))
+	got, err := d.Test(t.Context(), kairos.Actor{Name: "marta", Role: kairos.RoleAdmin}, "ops")
+	if err != nil || got.Status == kairos.DeliverySent || !strings.Contains(got.Error, "not a public address") || len(r.take()) != 0 {
+		t.Errorf("%+v %v", got, err)
+	}
+	if _, err := d.Test(t.Context(), kairos.Actor{Name: "otto", Role: kairos.RoleAuthor}, "ops"); kairos.CodeOf(err) != kairos.CodeForbidden {
+		t.Errorf("an author tests: %v", err)
+	}
+	if _, err := d.Test(t.Context(), kairos.Actor{Name: "marta", Role: kairos.RoleAdmin}, "none"); kairos.CodeOf(err) != kairos.CodeNotFound {
+		t.Errorf("no such channel: %v", err)
+	}
+}
+
+func TestPlansAndKindsAreChosen(t *testing.T) {
+	t.Parallel()
+	r := newReceiver(t)
+	c := hook(r.URL, "completed")
+	c.Plans = []string{"wanted"}
+	d := open(t, storetest.Open(t), loopback, c)
+	d.pass()
+	d.run("wanted", kairos.RunCompleted, "", "")
+	d.run("wanted", kairos.RunFailed, "", "")
+	d.run("other", kairos.RunCompleted, "", "")
+	d.pass()
+	if got := r.take(); len(got) != 1 || got[0].Kind != "completed" || got[0].Run.Plan != "wanted" {
+		t.Errorf("told: %+v", got)
+	}
+}
+
+// mailServer speaks just enough SMTP.
+func mailServer(t *testing.T, refuse string) (address string, mails chan string) {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ln.Close() })
+	mails = make(chan string, 10)
+	go func() {
+		for {
+			conn, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				in := bufio.NewReader(conn)
+				say := func(s string) { fmt.Fprint(conn, s+"\r\n") }
+				say("220 test")
+				for {
+					line, err := in.ReadString('\n')
+					if err != nil {
+						return
+					}
+					switch verb := strings.ToUpper(strings.Fields(line + " x")[0]); {
+					case verb == "EHLO" || verb == "HELO":
+						say("250 test")
+					case verb == "RCPT" && refuse != "":
+						say(refuse)
+					case verb == "DATA":
+						say("354 go on")
+						var b strings.Builder
+						for {
+							line, err := in.ReadString('\n')
+							if err != nil {
+								return
+							}
+							if line == ".\r\n" {
+								break
+							}
+							b.WriteString(line)
+						}
+						mails <- b.String()
+						say("250 taken")
+					case verb == "QUIT":
+						say("221 bye")
+						return
+					default:
+						say("250 ok")
+					}
+				}
+			}()
+		}
+	}()
+	return ln.Addr().String(), mails
+}
+
+// A text of a run never becomes a header of a mail.
+func TestMail(t *testing.T) {
+	t.Parallel()
+	address, mails := mailServer(t, "")
+	c := notify.Channel{Name: "mail", Email: &notify.Email{Server: address, TLS: "none", From: "kairos@example.com", To: []string{"ops@example.com", "marta@example.com"}}}
+	d := open(t, storetest.Open(t), loopback, c)
+	d.pass()
+	d.run("ledger", kairos.RunFailed, "", "ñ\r\nBcc: eve@example.com\r\n\r\n.\r\nevil")
+	d.pass()
+	var mail string
+	select {
+	case mail = <-mails:
+	case <-time.After(30 * time.Second):
+		t.Fatal("no mail")
+	}
+	head, body, _ := strings.Cut(mail, "\r\n\r\n")
+	if strings.Contains(head, "\nBcc:") || !strings.Contains(head, "To: ops@example.com, marta@example.com") || !strings.Contains(head, "Auto-Submitted: auto-generated") || !strings.Contains(body, "/runs/") {
+		t.Errorf("%s", mail)
+	}
+	for line := range strings.Lines(head) {
+		if subject, ok := strings.CutPrefix(line, "Subject: "); ok {
+			if text, err := new(mime.WordDecoder).DecodeHeader(strings.TrimSpace(subject)); err != nil || !strings.Contains(text, "ledger failed: ñ") {
+				t.Errorf("%q %v", text, err)
+			}
+		}
+	}
+	address, _ = mailServer(t, "550 no such person")
+	c.Email.Server = address
+	d = open(t, storetest.Open(t), loopback, c)
+	if got, err := d.Test(t.Context(), kairos.Actor{Name: "marta", Role: kairos.RoleAdmin}, "mail"); err != nil || got.Status != kairos.DeliveryFailed || !strings.Contains(got.Error, "no such person") {
+		t.Errorf("%+v %v", got, err)
+	}
+}
