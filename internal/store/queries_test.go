@@ -270,6 +270,7 @@ func TestEveryQueryRuns(t *testing.T) {
 		t.Errorf("cut the audit log: %d, %v", n, err)
 	}
 	everyUserQuery(t, s, must)
+	everyDeliveryQuery(t, s, must)
 
 	files, err := filepath.Glob("../../db/queries/*.sql")
 	if err != nil || len(files) == 0 {
@@ -382,6 +383,41 @@ func everyBulkQuery(t *testing.T, s *Store, run string, must func(string, error)
 		t.Errorf("%+v", views)
 	}
 	must("remove view", s.SaveView(ctx, "marta", "mine", ""))
+}
+
+func everyDeliveryQuery(t *testing.T, s *Store, must func(string, error)) {
+	t.Helper()
+	ctx, now := context.Background(), time.Now()
+	_, err := s.Happenings(ctx, 0, 10)
+	must("what happened", err)
+	d := kairos.Delivery{ID: kairos.NewID(), Channel: "ops", Kind: "failed", Seq: 1, Like: "x", Body: kairos.RawJSON("{}"), DueAt: now, CreatedAt: now}
+	again := d
+	again.ID, again.Seq = kairos.NewID(), 2
+	must("tell", s.Tell(ctx, 2, []kairos.Delivery{d, again}, time.Minute))
+	if at, err := s.Told(ctx); err != nil || at != 2 {
+		t.Errorf("told: %d, %v", at, err)
+	}
+	due, next, err := s.DueDeliveries(ctx, now, 10)
+	if must("due", err); len(due) != 1 || due[0].More != 1 || next.IsZero() {
+		t.Fatalf("due: %+v %v", due, next)
+	}
+	repeated, err := s.Repeated(ctx, now, 10)
+	if must("repeated", err); len(repeated) != 1 {
+		t.Errorf("repeated: %+v", repeated)
+	}
+	more := again
+	more.Seq = 0
+	must("tell more", s.TellMore(ctx, due[0], more))
+	due[0].Status, due[0].EndedAt = kairos.DeliverySent, now
+	must("settle", s.SettleDelivery(ctx, due[0]))
+	list, err := s.Deliveries(ctx, "ops", 10)
+	if must("list", err); len(list) != 2 {
+		t.Errorf("list: %+v", list)
+	}
+	must("forget", s.ForgetDeliveries(ctx, now.Add(time.Hour)))
+	if list, err = s.Deliveries(ctx, "ops", 10); err != nil || len(list) != 1 || list[0].Status != kairos.DeliveryPending {
+		t.Errorf("after forgetting: %+v %v", list, err)
+	}
 }
 
 func everyUserQuery(t *testing.T, s *Store, must func(string, error)) {
