@@ -61,9 +61,18 @@ var simpleOpeners = regexp.MustCompile(`^\W*(?:` +
 	`(?:que|quien|donde|cuando|cuanto|cuanta|cuantos|cuantas|cual)\s+(?:es|son|esta|estan|hay|fue|hora)\b|muestra(?:me)?\b|dame\b|busca(?:me)?\b|encuentra\b|obten\b|lista(?:me)?\b)`)
 
 // Several parts, comparisons, workflows.
-var complexIndicators = phrases(
-	"and then", "after that", "followed by", "compare", "analyze", "analyse", "summarize", "summarise", "create a report", "generate a chart", "for each", "all of the",
-	"y luego", "y despues", "despues de eso", "seguido de", "compara", "comparar", "analiza", "analizar", "resume", "resumir", "crea un informe", "genera un grafico", "para cada", "todos los", "todas las")
+var complexIndicators = append(phrases(
+	"and then", "after that", "followed by", "compare", "analyze", "analyse", "summarize", "summarise", "create a report", "generate a chart", "for each", "all of the"),
+	spanish("y luego", "y despues", "despues de eso", "seguido de", "compara", "comparar", "analiza", "analizar", "resume", "resumir", "crea un informe", "genera un grafico", "para cada", "todos los", "todas las")...)
+
+// spanish are phrases with the forms that verbs have before a pronoun.
+func spanish(list ...string) [][]string {
+	var out [][]string
+	for _, p := range phrases(list...) {
+		out = append(out, withEnclitics(p)...)
+	}
+	return out
+}
 
 func phrases(list ...string) [][]string {
 	out := make([][]string, len(list))

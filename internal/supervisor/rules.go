@@ -39,7 +39,11 @@ func NewRules(skills []Skill) *Rules {
 		p.byID[s.ID] = s
 		for _, lang := range slices.Sorted(maps.Keys(s.Keywords)) {
 			for _, k := range s.Keywords[lang] {
-				p.keys[s.ID] = append(p.keys[s.ID], words(fold(k)))
+				phrase := [][]string{words(fold(k))}
+				if lang == "es" {
+					phrase = withEnclitics(phrase[0])
+				}
+				p.keys[s.ID] = append(p.keys[s.ID], phrase...)
 			}
 		}
 	}

@@ -135,13 +135,28 @@ type Decision struct {
 
 var directed = regexp.MustCompile(`^/([A-Za-z_][A-Za-z0-9_.-]*)\s+(\S(?s:.*))$`)
 
-// Directed reads `/agentId text` (ruling 33).
+// Directed reads `/agentId text` (ruling 33). Whether there is such an agent is
+// Route's to say.
 func (s *Supervisor) Directed(query string) (agentID, text string, ok bool) {
 	m := directed.FindStringSubmatch(strings.TrimSpace(query))
-	if m == nil || !s.has(m[1]) {
+	if m == nil {
 		return "", query, false
 	}
 	return m[1], m[2], true
+}
+
+// suggest says which agents there are.
+func (s *Supervisor) suggest() string {
+	var ids []string
+	for _, a := range s.c.Agents {
+		if !a.System {
+			ids = append(ids, a.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return "configure it under agents"
+	}
+	return "choose one of " + strings.Join(ids, ", ")
 }
 
 func (s *Supervisor) has(id string) bool {
@@ -179,7 +194,7 @@ func (s *Supervisor) Route(in Intent) (Decision, error) {
 	d := Decision{Classification: s.classifier.Classify(in.Query)}
 	if in.Agent != "" {
 		if !s.has(in.Agent) {
-			return d, &Error{Code: "unknown_agent", Message: fmt.Sprintf("no agent %q is configured", in.Agent), Suggestion: "choose one of the configured agents"}
+			return d, &Error{Code: "unknown_agent", Message: fmt.Sprintf("no agent %q is configured", in.Agent), Suggestion: s.suggest()}
 		}
 		d.Agent, d.Reason = in.Agent, "the caller named the agent"
 		return d, nil

@@ -50,3 +50,18 @@ func indexWords(text, phrase []string) int {
 	}
 	return -1
 }
+
+// enclitics are pronouns that Spanish writes as part of the verb: a keyword
+// "resume" is meant by "resúmelo", too.
+var enclitics = []string{"lo", "la", "los", "las", "me", "nos", "melo", "mela", "melos", "melas", "selo", "sela", "selos", "selas", "noslo"}
+
+// withEnclitics are a Spanish keyword of one word and its forms with a pronoun.
+func withEnclitics(phrase []string) [][]string {
+	out := [][]string{phrase}
+	if len(phrase) == 1 && len(phrase[0]) >= 4 {
+		for _, e := range enclitics {
+			out = append(out, []string{phrase[0] + e})
+		}
+	}
+	return out
+}

@@ -44,7 +44,7 @@ type (
 	classifyIn  struct{ Body ClassifyBody }
 	classifyOut struct{ Body kairos.Classification }
 	planningIn  struct{ Body kairos.PlanningRequest }
-	plannedOut  struct{ Body kairos.AskedPlan }
+	plannedOut  struct{ Body kairos.ExecutionPlan }
 )
 
 func (a *API) askRoutes() {
@@ -80,6 +80,10 @@ func (a *API) askRoutes() {
 				return nil, err
 			}
 			p, err := a.Planner.PlanRequest(ctx, actorOf(ctx), in.Body)
-			return &plannedOut{p}, err
+			if err != nil {
+				return nil, err
+			}
+			plan, err := p.Execution()
+			return &plannedOut{plan}, err
 		})
 }
