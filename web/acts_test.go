@@ -224,6 +224,12 @@ func (s *scene) plans() {
 }
 
 func (s *scene) runs(seed webtest.Seeded) {
+	ref := map[string]string{"plan": "ledger", "node": "post", "code": seed.Failed.Error.Code}
+	query := "?plan=ledger&node=post&code=" + seed.Failed.Error.Code
+	s.page("/failures/ack", "/failures/ack"+query, `name="note"`, "note", "why not")
+	s.page("/failures/unack", "/failures/unack"+query, `action="/failures/unack"`)
+	s.api("POST /failures/ack", "/failures/ack", ref)
+	s.api("POST /failures/unack", "/failures/unack", ref)
 	for _, do := range []string{"resume", "rerun", "fork"} {
 		id := s.failed()
 		s.page("/runs/:run/:action", "/runs/"+id+"/"+do, `name="idem"`, "do", "act", "reason", "why not")

@@ -49,18 +49,26 @@ func (r *request) bulkHeading(a kairos.Action, n int) string {
 	return string(a) + " " + strconv.Itoa(n)
 }
 
-// groupQuery selects the runs of a failure group.
-func groupQuery(g kairos.FailureGroup) string {
-	return fmt.Sprintf("status:failed plan:%s node:%s error:%s", filter.Quote(g.PlanKey), filter.Quote(g.Node), filter.Quote(g.Code))
+// groupQuery selects the runs of a failure group that need attention.
+func groupQuery(g kairos.FailureRef) string {
+	return fmt.Sprintf("status:failed is:attention plan:%s step:%s error:%s", quoted(g.PlanKey), quoted(g.Node), quoted(g.Code))
 }
 
+func quoted(s string) string { return filter.Quote(s) }
+
 func (r *request) groupRow(g kairos.FailureGroup) view.GroupRow {
-	q := groupQuery(g)
+	q := groupQuery(g.Ref())
 	row := view.GroupRow{Code: visible(g.Code), Node: visible(g.Node), Plan: visible(g.PlanKey), Version: fmt.Sprintf("v%d", g.Version), Href: "/runs?q=" + url.QueryEscape(q),
 		Runs: r.number(g.Runs), First: r.time(g.First), Last: r.time(g.Last), Headline: visible(g.Headline),
 		Newest: view.Link{Text: kairos.ShortID(g.Newest), Href: "/runs/" + g.Newest}}
 	if r.s.Bulk != nil && r.who.Role.Includes(kairos.RoleOperator) {
 		row.Resume = "/bulk/new?" + url.Values{"do": {"resume"}, "q": {q}}.Encode()
+	}
+	if r.who.Role.Includes(kairos.RoleOperator) {
+		row.Ack = "/failures/ack?" + url.Values{"plan": {g.PlanKey}, "node": {g.Node}, "code": {g.Code}}.Encode()
+	}
+	if a := g.Ack; a != nil {
+		row.Acked, row.Note = r.t("It is back: %s took note of it on %s.", visible(a.Actor), r.time(a.At).Text), visible(a.Note)
 	}
 	if g.Runs == 1 {
 		row.One, row.Href = true, row.Newest.Href

@@ -20,7 +20,7 @@ func TestAnOutageIsOneLineOnHome(t *testing.T) {
 	}
 	b := site.Browser(t).Login()
 	home := b.Get("/")
-	query := "status:failed plan:ledger node:post error:" + seed.Failed.Error.Code
+	query := "status:failed is:attention plan:ledger step:post error:" + seed.Failed.Error.Code
 	address := "/bulk/new?" + url.Values{"do": {"resume"}, "q": {query}}.Encode()
 	if !strings.Contains(home.Body, strings.ReplaceAll(address, "&", "&amp;")) || !strings.Contains(home.Body, "Resume 5…") {
 		t.Fatalf("home has no line for the outage, with %s:\n%s", address, home.Body)

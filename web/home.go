@@ -13,6 +13,18 @@ import (
 	"github.com/kairosd/kairosd/web/view"
 )
 
+// ackedDays is for how long home shows failures that were acknowledged.
+const ackedDays = 7
+
+// lastFailure says when a run failed last.
+func (r *request) lastFailure() (string, error) {
+	list, err := r.s.Reader.Runs(r.ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{kairos.RunFailed}, Page: kairos.Page{Limit: 1}})
+	if err != nil || len(list.Items) == 0 {
+		return "", err
+	}
+	return r.t("The last failure was %s.", r.ago(r.s.now().Sub(list.Items[0].EndedAt))), nil
+}
+
 // homeGroups is how many failures the home page lists.
 const homeGroups = 15
 
@@ -39,6 +51,31 @@ func (r *request) home() error {
 	}
 	for _, g := range groups {
 		p.Groups = append(p.Groups, r.groupRow(g))
+	}
+	now := r.s.now()
+	if err := r.sinceLeft(&p, groups, now); err != nil {
+		return err
+	}
+	if err := r.strips(&p, now); err != nil {
+		return err
+	}
+	acks, err := r.s.Reader.FailureAcks(r.ctx, now.Add(-ackedDays*24*time.Hour), 50)
+	if err != nil {
+		return err
+	}
+	for _, a := range acks {
+		if !slices.ContainsFunc(groups, func(g kairos.FailureGroup) bool { return g.Ref() == a.FailureRef }) {
+			p.Acked = append(p.Acked, r.ackOf(a))
+		}
+	}
+	if len(p.Acked) > 0 {
+		p.AckedHead = r.n(len(p.Acked), "%s failure is acknowledged", "%s failures are acknowledged")
+	}
+	if len(groups) == 0 {
+		p.LastFailure, err = r.lastFailure()
+		if err != nil {
+			return err
+		}
 	}
 	p.Failed = r.number(counts.ByStatus[kairos.RunFailed])
 	// What else only a person can end: interrupted, parked, over budget, paused.
@@ -101,18 +138,7 @@ func (r *request) audit() error {
 	}
 	p := view.AuditPage{Shell: r.shell("audit", "Audit"), Form: form}
 	for _, e := range list.Items {
-		row := view.EventRow{Seq: strconv.FormatInt(e.Seq, 10), At: r.time(e.At), Who: visible(e.Actor), What: e.Action, Where: visible(e.Object), Text: visible(e.Reason)}
-		if e.Run != "" {
-			row.Where, row.Href = strings.TrimSpace(r.t("run %s", kairos.ShortID(e.Run))+" "+visible(e.Object)), "/runs/"+e.Run
-		} else if key, ok := strings.CutPrefix(e.Object, "plan:"); ok {
-			row.Href = "/plans/" + url.PathEscape(key)
-		} else if id, ok := strings.CutPrefix(e.Object, "bulk:"); ok {
-			row.Href = "/bulk/" + url.PathEscape(id)
-		}
-		if e.Result != "ok" {
-			row.What += " (" + e.Result + ")"
-		}
-		p.Rows = append(p.Rows, row)
+		p.Rows = append(p.Rows, r.auditRow(e))
 	}
 	at := func(key, cursor string) string {
 		if cursor == "" {
@@ -126,4 +152,20 @@ func (r *request) audit() error {
 	}
 	p.Newer, p.Older = at("before", list.Prev), at("after", list.Next)
 	return r.render(http.StatusOK, view.Audit(p))
+}
+
+// auditRow is an event of the audit log as lists show it.
+func (r *request) auditRow(e kairos.AuditEvent) view.EventRow {
+	row := view.EventRow{Seq: strconv.FormatInt(e.Seq, 10), At: r.time(e.At), Who: visible(e.Actor), What: e.Action, Where: visible(e.Object), Text: visible(e.Reason)}
+	if e.Run != "" {
+		row.Where, row.Href = strings.TrimSpace(r.t("run %s", kairos.ShortID(e.Run))+" "+visible(e.Object)), "/runs/"+e.Run
+	} else if key, ok := strings.CutPrefix(e.Object, "plan:"); ok {
+		row.Href = "/plans/" + url.PathEscape(key)
+	} else if id, ok := strings.CutPrefix(e.Object, "bulk:"); ok {
+		row.Href = "/bulk/" + url.PathEscape(id)
+	}
+	if e.Result != "ok" {
+		row.What += " (" + e.Result + ")"
+	}
+	return row
 }

@@ -44,6 +44,10 @@ func (s *Server) table() []route {
 		{post, "/display", open, (*request).setDisplay},
 
 		{get, "/", kairos.RoleViewer, (*request).home},
+		{get, "/failures/ack", kairos.RoleOperator, (*request).ackForm},
+		{post, "/failures/ack", kairos.RoleOperator, (*request).ack},
+		{get, "/failures/unack", kairos.RoleOperator, (*request).ackForm},
+		{post, "/failures/unack", kairos.RoleOperator, (*request).ack},
 		{get, "/find", kairos.RoleViewer, (*request).find},
 		{get, "/help", kairos.RoleViewer, (*request).help},
 		{get, "/live", kairos.RoleViewer, (*request).live},

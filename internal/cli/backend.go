@@ -60,6 +60,7 @@ type backend interface {
 	BulkAct(ctx context.Context, id string) (kairos.Bulk, error)
 	BulkItems(ctx context.Context, id string, after int64, limit int) ([]kairos.BulkItem, error)
 	FailureGroups(ctx context.Context, limit int) ([]kairos.FailureGroup, error)
+	AckFailures(ctx context.Context, actor kairos.Actor, ref kairos.FailureRef, note string) (int64, error)
 
 	Close() error
 }

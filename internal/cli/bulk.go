@@ -24,6 +24,9 @@ func (l *local) BulkAct(ctx context.Context, id string) (kairos.Bulk, error) {
 func (l *local) BulkItems(ctx context.Context, id string, after int64, limit int) ([]kairos.BulkItem, error) {
 	return l.bulk.Items(ctx, id, after, limit)
 }
+func (l *local) AckFailures(ctx context.Context, actor kairos.Actor, ref kairos.FailureRef, note string) (int64, error) {
+	return l.store.AckFailures(ctx, actor, ref, note)
+}
 func (l *local) FailureGroups(ctx context.Context, limit int) ([]kairos.FailureGroup, error) {
 	return l.store.FailureGroups(ctx, limit)
 }
@@ -146,6 +149,31 @@ func (c *app) watchBulk(ctx context.Context, b backend, act kairos.Bulk) (kairos
 }
 
 func (c *app) failuresCommand() *cobra.Command {
+	cmd := c.failureList()
+	note := ""
+	ack := &cobra.Command{
+		Use: "ack PLAN NODE CODE", Short: "Take note of failures: they need attention no more until they come anew", Args: cobra.ExactArgs(3),
+		Example: "  kairos failures ack invoice fetch timeout --note 'waiting for quota, resume after 06:00'",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.with(cmd, func(b backend) error {
+				n, err := b.AckFailures(cmd.Context(), c.actor(), kairos.FailureRef{PlanKey: args[0], Node: args[1], Code: args[2]}, note)
+				if err != nil {
+					return err
+				}
+				if c.json {
+					return c.print(map[string]any{"runs": n})
+				}
+				c.printf("%d runs need attention no more\n", n)
+				return nil
+			})
+		},
+	}
+	ack.Flags().StringVar(&note, "note", "", "for whoever looks next")
+	cmd.AddCommand(ack)
+	return cmd
+}
+
+func (c *app) failureList() *cobra.Command {
 	return &cobra.Command{
 		Use: "failures", Short: "List failed runs by what failed", Args: cobra.NoArgs,
 		Long:    "Groups failed runs by plan, node and error code: an outage that fails 400 runs is one line, with the filter that selects them.",
@@ -164,7 +192,7 @@ func (c *app) failuresCommand() *cobra.Command {
 				}
 				for _, g := range groups {
 					c.printf("%6d  %s at %s · %s v%d · %s to %s  %s\n", g.Runs, g.Code, g.Node, g.PlanKey, g.Version, g.First.Format(time.DateTime), g.Last.Format(time.DateTime),
-						fmt.Sprintf("--filter 'status:failed plan:%s node:%s error:%s'", g.PlanKey, g.Node, g.Code))
+						fmt.Sprintf("--filter 'status:failed is:attention plan:%s step:%s error:%s'", g.PlanKey, g.Node, g.Code))
 				}
 				return nil
 			})

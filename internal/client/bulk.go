@@ -48,3 +48,14 @@ func (c *Client) FailureGroups(ctx context.Context, limit int) ([]kairos.Failure
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/failures", into: &out})
 	return out.Items[:min(limit, len(out.Items))], err
 }
+
+// AckFailures takes note of a group of failures and says how many runs it has;
+// who asks is the token's owner.
+func (c *Client) AckFailures(ctx context.Context, _ kairos.Actor, ref kairos.FailureRef, note string) (int64, error) {
+	var out struct {
+		Runs int64 `json:"runs"`
+	}
+	_, err := c.do(ctx, call{method: http.MethodPost, path: "/failures/ack", into: &out,
+		body: map[string]string{"plan": ref.PlanKey, "node": ref.Node, "code": ref.Code, "note": note}})
+	return out.Runs, err
+}

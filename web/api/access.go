@@ -71,6 +71,8 @@ var access = map[string]need{
 	"POST /planner/classify": {kairos.RoleViewer, "plans:read"},
 	"POST /planner/plan":     {kairos.RoleOperator, "plans:write"},
 	"GET /failures":          {kairos.RoleViewer, "runs:read"},
+	"POST /failures/ack":     {kairos.RoleOperator, "runs:write"},
+	"POST /failures/unack":   {kairos.RoleOperator, "runs:write"},
 	"POST /bulk/preview":     {kairos.RoleViewer, "runs:read"},
 	"GET /bulk":              {kairos.RoleViewer, "runs:read"},
 	"POST /bulk":             {kairos.RoleOperator, "runs:write"},

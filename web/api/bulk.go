@@ -50,6 +50,17 @@ type BulkList struct {
 	Items []kairos.Bulk `json:"items"`
 }
 
+// AckBody names the failures that are taken note of.
+type AckBody struct {
+	kairos.FailureRef
+	Note string `json:"note,omitempty" maxLength:"2000" doc:"Why, for whoever looks next."`
+}
+
+// Acked says how many runs that was.
+type Acked struct {
+	Runs int64 `json:"runs"`
+}
+
 // FailureList lists groups of failed runs.
 type FailureList struct {
 	Items []kairos.FailureGroup `json:"items"`
@@ -62,6 +73,8 @@ type (
 	bulkViewOut struct{ Body BulkView }
 	bulkListOut struct{ Body BulkList }
 	failuresOut struct{ Body FailureList }
+	ackIn       struct{ Body AckBody }
+	ackOut      struct{ Body Acked }
 	bulkIDIn    struct {
 		ID    string `path:"id" maxLength:"64"`
 		After int64  `query:"after" minimum:"0" doc:"Position of the last run that is known."`
@@ -90,6 +103,23 @@ func (a *API) bulkRoutes() {
 			}
 			return &failuresOut{FailureList{groups}}, err
 		})
+	for _, act := range []struct {
+		id, path, summary string
+		do                func(context.Context, AckBody) (int64, error)
+	}{
+		{"acknowledge-failures", "/failures/ack", "Take note of failures: their runs need attention no more until they fail anew", func(ctx context.Context, b AckBody) (int64, error) {
+			return a.Reader.AckFailures(ctx, actorOf(ctx), b.FailureRef, b.Note)
+		}},
+		{"unacknowledge-failures", "/failures/unack", "Take an acknowledgement back", func(ctx context.Context, b AckBody) (int64, error) {
+			return a.Reader.UnackFailures(ctx, actorOf(ctx), b.FailureRef)
+		}},
+	} {
+		register(a, huma.Operation{OperationID: act.id, Method: http.MethodPost, Path: act.path, Tags: tags, Summary: act.summary},
+			func(ctx context.Context, in *ackIn) (*ackOut, error) {
+				n, err := act.do(ctx, in.Body)
+				return &ackOut{Acked{n}}, err
+			})
+	}
 	register(a, huma.Operation{OperationID: "preview-bulk", Method: http.MethodPost, Path: "/bulk/preview", Tags: tags,
 		Summary: "What an act on many runs would do, and to how many"},
 		func(ctx context.Context, in *bulkIn) (*bulkPreview, error) {

@@ -379,4 +379,10 @@ func (f *fake) ReleaseResponse(_ context.Context, principal, route, key string) 
 
 func (f *fake) DeleteResponses(context.Context, time.Time) error { return nil }
 
+func (f *fake) AckFailures(context.Context, kairos.Actor, kairos.FailureRef, string) (int64, error) {
+	return 0, nil
+}
+func (f *fake) UnackFailures(context.Context, kairos.Actor, kairos.FailureRef) (int64, error) {
+	return 0, nil
+}
 func (f *fake) FailureGroups(context.Context, int) ([]kairos.FailureGroup, error) { return nil, nil }

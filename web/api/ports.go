@@ -27,6 +27,8 @@ type Reader interface {
 	EventsAfter(ctx context.Context, after int64, run string, limit int) ([]kairos.AuditEvent, error)
 	LastEvent(ctx context.Context) (int64, error)
 	FailureGroups(ctx context.Context, limit int) ([]kairos.FailureGroup, error)
+	AckFailures(ctx context.Context, actor kairos.Actor, ref kairos.FailureRef, note string) (int64, error)
+	UnackFailures(ctx context.Context, actor kairos.Actor, ref kairos.FailureRef) (int64, error)
 }
 
 // Engine is what the API does; see web.Engine for the promises.

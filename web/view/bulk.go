@@ -10,6 +10,9 @@ type GroupRow struct {
 	Newest                    Link
 	One                       bool   // a single run: its own pages say more
 	Resume                    string // address of the preview; empty: not allowed
+	Ack                       string // address of taking note of it
+	// Acked says that it was acknowledged before and has come back, Note with what.
+	Acked, Note string
 }
 
 // BulkPage says what an act on many runs would do.

@@ -261,6 +261,7 @@ func (d Seeded) Paths() []string {
 	for _, a := range []string{"resume", "fork", "fork?at=1", "rerun", "delete"} {
 		out = append(out, fmt.Sprintf("/runs/%s/%s", d.Failed.ID, a))
 	}
+	out = append(out, "/runs?sort=took", "/runs/"+d.Failed.ID+"/peek", "/failures/ack?plan=ledger&node=post&code=blocked", "/failures/unack?plan=ledger&node=post&code=blocked")
 	return append(out, "/runs/"+d.Waiting.ID+"/cancel", "/bulk", "/bulk/new?do=resume&q=status:failed", "/bulk/new?do=cancel&q=status:failed", "/plans/ledger/archive",
 		"/plans/ledger/diff/1/1", "/runs/compare?a="+d.Failed.ID+"&b="+d.Completed.ID, "/runs/compare?a="+d.Hostile.ID+"&b="+d.Hostile.ID, "/audit?actor=marta&since=24h", "/approvals?status=approved")
 }

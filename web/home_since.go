@@ -1,0 +1,247 @@
+package web
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/view"
+)
+
+const (
+	// away is how long a person must not have looked for the next look to be
+	// another visit, and homeVisit the preference that keeps it.
+	away     = 30 * time.Minute
+	homeVisit = "home visit"
+	// sinceActs is how many acts of others are told.
+	sinceActs = 8
+	sinceCap  = 1000
+)
+
+// told are the acts that a person who comes back wants to know of.
+var told = []string{"run.resume", "run.rerun", "run.fork", "run.cancel", "run.delete", "node.resolve", "approval.decide", "plan.version_created", "plan.archive",
+	"bulk.resume", "bulk.rerun", "bulk.cancel", "bulk.delete", "failure.ack", "store.released", "store.failed", "tool.accept", "user.create", "token.create"}
+
+// visit notes that the reader looks at home now, and says when they last left
+// it; zero: they have not been here before.
+func (r *request) visit(now time.Time) (left time.Time, err error) {
+	kept, err := r.s.Reader.Preference(r.ctx, r.who.Name, homeVisit)
+	if err != nil {
+		return left, err
+	}
+	seenText, leftText, _ := strings.Cut(kept, " ")
+	at := func(s string) time.Time {
+		if us, err := strconv.ParseInt(s, 10, 64); err == nil && us > 0 {
+			return time.UnixMicro(us)
+		}
+		return time.Time{} // never
+	}
+	seen, left := at(seenText), at(leftText)
+	if !seen.IsZero() && now.Sub(seen) > away {
+		left = seen
+	}
+	if now.Sub(seen) < time.Minute {
+		return left, nil
+	}
+	text := strconv.FormatInt(now.UnixMicro(), 10)
+	if !left.IsZero() {
+		text += " " + strconv.FormatInt(left.UnixMicro(), 10)
+	}
+	return left, r.s.Reader.SetPreference(r.ctx, r.who.Name, homeVisit, text)
+}
+
+// sinceLeft tells what happened since the reader's last visit.
+func (r *request) sinceLeft(p *view.HomePage, groups []kairos.FailureGroup, now time.Time) error {
+	left, err := r.visit(now)
+	if err != nil || left.IsZero() {
+		return err
+	}
+	p.Left = r.time(left)
+	stamp := left.UTC().Format(time.RFC3339)
+	for _, st := range []struct {
+		status kairos.RunStatus
+		say    func(int) string
+	}{{kairos.RunCompleted, func(n int) string { return r.n(n, "%s run succeeded", "%s runs succeeded") }},
+		{kairos.RunFailed, func(n int) string { return r.n(n, "%s failed", "%s failed") }},
+		{kairos.RunCancelled, func(n int) string { return r.n(n, "%s was cancelled", "%s were cancelled") }}} {
+		n, err := r.s.Reader.RunsCount(r.ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{st.status}, Since: left}, sinceCap+1)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			continue
+		}
+		l := view.Link{Text: st.say(n), Href: listAt("/runs", "status:"+string(st.status)+" since:"+stamp)}
+		if n > sinceCap {
+			l.Text = r.t("more than %s", st.say(sinceCap))
+		}
+		p.Since = append(p.Since, l)
+	}
+	for _, g := range groups {
+		if g.First.After(left) {
+			p.Since = append(p.Since, view.Link{Text: r.t("new: %s at %s of %s", visible(g.Code), visible(g.Node), visible(g.PlanKey)), Href: listAt("/runs", groupQuery(g.Ref()))})
+		}
+	}
+	var acts []kairos.AuditEvent
+	for _, action := range told {
+		list, err := r.s.Reader.AuditEvents(r.ctx, kairos.AuditFilter{Action: action, Since: left, Page: kairos.Page{Limit: sinceActs}})
+		if err != nil {
+			return err
+		}
+		for _, e := range list.Items {
+			if e.Actor != r.who.Name {
+				acts = append(acts, e)
+			}
+		}
+	}
+	slices.SortFunc(acts, func(a, b kairos.AuditEvent) int { return cmp.Compare(b.Seq, a.Seq) })
+	for _, e := range acts[:min(len(acts), sinceActs)] {
+		p.Acts = append(p.Acts, r.auditRow(e))
+	}
+	if len(acts) > sinceActs {
+		p.MoreActs = "/audit?" + url.Values{"since": {stamp}}.Encode()
+	}
+	return nil
+}
+
+const (
+	stripSlots = 48 // half hours of a day
+	stripPlans = 12
+)
+
+// strips are the last 24 hours: one row per plan, one cell per half hour; plans
+// with failures come first.
+func (r *request) strips(p *view.HomePage, now time.Time) error {
+	from := now.Truncate(kairos.OutcomeSlot).Add(-(stripSlots - 1) * kairos.OutcomeSlot)
+	list, err := r.s.Reader.Outcomes(r.ctx, from)
+	if err != nil {
+		return err
+	}
+	type day struct {
+		plan                 string
+		ok, failed, other    int64
+		cells                [stripSlots][2]int64 // ended well or by hand, failed
+		most                 int64
+		lastFailed, lastSlot int
+	}
+	days := map[string]*day{}
+	for _, o := range list {
+		i := int(o.From.Sub(from) / kairos.OutcomeSlot)
+		if i < 0 || i >= stripSlots {
+			continue
+		}
+		d := days[o.PlanKey]
+		if d == nil {
+			d = &day{plan: o.PlanKey, lastFailed: -1}
+			days[o.PlanKey] = d
+		}
+		switch o.Status {
+		case kairos.RunFailed:
+			d.failed += o.Runs
+			d.cells[i][1] += o.Runs
+			d.lastFailed = max(d.lastFailed, i)
+		case kairos.RunCompleted:
+			d.ok += o.Runs
+			d.cells[i][0] += o.Runs
+		default:
+			d.other += o.Runs
+			d.cells[i][0] += o.Runs
+		}
+		d.most = max(d.most, d.cells[i][0])
+		d.lastSlot = max(d.lastSlot, i)
+	}
+	all := make([]*day, 0, len(days))
+	for _, d := range days {
+		all = append(all, d)
+	}
+	slices.SortFunc(all, func(a, b *day) int {
+		return cmp.Or(cmp.Compare(b.lastFailed, a.lastFailed), cmp.Compare(b.failed, a.failed), cmp.Compare(b.ok, a.ok), cmp.Compare(a.plan, b.plan))
+	})
+	if len(all) > stripPlans {
+		p.MoreStrips = r.n(len(all)-stripPlans, "%s more plan ran", "%s more plans ran")
+		all = all[:stripPlans]
+	}
+	for _, d := range all {
+		row := view.StripRow{Plan: view.Link{Text: visible(d.plan), Href: "/plans/" + url.PathEscape(d.plan)}, OK: r.number(d.ok)}
+		if d.failed > 0 {
+			row.Failed = view.Link{Text: r.n(int(d.failed), "%s failed", "%s failed"), Href: listAt("/runs", "status:failed since:24h plan:"+d.plan)}
+		}
+		w := 100.0 / stripSlots
+		for i, c := range d.cells {
+			x, width := percent(float64(i)*w), percent(w*0.86)
+			switch {
+			case c[1] > 0: // failures are tall, however many
+				row.Cells = append(row.Cells, view.Cell{X: x, W: width, Y: "0", H: "100%", Class: "g-fail"})
+			case c[0] > 0:
+				h := 20 + 50*float64(c[0])/float64(max(d.most, 1))
+				row.Cells = append(row.Cells, view.Cell{X: x, W: width, Y: percent(100 - h), H: percent(h), Class: "g-ok"})
+			default:
+				row.Cells = append(row.Cells, view.Cell{X: x, W: width, Y: "94%", H: "6%", Class: "g-none"})
+			}
+		}
+		row.Label = r.t("%s: %s succeeded, %s failed in 24 hours", visible(d.plan), r.number(d.ok), r.number(d.failed))
+		p.Strips = append(p.Strips, row)
+	}
+	p.StripFrom = r.time(from)
+	return nil
+}
+
+// ackForm asks for a note before failures are acknowledged, or says what taking
+// that back does.
+func (r *request) ackForm() error { return r.showAck(http.StatusOK, "") }
+
+func (r *request) showAck(code int, problem string) error {
+	ref := kairos.FailureRef{PlanKey: r.c.FormValue("plan"), Node: r.c.FormValue("node"), Code: r.c.FormValue("code")}
+	if ref.PlanKey == "" {
+		return kairos.Errorf(kairos.CodeNotFound, "this address names no failure")
+	}
+	p := view.AckPage{Plan: ref.PlanKey, Node: ref.Node, Code: ref.Code, Idem: newID(), Error: problem}
+	p.Heading = r.t("Acknowledge %s at %s of %s", visible(ref.Code), visible(ref.Node), visible(ref.PlanKey))
+	p.Says, p.Button, p.Post = r.t("These runs need attention no more: they leave home and its counts, and stay failed. When one of them, or another like them, fails anew, the failure is back."),
+		r.t("Acknowledge the failure"), "/failures/ack"
+	if strings.HasSuffix(r.c.Path(), "/unack") {
+		p.Back = true
+		p.Heading, p.Says, p.Button, p.Post = r.t("Take back: %s at %s of %s", visible(ref.Code), visible(ref.Node), visible(ref.PlanKey)),
+			r.t("The runs that are still failed need attention again."), r.t("Take the acknowledgement back"), "/failures/unack"
+	}
+	p.Shell = r.shell("home", p.Heading)
+	return r.render(code, view.Ack(p))
+}
+
+// ack takes note of a failure group, or takes that back.
+func (r *request) ack() error {
+	ref := kairos.FailureRef{PlanKey: r.c.FormValue("plan"), Node: r.c.FormValue("node"), Code: r.c.FormValue("code")}
+	note := strings.TrimSpace(r.c.FormValue("note"))
+	if len(note) > 2000 {
+		return r.showAck(http.StatusUnprocessableEntity, r.t("A note has at most 2,000 characters."))
+	}
+	err := r.once(func() (string, error) {
+		if strings.HasSuffix(r.c.Path(), "/unack") {
+			_, err := r.s.Reader.UnackFailures(r.ctx, r.who.actor(), ref)
+			return "/", err
+		}
+		_, err := r.s.Reader.AckFailures(r.ctx, r.who.actor(), ref, note)
+		return "/", err
+	})
+	if kairos.CodeOf(err) == kairos.CodeConflict {
+		return r.showAck(http.StatusConflict, sentence(err))
+	}
+	return err
+}
+
+// ackOf says who took note of a failure.
+func (r *request) ackOf(a kairos.FailureAck) view.AckRow {
+	v := url.Values{"plan": {a.PlanKey}, "node": {a.Node}, "code": {a.Code}}
+	row := view.AckRow{What: r.t("%s at %s", visible(a.Code), visible(a.Node)), Plan: visible(a.PlanKey), Who: visible(a.Actor), Note: visible(a.Note), At: r.time(a.At),
+		Runs: r.n(int(a.Runs), "%s run", "%s runs"), Href: listAt("/runs", fmt.Sprintf("is:acknowledged plan:%s step:%s error:%s", quoted(a.PlanKey), quoted(a.Node), quoted(a.Code)))}
+	if r.who.Role.Includes(kairos.RoleOperator) {
+		row.Back = "/failures/unack?" + v.Encode()
+	}
+	return row
+}
