@@ -17,7 +17,7 @@ import (
 const (
 	// away is how long a person must not have looked for the next look to be
 	// another visit, and homeVisit the preference that keeps it.
-	away     = 30 * time.Minute
+	away      = 30 * time.Minute
 	homeVisit = "home visit"
 	// sinceActs is how many acts of others are told.
 	sinceActs = 8
@@ -25,7 +25,7 @@ const (
 )
 
 // told are the acts that a person who comes back wants to know of.
-var told = []string{"run.resume", "run.rerun", "run.fork", "run.cancel", "run.delete", "node.resolve", "approval.decide", "plan.version_created", "plan.archive",
+var told = []string{"run.resume", "run.rerun", "run.fork", "run.cancel", "run.delete", "node.resolve", "approval.decide", "plan.version", "plan.archive", "plan.unarchive",
 	"bulk.resume", "bulk.rerun", "bulk.cancel", "bulk.delete", "failure.ack", "store.released", "store.failed", "tool.accept", "user.create", "token.create"}
 
 // visit notes that the reader looks at home now, and says when they last left
