@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -479,9 +478,11 @@ func (s *server) listenAndServe(ctx context.Context, ln net.Listener, handler, l
 	if err := s.announce(ctx, url); err != nil && ctx.Err() == nil {
 		return err
 	}
-	// Starting leaves more garbage than an idle daemon makes in hours: half of
-	// its memory would stay with it.
-	go debug.FreeOSMemory()
+	go func() {
+		if err := giveBack(); err != nil {
+			s.log.Warn("give back memory", "err", err)
+		}
+	}()
 	var cause error
 	select {
 	case <-ctx.Done():
