@@ -22,7 +22,7 @@ var (
 	repeat    = flag.Int("n", 3, "repetitions; the table shows medians")
 	tiny      = flag.Bool("short", false, "tiny workloads: checks that everything runs, measures nothing")
 	only      = flag.String("only", "", "comma-separated systems (kairosd is always measured)")
-	workloads = flag.String("workloads", "W1,W1p,W2,W2s,W2e,W3,W4,W5,W6", "comma-separated workloads")
+	workloads = flag.String("workloads", "W1,W1p,W2,W2s,W2e,W3s,W3,W4,W5,W6", "comma-separated workloads")
 	dirFlag   = flag.String("dir", "", "where the databases are made; default: the system's temporary directory")
 	slow      = flag.Bool("slow", false, "also measure what takes minutes (recovery by leases)")
 
@@ -38,9 +38,9 @@ var peers = []struct {
 	workloads   string
 	slow        string
 }{
-	{"kairosd", "kairosd FULL", "W1 W1p W2 W2s W2e W3 W4 W5", ""},
-	{"bare", "bare SQLite FULL", "W1 W1p W2 W2s W2e W3 W4", ""},
-	{"dbos", "DBOS NORMAL", "W1 W2 W2s W2e W3 W4 W5", ""},
+	{"kairosd", "kairosd FULL", "W1 W1p W2 W2s W2e W3s W3 W4 W5", ""},
+	{"bare", "bare SQLite FULL", "W1 W1p W2 W2s W2e W3s W3 W4", ""},
+	{"dbos", "DBOS NORMAL", "W1 W2 W2s W2e W3s W3 W4 W5", ""},
 	{"river", "River FULL", "W1 W2s W2e W4", ""},
 	{"goworkflows", "go-workflows FULL", "W1 W2s W2e W4", "W5"},
 }

@@ -25,6 +25,9 @@ type shape struct {
 	// then joined by one more.
 	steps int
 	fan   bool
+	// loop lets a run of kairosd go round a loop of ten nodes, since a document
+	// holds 5,000.
+	loop bool
 	// pure says that steps have no effect outside: a system that knows the
 	// difference may use it. The others run the same steps as ever.
 	pure bool
@@ -52,7 +55,8 @@ func shapes(tiny bool) map[string]shape {
 		{name: "W2", runs: n(500, 10), steps: n(100, 5), pure: true},
 		{name: "W2s", runs: n(500, 10), steps: n(10, 3), pure: true},
 		{name: "W2e", runs: n(500, 10), steps: n(10, 3)},
-		{name: "W3", runs: 1, steps: n(10000, 50), pure: true},
+		{name: "W3", runs: 1, steps: n(10000, 50), pure: true, loop: true},
+		{name: "W3s", runs: 1, steps: n(1000, 20), pure: true, loop: true},
 		{name: "W4", runs: 1, steps: n(100, 10), fan: true},
 	}
 	m := make(map[string]shape, len(list))
@@ -82,8 +86,7 @@ func (s shape) plan() string {
 			node(&b, names[i], i)
 		}
 		fmt.Fprintf(&b, "  join: {type: set, needs: [%s]}\n", strings.Join(names, ", "))
-	case s.steps > 2000:
-		// A document holds 5,000 nodes: a long run goes round a loop of ten.
+	case s.loop:
 		fmt.Fprintf(&b, "  tick: {type: tick, max_visits: %d}\n", s.steps)
 		for i := 1; i < 10; i++ {
 			fmt.Fprintf(&b, "  n%d: {type: set, max_visits: %d, input: {id: %d, name: \"a result of about one hundred bytes of JSON, as a step gives it\", value: \"${input.x}\", ok: true}}\n", i, s.steps, i)

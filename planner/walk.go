@@ -18,7 +18,8 @@ type Walk struct {
 	facts     Facts
 	nodes     []nodeState
 	tokens    map[int]*token // by source; only in plans with needs
-	open      []*visit       // in the order in which they became ready
+	open      int            // visits that are ready and not settled
+	begun     int            // visits that ever became ready
 	fresh     []VisitKey     // ready and not yet handed out
 	settled   int            // visits settled so far, skipped ones that ran included
 	last      any            // output of the visit that settled last
@@ -59,6 +60,7 @@ type standing struct {
 // visit is one passage through a node.
 type visit struct {
 	VisitKey
+	order int // in which visits became ready
 	last  any
 	items *items // of a foreach, once its list is resolved
 }
@@ -233,7 +235,9 @@ func (w *Walk) begin(node int, last any) {
 
 func (w *Walk) start(v *visit) {
 	w.nodes[v.Node].open = v
-	w.open = append(w.open, v)
+	w.open++
+	w.begun++
+	v.order = w.begun
 	w.fresh = append(w.fresh, v.VisitKey)
 	if t := w.tokenOf(v.Node); t != nil {
 		t.started, t.at = true, v.Node
@@ -262,8 +266,15 @@ func (w *Walk) Ready() []VisitKey {
 // Open returns all visits that are ready and not settled, in the order in which
 // they became ready.
 func (w *Walk) Open() []VisitKey {
-	out := make([]VisitKey, len(w.open))
-	for i, v := range w.open {
+	open := make([]*visit, 0, w.open)
+	for i := range w.nodes {
+		if v := w.nodes[i].open; v != nil {
+			open = append(open, v)
+		}
+	}
+	slices.SortFunc(open, func(a, b *visit) int { return a.order - b.order })
+	out := make([]VisitKey, len(open))
+	for i, v := range open {
 		out[i] = v.VisitKey
 	}
 	return out
@@ -297,7 +308,7 @@ func (w *Walk) Stopping() bool { return w.stopped || w.failed && !w.p.ContinueBr
 
 // Outcome tells whether the walk is done, and how it ended.
 func (w *Walk) Outcome() Outcome {
-	if len(w.open) > 0 {
+	if w.open > 0 {
 		return Outcome{}
 	}
 	switch {

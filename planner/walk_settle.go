@@ -99,8 +99,7 @@ func (w *Walk) settle(s Settlement, d *decider) error {
 // close takes a visit out of the open ones.
 func (w *Walk) close(v *visit) {
 	w.nodes[v.Node].open = nil
-	i := slices.Index(w.open, v)
-	w.open = slices.Delete(w.open, i, i+1)
+	w.open--
 	if i := slices.Index(w.fresh, v.VisitKey); i >= 0 {
 		w.fresh = slices.Delete(w.fresh, i, i+1)
 	}

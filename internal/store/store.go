@@ -212,7 +212,7 @@ func (s *Store) dsn(reader bool) string {
 	q := "_defensive=1&_dqs=0&_error_rc=1&_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)&_pragma=trusted_schema(0)" +
 		"&_pragma=cell_size_check(1)&_pragma=temp_store(2)"
 	if reader {
-		q += "&mode=ro&_query_only=1&_pragma=cache_size(-4000)" // what it lacks is in the system's cache
+		q += "&mode=ro&_query_only=1&_pragma=cache_size(-2000)" // what it lacks is in the system's cache
 	} else {
 		q += "&mode=rw&_pragma=cache_size(-8000)&_pragma=wal_autocheckpoint(0)&_txlock=immediate&_pragma=auto_vacuum(2)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=journal_size_limit(67108864)"
 	}
