@@ -60,6 +60,7 @@ func (s *Server) table() []route {
 		{post, "/columns", kairos.RoleViewer, (*request).setColumns},
 		{get, "/runs/:run", kairos.RoleViewer, (*request).run},
 		{get, "/runs/:run/graph.svg", kairos.RoleViewer, (*request).graphFile},
+		{get, "/runs/:run/lineage", kairos.RoleViewer, (*request).lineage},
 		{get, "/runs/:run/steps/:seq", kairos.RoleViewer, (*request).stepPage},
 		{get, "/runs/:run/log.txt", kairos.RoleViewer, (*request).logFile},
 		{get, "/runs/:run/peek", kairos.RoleViewer, (*request).peek},

@@ -102,6 +102,11 @@ func (b *runPage) build() (view.RunPage, error) {
 	}
 	p.Summary = b.summary()
 	p.FaviconPath = static.Path("fav-" + p.Favicon + ".svg")
+	related, err := b.s.Reader.Lineage(b.ctx, run.ID)
+	if err != nil {
+		return p, err
+	}
+	p.Related = b.runRows(related)
 	b.facts(&p)
 	for _, v := range []struct{ id, text string }{{"timeline", locale.Mark("Timeline")}, {"graph", locale.Mark("Graph")}, {"state", locale.Mark("State")}, {"log", locale.Mark("Log")}, {"handoffs", locale.Mark("Handoffs")}, {"events", locale.Mark("Events")}, {"io", locale.Mark("Input and output")}} {
 		l := view.Link{Text: b.t(v.text), Href: b.href(url.Values{"view": {v.id}}), Current: v.id == b.view}
@@ -151,11 +156,6 @@ func (b *runPage) build() (view.RunPage, error) {
 	if len(p.Approvals) == 1 && p.Why != nil && p.Why.Headline == p.Approvals[0].Message {
 		p.Why = nil // the question is asked below
 	}
-	related, err := b.s.Reader.Lineage(b.ctx, run.ID)
-	if err != nil {
-		return p, err
-	}
-	p.Related = b.runRows(related)
 	return p, nil
 }
 
@@ -385,6 +385,9 @@ func (b *runPage) facts(p *view.RunPage) {
 	}
 	if run.Parent != nil {
 		add(b.t("Child of"), b.t("%s at %s", kairos.ShortID(run.Parent.Run), run.Parent.Node), "/runs/"+run.Parent.Run)
+	}
+	if len(p.Related) > 0 {
+		add(b.t("Lineage"), b.n(len(p.Related), "%s related run", "%s related runs"), "/runs/"+run.ID+"/lineage")
 	}
 	for _, k := range sortedLabels(run.Labels) {
 		add(k, visible(run.Labels[k]), "")

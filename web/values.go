@@ -41,7 +41,7 @@ func block(id, title string, j kairos.RawJSON, raw string) view.Block {
 	if raw != "" && len(j) <= copyBytes {
 		b.CopyURL = raw
 	}
-	if len(j) > treeBytes {
+	if len(j) > treeBytes && j[0] != '"' {
 		return cutBlock(b, string(j))
 	}
 	v, err := planner.DecodeValue(j)

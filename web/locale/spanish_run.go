@@ -2,8 +2,21 @@ package locale
 
 // What the page of a run says: its timeline, graph, inspector and state.
 var spanishRun = map[string]string{
-	"What the edits change": "Lo que cambian las ediciones",
-	"What it was":           "Lo que era",
+	"fork at checkpoint %d":              "bifurcación en el punto %d",
+	"end the comparison":                 "acabar la comparación",
+	"compare":                            "comparar",
+	"child at %s":                        "hija en %s",
+	"What differs from %s.":              "Qué difiere de %s.",
+	"What changed from v%d to v%d":       "Qué cambió de v%d a v%d",
+	"There are more; only %s are shown.": "Hay más; solo se muestran %s.",
+	"Output of %s, from %s to %s":        "Salida de %s, de %s a %s",
+	"Nothing differs.":                   "Nada difiere.",
+	"Longer by":                          "Más larga en",
+	"Lineage of run %s":                  "Linaje de la ejecución %s",
+	"Lineage":                            "Linaje",
+	"Input, from %s to %s":               "Entrada, de %s a %s",
+	"What the edits change":              "Lo que cambian las ediciones",
+	"What it was":                        "Lo que era",
 	"Nothing that will run names this value: the edit may change nothing.": "Nada de lo que se ejecutará nombra este valor: puede que la edición no cambie nada.",
 	"the same":              "lo mismo",
 	"taken: → %s":           "tomada: → %s",
@@ -123,11 +136,13 @@ var spanishRun = map[string]string{
 }
 
 var spanishRunPlurals = map[string][2]string{
-	"%s value is not JSON": {"%s valor no es JSON", "%s valores no son JSON"},
-	"at most %s attempt":   {"como mucho %s intento", "como mucho %s intentos"},
-	"%s token in":          {"%s token de entrada", "%s tokens de entrada"},
-	"%s line":              {"%s línea", "%s líneas"},
-	"%s token out":         {"%s token de salida", "%s tokens de salida"},
+	"%s output is the same: %s": {"%s salida es la misma: %s", "%s salidas son las mismas: %s"},
+	"%s related run":            {"%s ejecución relacionada", "%s ejecuciones relacionadas"},
+	"%s value is not JSON":      {"%s valor no es JSON", "%s valores no son JSON"},
+	"at most %s attempt":        {"como mucho %s intento", "como mucho %s intentos"},
+	"%s token in":               {"%s token de entrada", "%s tokens de entrada"},
+	"%s line":                   {"%s línea", "%s líneas"},
+	"%s token out":              {"%s token de salida", "%s tokens de salida"},
 	"%s more call; the view of handoffs lists all.":     {"%s llamada más; la vista de traspasos las lista todas.", "%s llamadas más; la vista de traspasos las lista todas."},
 	"%s box of %s steps, folded around the chosen one.": {"%s caja de %s pasos, plegados en torno al elegido.", "%s cajas de %s pasos, plegados en torno al elegido."},
 	"%s step farther off is left out.":                  {"Se omite %s paso más lejano.", "Se omiten %s pasos más lejanos."},

@@ -7,12 +7,15 @@ type ComparePage struct {
 	First string // the first difference, in words
 	Facts []CompareRow
 	Steps []CompareRow
+	Links []Link
+	Diffs []Block
 }
 
 // CompareSide is one of them.
 type CompareSide struct {
 	Run    Link
 	Status Status
+	Strip  []Cell
 }
 
 // CompareRow is one thing of both.
@@ -22,6 +25,8 @@ type CompareRow struct {
 	HrefB      string
 	Differs    bool
 	First      bool
+	Delta      string // how much longer the first took
+	Output     string // address of the difference of outputs
 	StatusA    Status
 	StatusB    Status
 }

@@ -4,6 +4,8 @@ package view
 type Checkpoint struct {
 	Link
 	Change string // what it added
+	// Against compares the state shown with the one here.
+	Against Link
 }
 
 // StateView is the values that a run knew at a checkpoint.
@@ -12,5 +14,7 @@ type StateView struct {
 	Hidden      string // how many are not listed
 	Heading     string
 	Blocks      []Block
+	Against     string // what the state is compared with
+	Same        string // what is the same in both
 	Fork        string // address of a fork from here; empty: not allowed
 }

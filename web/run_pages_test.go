@@ -1,0 +1,121 @@
+package web_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/webtest"
+)
+
+// Two checkpoints of a run are compared: what changed, and what stayed.
+func TestTwoCheckpointsAreCompared(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	run := site.Seed(t).Completed
+	b := site.Browser(t).Login()
+	says(t, b.Get("/runs/"+run.ID+"?view=state&cp=5&against=1"), http.StatusOK, "What differs from cp 1 after list.", "output.end", "output.square[0]", "1 output is the same: list", "end the comparison")
+	says(t, b.Get("/runs/"+run.ID+"?view=state&cp=1&against=5"), http.StatusOK, `<span class="del">− `)
+	says(t, b.Get("/runs/"+run.ID+"?view=state&cp=5&against=5"), http.StatusOK, "output.list", "compare")
+}
+
+// What a run came from and what came from it is a tree, whichever run of the
+// family one looks at.
+func TestLineageIsATree(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	seed := site.Seed(t)
+	act := func(r kairos.VerbRequest) kairos.Run {
+		run, err := site.Engine.Act(t.Context(), site.Admin, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if run, err = site.Engine.Wait(t.Context(), run.ID); err != nil {
+			t.Fatal(err)
+		}
+		return run
+	}
+	fork := act(kairos.VerbRequest{Run: seed.Failed.ID, Action: kairos.ActionFork, At: 1})
+	again := act(kairos.VerbRequest{Run: fork.ID, Action: kairos.ActionRerun})
+	b := site.Browser(t).Login()
+	for _, id := range []string{seed.Failed.ID, fork.ID, again.ID} {
+		p := b.Get("/runs/" + id + "/lineage")
+		says(t, p, http.StatusOK, "fork at checkpoint 1", "rerun", "/runs/"+seed.Failed.ID, "/runs/"+fork.ID, "/runs/"+again.ID)
+		if first := strings.Index(p.Body, `class="family"`); !strings.HasPrefix(words(p.Body[first:]), `class="family"> Failed ledger`) {
+			t.Errorf("the tree begins with %.60q", words(p.Body[first:]))
+		}
+	}
+	says(t, b.Get("/runs/"+fork.ID), http.StatusOK, "/runs/"+fork.ID+"/lineage", "2 related runs")
+	says(t, b.Get("/runs/zzzzzz/lineage"), http.StatusNotFound)
+}
+
+// Two runs are compared step by step; where an output differs, it is one link to
+// how.
+func TestCompareShowsHowOutputsDiffer(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	site.Plan(t, "id: sum\nnodes:\n  a: {type: set, input: {total: \"${input.n}\", same: 1}}\n  b: {type: set, input: 2}\nedges: [{from: a, to: b}]\n")
+	x, y := site.Run(t, "sum", `{"n": 1}`), site.Run(t, "sum", `{"n": 2}`)
+	b := site.Browser(t).Login()
+	path := "/runs/compare?a=" + x.ID + "&b=" + y.ID
+	says(t, b.Get(path), http.StatusOK, "They part at a: its output differs", "Input, from", `<span class="del">− .n  2`, `<span class="ins">+ .n  1`, "step=a#difference", `class="strip"`)
+	says(t, b.Get(path+"&step=a"), http.StatusOK, "Output of a, from", `<span class="ins">+ .total  1`)
+}
+
+// Values and logs of any size and content stay small on the page, and all of them
+// can be reached: 5 MB in one line, 10,000 lines of log, control characters.
+func TestPagesStayBounded(t *testing.T) {
+	t.Parallel()
+	s := tell(t, "01jr8k2mf0s0000000007qxh", "id: big\nnodes:\n  big: {type: set, input: 1}\n  many: {type: log, input: x}\nedges: [{from: big, to: many}]\n")
+	line := strings.Repeat("<b>x</b>\u202e\x1b[31m", 5<<20/17)
+	s.done("big", "many", 0, time.Second, string(encoded(line)))
+	var log strings.Builder
+	for i := range 10_000 {
+		fmt.Fprintf(&log, `,{"level":"%s","message":"line %d of it"}`, []string{"info", "warn", "error"}[i%3], i+1)
+	}
+	s.try(kairos.Entry{Node: "many", Output: kairos.RawJSON(`{"data":"data:image/png;base64,` + strings.Repeat("iVBOR0KG", 1000) + `","list":[` + strings.Repeat("1,", 50_000) + `1]}`),
+		Log: kairos.RawJSON("[" + log.String()[1:] + "]")}, time.Second, 2*time.Second, kairos.NodeCompleted, true)
+	s.run.Output = encoded(line)
+	s.ends(2*time.Second, kairos.RunCompleted)
+	o := &told{runs: []*story{s}}
+	path := "/runs/" + s.run.ID
+	for query, wants := range map[string][]string{
+		"?step=big&tab=output":                 {"Only its beginning is shown.", "Show the end", "&lt;b&gt;x&lt;/b&gt;⟨U+202E⟩⟨U+001B⟩"},
+		"?step=many&tab=output":                {"image/png, ", "Not all of it is shown.", "[ 50001 ]"},
+		"?step=big&tab=change":                 {"Too long to compare here."},
+		"?view=io":                             {"Only its beginning is shown."},
+		"?view=state":                          {"Too long to show here"},
+		"?view=log":                            {"Lines 8,001 to 10,000 of 10,000", `id="L10000"`},
+		"?view=log&line=3":                     {"Lines 1 to 2,000 of 10,000", `id="L3"`},
+		"?view=log&level=error&logq=line+9999": {"line 9999 of it"},
+		"?view=log&logstep=big":                {"No line matches."},
+		"/steps/2?part=output":                 {"Bytes 1 to 65,536 of "},
+		"/steps/2?part=output&from=65536":      {"Bytes 65,537 to 131,072 of ", "Previous", "Last"},
+		"/steps/2?part=output&from=end":        {"First"},
+		"/steps/2":                             {"Show more"},
+	} {
+		body := o.look(t, path+query)
+		for _, want := range wants {
+			if !strings.Contains(body, want) {
+				t.Errorf("%s does not say %q", query, want)
+			}
+		}
+		limit := 120 << 10
+		if strings.Contains(query, "view=log") {
+			limit = 800 << 10
+		}
+		if strings.Contains(query, "part=") { // every second character is written out
+			limit = 400 << 10
+		}
+		if len(body) > limit {
+			t.Errorf("%s: %d bytes", query, len(body))
+		}
+		if strings.ContainsAny(body, "\u202e\x1b") {
+			t.Errorf("%s: an invisible character came through", query)
+		}
+		crawl(t, query, body)
+	}
+}

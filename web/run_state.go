@@ -1,0 +1,235 @@
+package web
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/jsondiff"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/web/view"
+)
+
+// shownOutput bounds an output within a state; the step's own page has it whole.
+const shownOutput = 16 << 10
+
+// shownCheckpoints bounds how many are listed beside the state.
+const shownCheckpoints = 300
+
+// state is what a run knew at a checkpoint: its input and every output until then.
+func (b *runPage) state() view.StateView {
+	run := b.d.Run
+	at := int64(-1)
+	if n, err := strconv.ParseInt(b.c.QueryParam("cp"), 10, 64); err == nil && n >= 0 {
+		at = n
+	}
+	var points []kairos.Entry
+	for _, e := range b.d.Journal {
+		if isCheckpoint(&e) {
+			points = append(points, e)
+		}
+	}
+	if at < 0 && len(points) > 0 {
+		at = points[len(points)-1].Seq
+	}
+	at = max(at, 0)
+	var v view.StateView
+	against := int64(-1)
+	if n, err := strconv.ParseInt(b.c.QueryParam("against"), 10, 64); err == nil && n >= 0 && n != at {
+		against = n
+	}
+	cp := func(seq int64, text, change string) {
+		c := view.Checkpoint{Link: view.Link{Text: text, Current: seq == at, Href: b.href(url.Values{"view": {"state"}, "cp": {strconv.FormatInt(seq, 10)}})}, Change: change}
+		switch {
+		case seq == against:
+			c.Against = view.Link{Text: b.t("end the comparison"), Href: b.href(url.Values{"view": {"state"}, "against": nil}), Current: true}
+			v.Against = text
+		case seq != at:
+			c.Against = view.Link{Text: b.t("compare"), Href: b.href(url.Values{"view": {"state"}, "cp": {strconv.FormatInt(at, 10)}, "against": {strconv.FormatInt(seq, 10)}})}
+		}
+		v.Checkpoints = append(v.Checkpoints, c)
+		if seq == at {
+			v.Heading = b.t("State at %s", text)
+		}
+	}
+	cp(0, b.t("cp 0 input"), size(len(run.Input)))
+	hidden := max(0, len(points)-shownCheckpoints)
+	if hidden > 0 {
+		v.Hidden = b.n(hidden, "%s older one is not listed; its address is cp= and its number.", "%s older ones are not listed; their address is cp= and the number.")
+	}
+	var latest []kairos.Entry // one per node, in order of their last change
+	before := map[string]kairos.RawJSON{}
+	for i, e := range points {
+		if e.Seq <= at {
+			latest = slices.DeleteFunc(latest, func(o kairos.Entry) bool { return o.Node == e.Node })
+			latest = append(latest, e)
+		}
+		if i < hidden && e.Seq != at && e.Seq != against {
+			before[e.Node] = e.Output
+			continue
+		}
+		name := stepName(e.Node, e.Visit)
+		if e.Item >= 0 {
+			name += fmt.Sprintf("[%d]", e.Item)
+		}
+		cp(e.Seq, b.t("cp %d after %s", e.Seq, name), changeCount(before[e.Node], e.Output)+" · "+size(len(e.Output)))
+		before[e.Node] = e.Output
+	}
+	if against >= 0 {
+		b.stateDiff(&v, points, against, at)
+		latest = nil
+	}
+	for i := len(latest) - 1; i >= 0; i-- { // the newest first
+		e := latest[i]
+		out, note := e.Output, ""
+		if e.Item >= 0 { // a foreach: the list as far as it is known
+			out = b.itemsUntil(e)
+		}
+		if len(out) > shownOutput {
+			note = b.t("Too long to show here; open the step.")
+			out = nil
+		}
+		bl := block(fmt.Sprintf("cp-%d", e.Seq), "output."+e.Node, out, fmt.Sprintf("/runs/%s/raw/%d/output", run.ID, e.Seq))
+		if note != "" {
+			bl.Note = note
+		}
+		if e.Seq == at {
+			bl.Title += " · " + b.t("new here")
+		}
+		v.Blocks = append(v.Blocks, bl)
+	}
+	if against < 0 {
+		v.Blocks = append(v.Blocks, block("cp-input", "input", run.Input, ""))
+	}
+	if v.Heading == "" {
+		v.Heading = b.t("State at checkpoint %d", at)
+	}
+	if b.who.Role.Includes(kairos.RoleOperator) {
+		v.Fork = fmt.Sprintf("/runs/%s/fork?at=%d", run.ID, at)
+	}
+	return v
+}
+
+// checkpoints is how many rows changed what the run knows.
+func (b *runPage) checkpoints() int {
+	n := 0
+	for i := range b.d.Journal {
+		if isCheckpoint(&b.d.Journal[i]) {
+			n++
+		}
+	}
+	return n
+}
+
+func isCheckpoint(e *kairos.Entry) bool {
+	return e.Final && e.Status == kairos.NodeCompleted && e.Node != ""
+}
+
+// itemsUntil is the outputs of a foreach visit up to a row, as a list; nil when
+// it is too long to show.
+func (b *runPage) itemsUntil(last kairos.Entry) kairos.RawJSON {
+	var values []any
+	length := 0
+	for _, e := range b.d.Journal {
+		if e.Seq > last.Seq {
+			break
+		}
+		if e.Node != last.Node || e.Visit != last.Visit || e.Item < 0 || e.Item > 1000 || !e.Final || e.Status != kairos.NodeCompleted {
+			continue
+		}
+		if length += len(e.Output); length > shownOutput {
+			return nil
+		}
+		v, err := planner.DecodeValue(e.Output)
+		if err != nil {
+			return nil
+		}
+		for len(values) <= e.Item {
+			values = append(values, nil)
+		}
+		values[e.Item] = v
+	}
+	j, err := planner.EncodeValue(values)
+	if err != nil {
+		return nil
+	}
+	return j
+}
+
+// stateDiff says how the state at one checkpoint became that at another: what
+// changed in full, what stayed by name.
+func (b *runPage) stateDiff(v *view.StateView, points []kairos.Entry, from, to int64) {
+	known := func(at int64) map[string]kairos.RawJSON {
+		out := map[string]kairos.RawJSON{}
+		for _, e := range points {
+			if e.Seq > at {
+				break
+			}
+			name := e.Node
+			if e.Item >= 0 {
+				name += fmt.Sprintf("[%d]", e.Item)
+			}
+			out[name] = e.Output
+		}
+		return out
+	}
+	a, z := known(from), known(to)
+	names := map[string]bool{}
+	for n := range a {
+		names[n] = true
+	}
+	for n := range z {
+		names[n] = true
+	}
+	var same []string
+	for _, n := range slices.Sorted(maps.Keys(names)) {
+		if bytes.Equal(a[n], z[n]) {
+			same = append(same, n)
+			continue
+		}
+		if len(v.Blocks) == shownCheckpoints {
+			v.Same = b.t("More differs than is shown.")
+			return
+		}
+		c := view.Block{ID: "d-" + safeName(n), Title: "output." + n}
+		c.Diff, c.Note = b.jsonDiff(a[n], z[n])
+		v.Blocks = append(v.Blocks, c)
+	}
+	if n := len(same); n > 0 {
+		v.Same = b.n(n, "%s output is the same: %s", "%s outputs are the same: %s", cut(strings.Join(same, ", "), 300))
+	}
+	if len(v.Blocks) == 0 {
+		v.Same = strings.TrimSpace(b.t("Nothing differs.") + " " + v.Same)
+	}
+}
+
+// changeCount says in signs how a node's output changed: what was added, taken
+// away and changed.
+func changeCount(before, after kairos.RawJSON) string {
+	if before == nil {
+		return "+1"
+	}
+	if len(before)+len(after) > shownOutput {
+		return "~"
+	}
+	a, errA := planner.DecodeValue(before)
+	z, errZ := planner.DecodeValue(after)
+	if errA != nil || errZ != nil {
+		return "~"
+	}
+	changes, more := jsondiff.Diff(a, z, 50)
+	count := map[jsondiff.Op]int{}
+	for _, c := range changes {
+		count[c.Op]++
+	}
+	text := fmt.Sprintf("+%d −%d ~%d", count[jsondiff.Added], count[jsondiff.Removed], count[jsondiff.Changed])
+	if more {
+		text += "…"
+	}
+	return text
+}
