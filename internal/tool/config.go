@@ -70,6 +70,9 @@ type ExecConfig struct {
 	// Patterns holds, by executable, an RE2 expression that each argument must
 	// match as a whole. Default: any argument.
 	Patterns map[string]string `yaml:"patterns" json:"patterns"`
+	// EndOfOptions lists the executables that take `--` for the end of their
+	// options: it is put before the operands of a call.
+	EndOfOptions []string `yaml:"end_of_options" json:"end_of_options"`
 	// Env is the whole environment of a command, besides KAIROS_IDEMPOTENCY_KEY
 	// and a PATH of the system's own directories.
 	Env map[string]string `yaml:"env" json:"env"`

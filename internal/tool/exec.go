@@ -55,10 +55,19 @@ func newExec(c ExecConfig) (agent.Tool, error) {
 		}
 		t.patterns[path] = re
 	}
+	for _, path := range c.EndOfOptions {
+		if t.allowed[path] == nil {
+			return nil, fmt.Errorf("tools.exec.end_of_options: %q is not in tools.exec.allow", path)
+		}
+	}
 	for name := range c.Env {
 		if name == "" || strings.ContainsAny(name, "=\x00") {
 			return nil, fmt.Errorf("tools.exec.env: %q is not a name", name)
 		}
+	}
+	command := property("string", "absolute path of an allow-listed executable", "minLength", 1)
+	if len(c.Allow) > 0 { // a plan that names another is told when it is saved (M01)
+		command["enum"] = anyOf(c.Allow)
 	}
 	codes := map[string]any{"type": "integer", "minimum": 0, "maximum": 255}
 	return &function{
@@ -68,12 +77,13 @@ func newExec(c ExecConfig) (agent.Tool, error) {
 				"An exit code other than 0 is a failure unless it is expected.",
 			Effect: planner.EffectUnsafe,
 			Schema: object(map[string]any{
-				"command": property("string", "absolute path of an allow-listed executable", "minLength", 1),
-				"args":    property("array", "its arguments; each is passed as it is", "items", map[string]any{"type": "string"}, "maxItems", 1000),
-				"stdin":   property("string", "what it reads"),
-				"timeout": property("string", fmt.Sprintf("at most %s, as 500ms or 10s", c.Timeout)),
-				"expect":  property("array", "exit codes that are results and not failures; default 0", "items", codes),
-				"rejects": property("array", "exit codes by which the command says that it did nothing", "items", codes),
+				"command":  command,
+				"args":     property("array", "its arguments; each is passed as it is", "items", map[string]any{"type": "string"}, "maxItems", 1000),
+				"operands": property("array", "data that follows the arguments and is never taken for an option", "items", map[string]any{"type": "string"}, "maxItems", 1000),
+				"stdin":    property("string", "what it reads"),
+				"timeout":  property("string", fmt.Sprintf("at most %s, as 500ms or 10s", c.Timeout)),
+				"expect":   property("array", "exit codes that are results and not failures; default 0", "items", codes),
+				"rejects":  property("array", "exit codes by which the command says that it did nothing", "items", codes),
 			}, "command"),
 		},
 		call: t.run,
@@ -102,14 +112,9 @@ func (t *execTool) run(ctx context.Context, args arguments, call agent.ToolCall)
 		}
 		timeout = min(timeout, d)
 	}
-	argv := args.texts("args")
-	if i := slices.IndexFunc(argv, func(a string) bool { return strings.ContainsRune(a, 0) }); i >= 0 {
-		return nil, invalid("args.%d holds a NUL", i)
-	}
-	if re := t.patterns[path]; re != nil {
-		if i := slices.IndexFunc(argv, func(a string) bool { return !re.MatchString(a) }); i >= 0 {
-			return nil, suggest(refused(planner.CodePolicy, "args.%d of %s is not allowed", i, clip(path)), "tools.exec.patterns says which arguments are")
-		}
+	argv, err := t.argv(path, args)
+	if err != nil {
+		return nil, err
 	}
 	dir, own := t.config.Dir, ""
 	if dir == "" {
@@ -158,6 +163,43 @@ func (t *execTool) run(ctx context.Context, args arguments, call agent.ToolCall)
 		return nil, &planner.Failure{Code: planner.CodeTimeout, Message: fmt.Sprintf("%s ran longer than %s and was ended", clip(path), timeout), Detail: stderr.tail()}
 	}
 	return t.result(args, cmd, err, stdout, stderr)
+}
+
+// argv is the list of arguments: options as they are, then what is never one. A
+// command that knows `--` is told with it where its options end; of another, data
+// that looks like an option is refused (M02).
+func (t *execTool) argv(path string, args arguments) ([]string, error) {
+	for _, name := range []string{"args", "operands"} {
+		list := args.texts(name)
+		if i := slices.IndexFunc(list, func(a string) bool { return strings.ContainsRune(a, 0) }); i >= 0 {
+			return nil, invalid("%s.%d holds a NUL", name, i)
+		}
+		if re := t.patterns[path]; re != nil {
+			if i := slices.IndexFunc(list, func(a string) bool { return !re.MatchString(a) }); i >= 0 {
+				return nil, suggest(refused(planner.CodePolicy, "%s.%d of %s is not allowed", name, i, clip(path)), "tools.exec.patterns says which arguments are")
+			}
+		}
+	}
+	operands := args.texts("operands")
+	if len(operands) == 0 {
+		return args.texts("args"), nil
+	}
+	if slices.Contains(t.config.EndOfOptions, path) {
+		return slices.Concat(args.texts("args"), []string{"--"}, operands), nil
+	}
+	if i := slices.IndexFunc(operands, func(a string) bool { return strings.HasPrefix(a, "-") }); i >= 0 {
+		return nil, suggest(refused(planner.CodePolicy, "operands.%d begins with - and would be taken for an option of %s", i, clip(path)),
+			"list the command under tools.exec.end_of_options if it knows --")
+	}
+	return slices.Concat(args.texts("args"), operands), nil
+}
+
+func anyOf(list []string) []any {
+	out := make([]any, len(list))
+	for i, s := range list {
+		out[i] = s
+	}
+	return out
 }
 
 func quotaOf(ctx context.Context) *overQuota {

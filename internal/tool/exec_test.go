@@ -48,7 +48,7 @@ func TestExecRefuses(t *testing.T) {
 	path := script(t, "exit 3")
 	set := execSet(t, path)
 	for args, want := range map[string]string{
-		`{"command": "/bin/sh"}`: "may not be run", `{"command": "script"}`: "may not be run", `{"command": "` + path + `", "args": "-x"}`: "args", `{}`: "command",
+		`{"command": "/bin/sh"}`: "must be", `{"command": "script"}`: "must be", `{"command": "` + path + `/../sh"}`: "must be", `{"command": "` + path + `", "args": "-x"}`: "args", `{}`: "command",
 		`{"command": "` + path + `", "args": ["a\u0000b"]}`: "NUL", `{"command": "` + path + `", "timeout": "soon"}`: "not a duration",
 	} {
 		refuses(t, set, "exec", args, want)
@@ -75,6 +75,22 @@ func TestExecRefuses(t *testing.T) {
 	}
 	if out, f := call(t, bound, "exec", `{"command": "`+other+`", "args": ["--fast"]}`); f != nil || !strings.Contains(out, "--fast") {
 		t.Errorf("%s %v", out, f)
+	}
+	// M02: what is data is never taken for an option: `--` stands before it where the
+	// command knows that, and what looks like one is refused where it does not.
+	shows := script(t, `for a in "$@"; do printf '[%s]' "$a"; done`)
+	plain := execSet(t, shows)
+	refuses(t, plain, "exec", `{"command": "`+shows+`", "args": ["-v"], "operands": ["a", "--output=/etc/cron.d/x"]}`, "would be taken for an option")
+	if out, f := call(t, plain, "exec", `{"command": "`+shows+`", "args": ["-v"], "operands": ["a", "; rm -rf /"]}`); f != nil || !strings.Contains(out, `[-v][a][; rm -rf /]`) {
+		t.Errorf("%s %v", out, f)
+	}
+	knows := builtin(t, tool.Config{Exec: tool.ExecConfig{Enabled: true, Allow: []string{shows}, EndOfOptions: []string{shows}}}, nil)
+	if out, f := call(t, knows, "exec", `{"command": "`+shows+`", "args": ["-v"], "operands": ["--output=/etc/cron.d/x", "-"]}`); f != nil || !strings.Contains(out, `[-v][--][--output=/etc/cron.d/x][-]`) {
+		t.Errorf("%s %v", out, f)
+	}
+	refuses(t, knows, "exec", `{"command": "`+shows+`", "operands": ["a\u0000b"]}`, "NUL")
+	if _, err := tool.Builtin(tool.Config{Exec: tool.ExecConfig{Enabled: true, Allow: []string{shows}, EndOfOptions: []string{"/bin/ls"}}}, nil); err == nil {
+		t.Error("a command that is not allowed was accepted in end_of_options")
 	}
 	for _, bad := range []map[string]string{{other: "("}, {"/bin/ls": "a"}} {
 		if _, err := tool.Builtin(tool.Config{Exec: tool.ExecConfig{Enabled: true, Allow: []string{other}, Patterns: bad}}, nil); err == nil {
