@@ -121,7 +121,7 @@ func (r *request) editPlan() error {
 		return err
 	}
 	return r.render(http.StatusOK, view.PlanEditor(view.PlanForm{Shell: r.shell("plans", r.t("Edit %s", pl.Key)), Heading: r.t("Edit %s v%d", pl.Key, number),
-		Source: string(v.Source), Post: "/plans/" + url.PathEscape(pl.Key) + "/edit", Idem: newID()}))
+		Source: string(v.Source), Base: pl.LatestHash, BaseNumber: strconv.Itoa(pl.Latest), Post: "/plans/" + url.PathEscape(pl.Key) + "/edit", Idem: newID()}))
 }
 
 // savePlan checks a document and stores it; whatever is wrong with it is shown
@@ -130,7 +130,7 @@ func (r *request) savePlan() error {
 	// Browsers send CRLF line ends.
 	source := strings.ReplaceAll(r.c.FormValue("source"), "\r\n", "\n")
 	format := planner.FormatOf("", []byte(source))
-	p := view.PlanForm{Shell: r.shell("plans", "Plan"), Heading: r.t("Plan"), Source: source, Reason: r.c.FormValue("reason"), Post: r.c.Request().URL.Path, Idem: newID(), Checked: true}
+	p := view.PlanForm{Shell: r.shell("plans", "Plan"), Heading: r.t("Plan"), Source: source, Reason: r.c.FormValue("reason"), Base: r.c.FormValue("base"), BaseNumber: r.c.FormValue("basen"), Post: r.c.Request().URL.Path, Idem: newID(), Checked: true}
 	doc, problems := r.s.Engine.CheckPlan([]byte(source), format)
 	for _, q := range problems {
 		row := view.ProblemRow{Severity: string(q.Severity), Message: q.Message, Suggestion: q.Suggestion}
@@ -149,13 +149,28 @@ func (r *request) savePlan() error {
 		}
 		return r.render(code, view.PlanEditor(p))
 	}
-	return r.once(func() (string, error) {
-		pl, v, _, _, err := r.s.Engine.SavePlan(r.ctx, r.who.actor(), []byte(source), format, "upload", r.c.FormValue("reason"))
+	err := r.once(func() (string, error) {
+		pl, v, _, _, err := r.s.Engine.SavePlanOver(r.ctx, r.who.actor(), []byte(source), format, "upload", r.c.FormValue("reason"), p.Base)
 		if err != nil {
 			return "", err
 		}
 		return fmt.Sprintf("/plans/%s/v/%d", url.PathEscape(pl.Key), v.Number), nil
 	})
+	if kairos.CodeOf(err) != kairos.CodeStale {
+		return err
+	}
+	// Somebody has saved meanwhile: what was typed stays, and saving again is on top
+	// of what is there now (P44).
+	pl, findErr := r.s.Reader.Plan(r.ctx, doc.ID)
+	if findErr != nil {
+		return findErr
+	}
+	p.Stale, p.Checked = sentence(err), false
+	if was, err := strconv.Atoi(p.BaseNumber); err == nil && was > 0 && was < pl.Latest {
+		p.StaleDiff = fmt.Sprintf("/plans/%s/diff/%d/%d", url.PathEscape(pl.Key), was, pl.Latest)
+	}
+	p.Base, p.BaseNumber = pl.LatestHash, strconv.Itoa(pl.Latest)
+	return r.render(http.StatusConflict, view.PlanEditor(p))
 }
 
 func (r *request) startPage() error { return r.startForm(http.StatusOK, "", nil, "") }

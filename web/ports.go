@@ -95,6 +95,9 @@ type Engine interface {
 	// SavePlan parses, validates and stores a document. Problems are returned
 	// also when it is stored (warnings); with errors the error is CodeInvalid.
 	SavePlan(ctx context.Context, actor kairos.Actor, src []byte, f planner.Format, origin, reason string) (kairos.Plan, kairos.Version, bool, planner.Problems, error)
+	// SavePlanOver is SavePlan for a document that was made from the version with
+	// the hash base; CodeStale when the plan has a newer one.
+	SavePlanOver(ctx context.Context, actor kairos.Actor, src []byte, f planner.Format, origin, reason, base string) (kairos.Plan, kairos.Version, bool, planner.Problems, error)
 	// CheckPlan validates without storing.
 	CheckPlan(src []byte, f planner.Format) (*planner.Document, planner.Problems)
 	ArchivePlan(ctx context.Context, actor kairos.Actor, plan string, archived bool, reason string) error

@@ -22,6 +22,13 @@ func (e *Engine) CheckPlan(src []byte, f planner.Format) (*planner.Document, pla
 // SavePlan parses, validates and stores a document. Problems are returned also
 // when it is stored (warnings); with errors the error is CodeInvalid.
 func (e *Engine) SavePlan(ctx context.Context, actor kairos.Actor, src []byte, f planner.Format, origin, reason string) (kairos.Plan, kairos.Version, bool, planner.Problems, error) {
+	return e.SavePlanOver(ctx, actor, src, f, origin, reason, "")
+}
+
+// SavePlanOver is SavePlan for a document that was made from a version: when the
+// plan has another newest version by now, nothing is stored (CodeStale). An empty
+// base is any.
+func (e *Engine) SavePlanOver(ctx context.Context, actor kairos.Actor, src []byte, f planner.Format, origin, reason, base string) (kairos.Plan, kairos.Version, bool, planner.Problems, error) {
 	if err := e.allow(ctx, actor, kairos.RoleAuthor, "plan.save", "", ""); err != nil {
 		return kairos.Plan{}, kairos.Version{}, false, nil, err
 	}
@@ -31,7 +38,7 @@ func (e *Engine) SavePlan(ctx context.Context, actor kairos.Actor, src []byte, f
 	}
 	v := kairos.NewVersion{Key: doc.ID, Hash: doc.Hash, Kind: string(doc.Kind()), Format: string(doc.Format), Origin: origin,
 		Semantics: planner.Semantics, Source: doc.Source, Canonical: doc.Canonical(),
-		ByPerson: origin != "planner" && origin != "replan", Reason: reason, Author: actor.Name}
+		ByPerson: origin != "planner" && origin != "replan", Reason: reason, Author: actor.Name, Base: base}
 	if doc.Graph != nil {
 		v.Name, v.Description = doc.Graph.Name, doc.Graph.Description
 	} else {

@@ -50,6 +50,9 @@ type NewVersion struct {
 	Source, Canonical          []byte
 	ByPerson                   bool
 	ParentHash, Reason, Author string
+	// Base is the version that its author began with; when the plan has another
+	// newest version by now, nothing is stored (CodeStale). Empty: whatever it is.
+	Base string
 }
 
 // Usage counts what models consumed.

@@ -30,6 +30,9 @@ func (s *Store) PutVersion(ctx context.Context, v kairos.NewVersion, actor kairo
 		case errors.Is(err, sql.ErrNoRows):
 			p, err = w.q.PlanInsert(w.ctx, dbsqlc.PlanInsertParams{PublicID: kairos.NewID(), Key: v.Key, Name: v.Name, Description: v.Description,
 				LatestHash: v.Hash, CreatedAt: now})
+		case err == nil && v.Base != "" && v.Base != p.LatestHash:
+			return nil, kairos.Errorf(kairos.CodeStale, "plan %s has version %d by now, which is not the one that this was made from", v.Key, p.Latest).
+				Suggest("look at what has changed, and save on top of that")
 		case err == nil:
 			if number, err = w.q.VersionLast(w.ctx, p.ID); err != nil {
 				return nil, err

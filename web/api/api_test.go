@@ -288,6 +288,14 @@ func TestPlans(t *testing.T) {
 	if v := s.ask(t, "viewer", "GET /plans/hello/versions/7", ""); v.status != 404 {
 		t.Errorf("a version that is not there: %d", v.status)
 	}
+	// P44: what was made from an older version is not stored over a newer one.
+	changed := strings.Replace(graph, "id: hello", "id: hello\ndescription: changed", 1)
+	if a := s.ask(t, "author", "POST /plans", changed, yaml, `If-Match: "0123"`); a.status != 409 || a.json["code"] != "stale" {
+		t.Errorf("P44: over a newer version: %d %s", a.status, a.text)
+	}
+	if a := s.ask(t, "author", "POST /plans", graph, yaml, "If-Match: "+tag); a.status != 200 {
+		t.Errorf("P44: over the version it was made from: %d %s", a.status, a.text)
+	}
 	if a := s.ask(t, "author", "POST /plans/hello/archive", ""); a.status != 200 || a.json["archived"] != true {
 		t.Errorf("archive = %d %s", a.status, a.text)
 	}

@@ -212,6 +212,16 @@ func (f *fake) Detail(ctx context.Context, id string) (kairos.RunDetail, error) 
 	return kairos.RunDetail{Run: run, Journal: journal}, err
 }
 
+func (f *fake) SavePlanOver(ctx context.Context, actor kairos.Actor, src []byte, format planner.Format, origin, reason, base string) (kairos.Plan, kairos.Version, bool, planner.Problems, error) {
+	f.mu.Lock()
+	stale := base != "" && len(f.versions) > 0 && f.versions[len(f.versions)-1].Hash != base
+	f.mu.Unlock()
+	if stale {
+		return kairos.Plan{}, kairos.Version{}, false, nil, kairos.Errorf(kairos.CodeStale, "the plan has a newer version")
+	}
+	return f.SavePlan(ctx, actor, src, format, origin, reason)
+}
+
 func (f *fake) SavePlan(_ context.Context, actor kairos.Actor, src []byte, format planner.Format, _, reason string) (kairos.Plan, kairos.Version, bool, planner.Problems, error) {
 	doc, problems := f.CheckPlan(src, format)
 	if err := problems.Err(); err != nil {

@@ -82,12 +82,20 @@ func documentBody() *huma.RequestBody {
 type documentIn struct {
 	ContentType string `header:"Content-Type" hidden:"true"`
 	Reason      string `query:"reason" maxLength:"500" doc:"Why it is stored; kept with the version."`
+	IfMatch     string `header:"If-Match" maxLength:"200" doc:"The ETag of the plan or version that this was made from: with a newer one stored meanwhile, the answer is 409."`
 	RawBody     []byte `contentType:"application/yaml"`
 }
 
 // document copies the body: its buffer serves the next request, and the source
 // outlives this one.
 func (in *documentIn) document() []byte { return bytes.Clone(in.RawBody) }
+
+// base is the hash of the version that the document was made from.
+func (in *documentIn) base() string {
+	tag := strings.Trim(strings.TrimPrefix(strings.TrimSpace(in.IfMatch), "W/"), `"`)
+	tag, _, _ = strings.Cut(tag, "-") // as a plan's ETag, or a source's, says more
+	return strings.TrimPrefix(tag, "*")
+}
 
 func (in *documentIn) format() planner.Format {
 	media, _, _ := strings.Cut(in.ContentType, ";")
@@ -165,7 +173,7 @@ type storedPlanOut struct {
 }
 
 func (a *API) storePlan(ctx context.Context, in *documentIn) (*storedPlanOut, error) {
-	plan, v, created, problems, err := a.Engine.SavePlan(ctx, actorOf(ctx), in.document(), in.format(), "upload", in.Reason)
+	plan, v, created, problems, err := a.Engine.SavePlanOver(ctx, actorOf(ctx), in.document(), in.format(), "upload", in.Reason, in.base())
 	if err != nil {
 		p := a.problem(ctx, err)
 		if len(p.Problems) == 0 && len(problems) > 0 {

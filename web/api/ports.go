@@ -40,6 +40,9 @@ type Engine interface {
 	Decide(ctx context.Context, actor kairos.Actor, r kairos.DecideRequest) (kairos.Approval, error)
 	Detail(ctx context.Context, run string) (kairos.RunDetail, error)
 	SavePlan(ctx context.Context, actor kairos.Actor, src []byte, f planner.Format, origin, reason string) (kairos.Plan, kairos.Version, bool, planner.Problems, error)
+	// SavePlanOver is SavePlan for a document that was made from the version with
+	// the hash base; CodeStale when the plan has a newer one.
+	SavePlanOver(ctx context.Context, actor kairos.Actor, src []byte, f planner.Format, origin, reason, base string) (kairos.Plan, kairos.Version, bool, planner.Problems, error)
 	CheckPlan(src []byte, f planner.Format) (*planner.Document, planner.Problems)
 	ArchivePlan(ctx context.Context, actor kairos.Actor, plan string, archived bool, reason string) error
 	Subscribe(ctx context.Context, after int64, run string) (<-chan kairos.Event, error)

@@ -17,6 +17,7 @@ var (
 		spanishRun,
 		spanishTools,
 		spanishMemory,
+		spanishStale,
 		spanishSystem,
 	)
 	spanishPlurals = joined(

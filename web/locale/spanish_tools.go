@@ -71,6 +71,13 @@ var spanishTools = map[string]string{
 	"Until it is accepted, calls of this tool are refused, and models go on reading the accepted text. What the server writes here is its own word: nobody has checked it. Models act on it.": "Hasta que se acepte, las llamadas a esta herramienta se rechazan y los modelos siguen leyendo el texto aceptado. Lo que el servidor escribe aquí es solo su palabra: nadie lo ha comprobado. Los modelos actúan según ello.",
 }
 
+// What the editor says to the second of two authors.
+var spanishStale = map[string]string{
+	"Somebody has saved this plan since you began": "Alguien ha guardado este plan desde que usted empezó",
+	"What they changed":                            "Lo que ha cambiado",
+	"What you typed is still here; saving it now replaces theirs as the newest version.": "Lo que usted escribió sigue aquí; si lo guarda ahora, sustituye a lo suyo como versión más reciente.",
+}
+
 // What the pages about memory say.
 var spanishMemory = map[string]string{
 	"Memory":       "Memoria",

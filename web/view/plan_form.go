@@ -10,8 +10,11 @@ type PlanForm struct {
 	Idem     string
 	Problems []ProblemRow
 	Saved    string
-	Checked  bool
-	Graph    *Graph
+	// Base is the newest version when the form was made: its hash and its number.
+	// Stale says that there is a newer one, StaleDiff shows what it changed.
+	Base, BaseNumber, Stale, StaleDiff string
+	Checked                            bool
+	Graph                              *Graph
 }
 
 // ProblemRow is one thing wrong with a plan.
