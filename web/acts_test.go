@@ -181,6 +181,7 @@ func TestEveryActIsRecorded(t *testing.T) {
 	s.accounts()
 	s.tools()
 	s.memories()
+	s.settings()
 
 	for _, r := range s.Routes() {
 		if route := "page " + r.Method + " " + r.Path; r.Method != http.MethodGet && !s.done[route] && noAct[route] == "" && noAct[r.Method+" "+r.Path] == "" {
@@ -318,6 +319,12 @@ func (s *scene) memories() {
 	s.page("/memory/forget", "/memory/forget?session=one", `name="reason"`, "to", "/memory/forget", "session", "one", "reason", "asked to")
 	remember(kairos.Actor{Name: "token acts", Role: kairos.RoleAdmin, Surface: "api"}, "two")
 	s.api("DELETE /memory/{session}", "/memory/two?reason=asked", "")
+}
+
+func (s *scene) settings() {
+	s.page("/settings/notifications/:channel/test", "/settings/notifications", "/ops/test", "to", "/settings/notifications/ops/test")
+	s.api("POST /notifications/{channel}/test", "/notifications/ops/test", "{}")
+	s.page("/settings/retention", "/settings/retention", `action="/settings/retention"`)
 }
 
 func (s *scene) tools() {

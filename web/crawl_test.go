@@ -270,7 +270,7 @@ func TestEveryRouteHasItsHeaders(t *testing.T) {
 	site := webtest.New(t)
 	seed := site.Seed(t)
 	b := site.Browser(t).Login()
-	fill, apiFill := addresses(seed), strings.NewReplacer("{id}", "none", "{n}", "1", "{node}", "post", "{name}", "none")
+	fill, apiFill := addresses(seed), strings.NewReplacer("{id}", "none", "{n}", "1", "{node}", "post", "{name}", "none", "{channel}", "none")
 	paths := map[string]bool{"/nowhere": true, api.Base + "/nowhere": true}
 	for _, r := range site.Routes() {
 		paths[fill.Replace(r.Path)] = true

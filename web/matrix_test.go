@@ -21,7 +21,7 @@ import (
 // that asking does nothing.
 func addresses(seed webtest.Seeded) *strings.Replacer {
 	return strings.NewReplacer(":run", seed.Failed.ID, ":plan", "ledger", ":number", "1", ":node", "post", ":action", "rerun", ":seq", "1", ":part", "output",
-		":approval", "none", ":user", "none", ":token", "none", ":bulk", "none", ":a", "1", ":b", "1", ":hash", "x", ":file", "none")
+		":approval", "none", ":user", "none", ":token", "none", ":bulk", "none", ":channel", "none", ":a", "1", ":b", "1", ":hash", "x", ":file", "none")
 }
 
 // asked sends a request and gives the status, without waiting for a stream's end.
@@ -212,7 +212,7 @@ func TestAPIMatrix(t *testing.T) {
 		principal{name: "cut short", token: good[:len(good)-3], browser: nobody}, principal{name: "expired", token: site.Expired(t), browser: nobody})
 
 	cells := 0
-	fill := strings.NewReplacer("/runs/{id}", "/runs/none", "/plans/{id}", "/plans/none", "{id}", "none", "{n}", "1", "{node}", "post", "{name}", "none")
+	fill := strings.NewReplacer("/runs/{id}", "/runs/none", "/plans/{id}", "/plans/none", "{id}", "none", "{n}", "1", "{node}", "post", "{name}", "none", "{channel}", "none")
 	for _, r := range site.Permissions() {
 		path := api.Base + fill.Replace(r.Path)
 		for _, p := range all {
@@ -316,7 +316,7 @@ func TestDeniedActsAreRecorded(t *testing.T) {
 		}
 		tokens[role] = text
 	}
-	apiFill := strings.NewReplacer("{id}", "none", "{n}", "1", "{node}", "post", "{name}", "none")
+	apiFill := strings.NewReplacer("{id}", "none", "{n}", "1", "{node}", "post", "{name}", "none", "{channel}", "none")
 	for _, r := range site.Permissions() {
 		role := weaker(r.Role)
 		if role == "" || r.Method == http.MethodGet {

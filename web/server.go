@@ -33,6 +33,8 @@ type Config struct {
 	Memory Memory
 	// Planner makes plans of intents; nil: there are no pages for that.
 	Planner Planner
+	// Settings shows what the configuration says; nil: there are no pages for it.
+	Settings Settings
 	// Audit records acts that were denied; nil: nothing does.
 	Audit Audit
 	// API answers below /api/v1; nil: nothing does.

@@ -352,6 +352,7 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 	v := thisBuild()
 	cursors := hmac.New(sha256.New, s.store.InstanceKey()) // cursors outlive a restart
 	cursors.Write([]byte("api cursors"))
+	set := &settings{cfg: s.cfg, file: s.config, listen: s.listen, notify: s.notifier, system: s.system}
 	base := api.Config{
 		Metrics:        s.metrics.Handler(),
 		Observe:        s.metrics.Request,
@@ -368,6 +369,7 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 		Idempotency:    s.store,
 		Bulk:           s.bulk,
 		Audit:          s.store,
+		Settings:       set,
 		SessionCookies: web.SessionCookies(),
 		Version:        api.Version{Version: v.Version, Commit: v.Commit, Schema: v.Schema, SQLite: v.SQLite, Go: v.Go},
 		Log:            s.log,
@@ -395,6 +397,7 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 		System:   s.system,
 		Bulk:     s.bulk,
 		Audit:    s.store,
+		Settings: set,
 		API:      public,
 		Logger:   s.log,
 		Hosts:    s.hosts(ln),

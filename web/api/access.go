@@ -103,6 +103,9 @@ var access = map[string]need{
 	"POST /users":         {kairos.RoleAdmin, "admin"},
 	"PATCH /users/{id}":   {kairos.RoleAdmin, "admin"},
 
+	"GET /settings":                      {kairos.RoleAdmin, "admin"},
+	"POST /notifications/{channel}/test": {kairos.RoleAdmin, "admin"},
+
 	"POST /users/{id}/link":       {kairos.RoleAdmin, "admin"},
 	"POST /users/{id}/login-link": {kairos.RoleAdmin, "admin"},
 }

@@ -58,6 +58,8 @@ type Config struct {
 	Bulk Bulk
 	// Crew lists agents and providers; nil: those routes answer 503.
 	Crew Crew
+	// Settings shows what the configuration says; nil: those routes answer 503.
+	Settings Settings
 	// Audit records acts that were denied; nil: nothing does.
 	Audit Audit
 	// Metrics are served below /metrics; nil: that route answers 503.
@@ -144,6 +146,7 @@ func New(c Config) (*API, error) {
 	a.askRoutes()
 	a.agentRoutes()
 	a.bulkRoutes()
+	a.settingsRoutes()
 	a.memoryRoutes()
 	a.describeNulls()
 	for route := range access {

@@ -94,11 +94,12 @@ func NewWith(tb testing.TB, on *store.Store, access auth.Config) *Site {
 		tb.Fatal(err)
 	}
 	server := httptest.NewUnstartedServer(nil)
-	public, err := api.New(api.Config{Crew: s.Tools, Tools: s.Tools, Memory: s.Store, Reader: s.Store, Engine: s.Engine, Principals: s.Auth, Accounts: s.Auth, Idempotency: s.Store, Bulk: s.Bulk, Audit: s.Store, SessionCookies: web.SessionCookies()})
+	set := newSettings(tb, s.Store)
+	public, err := api.New(api.Config{Crew: s.Tools, Tools: s.Tools, Memory: s.Store, Reader: s.Store, Engine: s.Engine, Principals: s.Auth, Accounts: s.Auth, Idempotency: s.Store, Bulk: s.Bulk, Audit: s.Store, Settings: set, SessionCookies: web.SessionCookies()})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	site, err := web.New(web.Config{Memory: s.Store, Planner: newPlanner(s.Engine), Crew: s.Tools, Reader: s.Store, Engine: s.Engine, Auth: s.Auth, Accounts: s.Auth, System: s.System, Bulk: s.Bulk, Audit: s.Store, API: public, Hosts: []string{server.Listener.Addr().String()}, Version: "test"})
+	site, err := web.New(web.Config{Memory: s.Store, Planner: newPlanner(s.Engine), Crew: s.Tools, Reader: s.Store, Engine: s.Engine, Auth: s.Auth, Accounts: s.Auth, System: s.System, Bulk: s.Bulk, Audit: s.Store, Settings: set, API: public, Hosts: []string{server.Listener.Addr().String()}, Version: "test"})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -251,7 +252,7 @@ type Browser struct {
 
 // Paths are the pages to look at, with the runs of a seed.
 func (d Seeded) Paths() []string {
-	out := []string{"/", "/runs", "/runs?q=status:failed", "/plans", "/plans/new", "/ask", "/plans/ledger", "/plans/ledger/start", "/plans/ledger/edit", "/approvals", "/audit", "/system", "/help", "/settings/users", "/settings/tokens", "/me", "/login", "/login/link?token=none", "/agents", "/agents/providers", "/agents/tools"}
+	out := []string{"/", "/runs", "/runs?q=status:failed", "/plans", "/plans/new", "/ask", "/plans/ledger", "/plans/ledger/start", "/plans/ledger/edit", "/approvals", "/audit", "/system", "/help", "/settings/users", "/settings/tokens", "/settings/access", "/settings/notifications", "/settings/retention", "/settings/secrets", "/me", "/login", "/login/link?token=none", "/agents", "/agents/providers", "/agents/tools"}
 	out = append(out, "/agents/tools/calculator", "/agents/tools/calculator/try", "/agents/agents/supervisor", "/memory")
 	for _, r := range []kairos.Run{d.Completed, d.Failed, d.Waiting, d.InDoubt, d.Hostile} {
 		for _, v := range []string{"", "?view=graph", "?view=state", "?view=handoffs", "?view=events", "?view=log", "?view=io"} {

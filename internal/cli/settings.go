@@ -1,0 +1,130 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/auth"
+	"github.com/kairosd/kairosd/internal/config"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/notify"
+)
+
+// settings says what the configuration sets, without any secret, and tries what
+// it sets.
+type settings struct {
+	cfg    config.Config
+	file   string
+	listen string
+	notify *notify.Service
+	system *system
+}
+
+// lastMessages is how many messages of a channel are listed.
+const lastMessages = 20
+
+// Settings are what the configuration says.
+func (s *settings) Settings(ctx context.Context) (kairos.Settings, error) {
+	out := kairos.Settings{File: s.file, Access: s.access(), Retention: s.retention(), Secrets: s.secrets()}
+	var err error
+	out.Notifications, err = s.notify.Channels(ctx, lastMessages)
+	return out, err
+}
+
+// TestChannel sends a test message at once.
+func (s *settings) TestChannel(ctx context.Context, actor kairos.Actor, channel string) (kairos.Delivery, error) {
+	return s.notify.Test(ctx, actor, channel)
+}
+
+// Retain removes what retention says, or only says what it would remove.
+func (s *settings) Retain(ctx context.Context, actor kairos.Actor, dryRun bool) (kairos.Retained, error) {
+	return s.system.Retain(ctx, actor, dryRun)
+}
+
+func (s *settings) access() []kairos.Setting {
+	var out []kairos.Setting
+	add := func(key, value, standard string) {
+		origin := "file"
+		if value == "" {
+			value, origin = standard, "default"
+		}
+		out = append(out, kairos.Setting{Key: key, Value: value, Origin: origin})
+	}
+	yes := func(b *bool) string {
+		if b == nil {
+			return ""
+		}
+		return fmt.Sprint(*b)
+	}
+	c := s.cfg
+	out = append(out, kairos.Setting{Key: "--listen", Value: s.listen, Origin: "command line"})
+	add("server.hosts", strings.Join(c.Server.Hosts, ", "), "its own address only")
+	add("server.tls_cert", c.Server.TLSCert, "none: HTTP")
+	add("server.trusted_proxies", strings.Join(c.Server.TrustedProxies, ", "), "none")
+	out = append(out, kairos.Setting{Key: "sessions", Value: fmt.Sprintf("%s without a request, %s in all", auth.DefaultIdleTimeout, auth.DefaultSessionLifetime), Origin: "default"})
+	add("approvals.separate", map[bool]string{true: "true"}[c.Approvals.Separate], "false")
+	add("login.password", yes(c.Login.Password), "true")
+	if o := c.Login.OIDC; o != nil {
+		secret := "none: a public client"
+		if o.ClientSecretEnv != "" {
+			secret = "from the environment variable " + o.ClientSecretEnv
+		} else if o.ClientSecretFile != "" {
+			secret = "from the file " + o.ClientSecretFile
+		}
+		add("login.oidc.issuer", o.Issuer, "")
+		add("login.oidc.client_id", o.ClientID, "")
+		add("login.oidc.client_secret", secret, "")
+		add("login.oidc.redirect_url", o.RedirectURL, "the address that the browser used")
+		add("login.oidc.scopes", strings.Join(o.Scopes, " "), "profile")
+		add("login.oidc.name_claim", o.NameClaim, "preferred_username")
+		add("login.oidc.role_claim", o.RoleClaim, "groups")
+		for _, group := range sortedKeys(o.Roles) {
+			add("login.oidc.roles."+group, string(o.Roles[group]), "")
+		}
+		add("login.oidc.default_role", string(o.DefaultRole), map[bool]string{true: "none: they are refused", false: "viewer"}[len(o.Roles) > 0])
+		add("login.oidc.allowed_groups", strings.Join(o.AllowedGroups, ", "), "all")
+		add("login.oidc.create_users", yes(o.CreateUsers), "true")
+	} else {
+		add("login.oidc", "", "none")
+	}
+	return out
+}
+
+func (s *settings) retention() kairos.RetentionSettings {
+	c := s.cfg.Retention
+	out := kairos.RetentionSettings{Audit: c.Audit, MaxSize: c.MaxSize, Every: cmp.Or(c.Every, "1h")}
+	row := func(plan string, r config.RetentionRule) {
+		out.Rules = append(out.Rules, kairos.RetentionRow{Plan: plan, Completed: r.Completed, Failed: r.Failed, Cancelled: r.Cancelled, Keep: r.Keep})
+	}
+	row("", c.RetentionRule)
+	for _, plan := range sortedKeys(c.Plans) {
+		row(plan, c.Plans[plan])
+	}
+	return out
+}
+
+func (s *settings) secrets() []kairos.SecretInfo {
+	out := []kairos.SecretInfo{}
+	for _, name := range sortedKeys(s.cfg.Secrets) {
+		c := s.cfg.Secrets[name]
+		info := kairos.SecretInfo{Name: name, Source: "environment variable " + c.Env, Tools: slices.Clone(c.Tools), Hosts: slices.Clone(c.Hosts)}
+		if c.File != "" {
+			info.Source = "file " + c.File
+			if st, err := os.Stat(c.File); err == nil {
+				info.ChangedAt = st.ModTime().UTC()
+			}
+		}
+		if info.Tools == nil {
+			info.Tools = []string{}
+		}
+		if info.Hosts == nil {
+			info.Hosts = []string{}
+		}
+		out = append(out, info)
+	}
+	return out
+}

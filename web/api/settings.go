@@ -1,0 +1,53 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// Settings is what the configuration says, and what can be tried of it.
+type Settings interface {
+	Settings(ctx context.Context) (kairos.Settings, error)
+	// TestChannel sends a message at once, and gives what came of it;
+	// CodeNotFound, CodeForbidden.
+	TestChannel(ctx context.Context, actor kairos.Actor, channel string) (kairos.Delivery, error)
+}
+
+type (
+	settingsOut   struct{ Body kairos.Settings }
+	testChannelIn struct {
+		Channel string `path:"channel" maxLength:"128"`
+	}
+	deliveryOut struct{ Body kairos.Delivery }
+)
+
+func (a *API) settingsRoutes() {
+	there := func() error {
+		if a.Settings == nil {
+			return kairos.Errorf(kairos.CodeUnavailable, "settings are not shown here")
+		}
+		return nil
+	}
+	register(a, huma.Operation{OperationID: "get-settings", Method: http.MethodGet, Path: "/settings", Tags: []string{"settings"},
+		Summary: "What the configuration says: access, retention, names of secrets, notifications with their newest messages"},
+		func(ctx context.Context, _ *struct{}) (*settingsOut, error) {
+			if err := there(); err != nil {
+				return nil, err
+			}
+			s, err := a.Settings.Settings(ctx)
+			return &settingsOut{Body: s}, err
+		})
+	register(a, huma.Operation{OperationID: "test-notifications", Method: http.MethodPost, Path: "/notifications/{channel}/test", Tags: []string{"settings"},
+		Summary: "Send a test message at once; the answer says what came of it"},
+		func(ctx context.Context, in *testChannelIn) (*deliveryOut, error) {
+			if err := there(); err != nil {
+				return nil, err
+			}
+			d, err := a.Settings.TestChannel(ctx, actorOf(ctx), in.Channel)
+			return &deliveryOut{Body: d}, err
+		})
+}

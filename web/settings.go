@@ -1,0 +1,161 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/view"
+)
+
+// Settings is what the configuration says, and what can be tried of it. Values
+// are changed in the configuration file: a page never holds a secret.
+type Settings interface {
+	Settings(ctx context.Context) (kairos.Settings, error)
+	// Retain removes what retention says, or only says what it would remove.
+	Retain(ctx context.Context, actor kairos.Actor, dryRun bool) (kairos.Retained, error)
+	// TestChannel sends a message at once, and gives what came of it;
+	// CodeNotFound, CodeForbidden.
+	TestChannel(ctx context.Context, actor kairos.Actor, channel string) (kairos.Delivery, error)
+}
+
+func (r *request) configured() (kairos.Settings, error) {
+	if r.s.Settings == nil {
+		return kairos.Settings{}, kairos.Errorf(kairos.CodeNotFound, "settings are not shown here")
+	}
+	return r.s.Settings.Settings(r.ctx)
+}
+
+// source says where settings are changed.
+func (r *request) source(s kairos.Settings) string {
+	if s.File == "" {
+		return r.t("There is no configuration file: everything is as it comes. Start kairosd with --config FILE to change it.")
+	}
+	return r.t("Set in %s, which kairosd reads when it starts.", visible(s.File))
+}
+
+var originWords = map[string]string{"file": locale.Mark("the file"), "default": locale.Mark("as it comes"), "command line": locale.Mark("the command line")}
+
+// accessSettings shows how people come in.
+func (r *request) accessSettings() error {
+	s, err := r.configured()
+	if err != nil {
+		return err
+	}
+	p := view.AccessPage{Shell: r.shell("settings", "Access"), Source: r.source(s)}
+	for _, v := range s.Access {
+		p.Settings = append(p.Settings, view.SettingRow{Key: visible(v.Key), Value: visible(v.Value), Origin: r.t(originWords[v.Origin])})
+	}
+	return r.render(http.StatusOK, view.AccessSettings(p))
+}
+
+// secretSettings lists secrets by name.
+func (r *request) secretSettings() error {
+	s, err := r.configured()
+	if err != nil {
+		return err
+	}
+	p := view.SecretsPage{Shell: r.shell("settings", "Secrets"), Source: r.source(s)}
+	for _, v := range s.Secrets {
+		p.Secrets = append(p.Secrets, view.SecretRow{Name: visible(v.Name), Source: visible(v.Source), Tools: visible(strings.Join(v.Tools, ", ")), Hosts: visible(strings.Join(v.Hosts, ", ")), Changed: r.time(v.ChangedAt)})
+	}
+	return r.render(http.StatusOK, view.Secrets(p))
+}
+
+// retentionSettings shows the rules and what they would remove now.
+func (r *request) retentionSettings() error {
+	s, err := r.configured()
+	if err != nil {
+		return err
+	}
+	p := view.RetentionPage{Shell: r.shell("settings", "Retention"), Source: r.source(s), Idem: newID(), Every: visible(s.Retention.Every), Audit: visible(s.Retention.Audit), MaxSize: visible(s.Retention.MaxSize)}
+	for _, v := range s.Retention.Rules {
+		row := view.RetentionRow{Plan: visible(v.Plan), Completed: visible(v.Completed), Failed: visible(v.Failed), Cancelled: visible(v.Cancelled)}
+		if v.Keep > 0 {
+			row.Keep = r.number(v.Keep)
+		}
+		p.Rules = append(p.Rules, row)
+	}
+	would, err := r.s.Settings.Retain(r.ctx, r.who.actor(), true)
+	switch kairos.CodeOf(err) {
+	case "":
+		p.Would = r.n(int(would.Runs), "Now %s run would lose its journal and values", "Now %s runs would lose their journals and values") + ", " +
+			r.n(int(would.Rows), "%s journal row in all.", "%s journal rows in all.")
+		for _, plan := range would.Plans {
+			p.Plans = append(p.Plans, view.RetainedRow{Plan: visible(plan.Plan), Href: "/plans/" + url.PathEscape(plan.Plan), Reason: visible(plan.Reason), Runs: r.number(plan.Runs), Rows: r.number(plan.Rows)})
+		}
+		p.CanRun = would.Runs+would.Events > 0
+	case kairos.CodeConflict, kairos.CodeUnavailable:
+		p.Would = sentence(err) // it is at work
+	default:
+		return err
+	}
+	return r.render(http.StatusOK, view.Retention(p))
+}
+
+func (r *request) runRetention() error {
+	if _, err := r.configured(); err != nil {
+		return err
+	}
+	return r.once(func() (string, error) {
+		// It goes on when the browser is closed: there may be much to remove.
+		_, err := r.s.Settings.Retain(context.WithoutCancel(r.ctx), r.who.actor(), false)
+		return "/settings/retention", err
+	})
+}
+
+var kindWords = map[string]string{
+	"failed": locale.Mark("a run failed"), "completed": locale.Mark("a run completed"), "cancelled": locale.Mark("a run was cancelled"), "approval": locale.Mark("an approval waits"),
+	"in_doubt": locale.Mark("a step is in doubt"), "quarantined": locale.Mark("a run is quarantined"), "held": locale.Mark("a run is held"), "budget": locale.Mark("a budget is used up"),
+	"system": locale.Mark("kairosd itself is in trouble"), "test": locale.Mark("a test"),
+}
+
+var deliveryWords = map[kairos.DeliveryStatus]string{
+	kairos.DeliveryPending: locale.Mark("waits"), kairos.DeliverySent: locale.Mark("delivered"), kairos.DeliveryFailed: locale.Mark("given up"),
+}
+
+// notificationSettings shows who is told of what, and the newest messages.
+func (r *request) notificationSettings() error {
+	s, err := r.configured()
+	if err != nil {
+		return err
+	}
+	p := view.NotificationsPage{Shell: r.shell("settings", "Notifications"), Source: r.source(s)}
+	for i, c := range s.Notifications {
+		ch := view.ChannelView{ID: "c" + strconv.Itoa(i), Name: visible(c.Name), Type: c.Type, Target: visible(c.Target), Plans: visible(strings.Join(c.Plans, ", ")), Signed: c.Signed, Idem: newID(),
+			Test: "/settings/notifications/" + url.PathEscape(c.Name) + "/test"}
+		var kinds []string
+		for _, k := range c.On {
+			kinds = append(kinds, r.t(kindWords[k]))
+		}
+		ch.On = strings.Join(kinds, ", ")
+		for _, d := range c.Last {
+			row := view.DeliveryRow{ID: d.ID, Kind: r.t(kindWords[d.Kind]), Created: r.time(d.CreatedAt), State: r.t(deliveryWords[d.Status]), Bad: d.Status == kairos.DeliveryFailed, Attempts: r.number(int64(d.Attempts)), Error: visible(d.Error)}
+			if d.Status == kairos.DeliveryPending && d.DueAt.After(time.Now()) {
+				row.Due = r.time(d.DueAt)
+			}
+			if d.More > 0 {
+				row.More = r.n(int(d.More), "and %s more like it", "and %s more like it")
+			}
+			ch.Last = append(ch.Last, row)
+		}
+		p.Channels = append(p.Channels, ch)
+	}
+	return r.render(http.StatusOK, view.Notifications(p))
+}
+
+// testChannel sends a test message; what came of it is the newest in the list.
+func (r *request) testChannel() error {
+	if _, err := r.configured(); err != nil {
+		return err
+	}
+	return r.once(func() (string, error) {
+		_, err := r.s.Settings.TestChannel(context.WithoutCancel(r.ctx), r.who.actor(), r.c.Param("channel"))
+		return "/settings/notifications", err
+	})
+}

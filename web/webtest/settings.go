@@ -1,0 +1,51 @@
+package webtest
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/notify"
+	"github.com/kairosd/kairosd/internal/store"
+)
+
+// settings are those of an installation with a bit of everything.
+type settings struct {
+	notify *notify.Service
+	store  *store.Store
+}
+
+func newSettings(tb testing.TB, on *store.Store) *settings {
+	tb.Helper()
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
+	tb.Cleanup(receiver.Close)
+	n, err := notify.New(notify.Config{Store: on, Dialer: &net.Dialer{Timeout: 10 * time.Second}, Channels: []notify.Channel{
+		{Name: "ops", Webhook: &notify.Webhook{URL: receiver.URL + "/secret-path", Secret: "s"}}, {Name: `mail <b>`, Plans: []string{"ledger"}, Email: &notify.Email{Server: "127.0.0.1:1", TLS: "none", From: "k@example.com", To: []string{"ops@example.com"}}}}})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return &settings{n, on}
+}
+
+func (s *settings) Settings(ctx context.Context) (kairos.Settings, error) {
+	channels, err := s.notify.Channels(ctx, 20)
+	return kairos.Settings{File: "/etc/kairos/kairos.yaml", Access: []kairos.Setting{{Key: "--listen", Value: "127.0.0.1:8080", Origin: "command line"}, {Key: "server.hosts", Value: "kairos.example.com", Origin: "file"}, {Key: "login.password", Value: "true", Origin: "default"}},
+		Retention: kairos.RetentionSettings{Rules: []kairos.RetentionRow{{Completed: "90d", Failed: "365d", Keep: 10000}, {Plan: "invoice", Completed: "3650d"}}, Every: "1h"},
+		Secrets:   []kairos.SecretInfo{{Name: "BANK", Source: "file /etc/kairos/bank", Tools: []string{"http"}, Hosts: []string{"bank.example.com"}, ChangedAt: time.Now().Add(-time.Hour)}, {Name: "UNUSED", Source: "environment variable UNUSED"}}, Notifications: channels}, err
+}
+
+func (s *settings) Retain(ctx context.Context, actor kairos.Actor, dryRun bool) (kairos.Retained, error) {
+	r, err := s.store.Retain(ctx, kairos.Retention{Default: kairos.RetentionRule{Keep: 1}}, actor, dryRun)
+	if err == nil && !dryRun {
+		err = s.store.Audit(ctx, kairos.AuditRecord{Action: "store.retention", Actor: actor.Name, Surface: actor.Surface})
+	}
+	return r, err
+}
+
+func (s *settings) TestChannel(ctx context.Context, actor kairos.Actor, channel string) (kairos.Delivery, error) {
+	return s.notify.Test(ctx, actor, channel)
+}
