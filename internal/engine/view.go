@@ -345,7 +345,7 @@ func refusesVerb(c kairos.Code) bool {
 
 // neededRole: following another version is an author's decision.
 func neededRole(v *view, req kairos.VerbRequest, pre kairos.Preview) kairos.Role {
-	if (req.Action == kairos.ActionFork || req.Action == kairos.ActionRerun) && pre.Hash != "" && pre.Hash != v.run.Hash {
+	if (req.Action == kairos.ActionFork || req.Action == kairos.ActionRerun) && req.Version != 0 && pre.Hash != "" && pre.Hash != v.run.Hash {
 		return kairos.RoleAuthor
 	}
 	return kairos.RoleOperator
