@@ -50,7 +50,11 @@ func (r *request) askForm(code int, intent, agent string, refused error) error {
 // agentOptions are the agents that may answer directly.
 func (r *request) agentOptions(chosen string) []view.Option {
 	out := []view.Option{{Text: r.t("As the request needs"), Selected: chosen == ""}}
-	for _, id := range slices.Sorted(maps.Keys(r.s.Engine.Catalog().Agents)) {
+	agents := r.s.Engine.Catalog().Agents
+	for _, id := range slices.Sorted(maps.Keys(agents)) {
+		if agents[id].System {
+			continue
+		}
 		out = append(out, view.Option{Value: id, Text: id, Selected: id == chosen})
 	}
 	return out
@@ -163,6 +167,7 @@ func (r *request) estimates(v kairos.Version, fact func(term, text string)) {
 		Metadata          struct {
 			Confidence    float64
 			MeasuredSteps int
+			Alternatives  []kairos.PlanAlternative
 		}
 		Steps []struct{}
 	}
@@ -181,7 +186,14 @@ func (r *request) estimates(v kairos.Version, fact func(term, text string)) {
 	if c := doc.Metadata.Confidence; c > 0 {
 		fact(locale.Mark("Confidence"), strconv.FormatFloat(c, 'f', 2, 64))
 	}
+	for _, a := range doc.Metadata.Alternatives {
+		if term, ok := alternatives[a.Kind]; ok {
+			fact(term, r.t("%s tokens, %s ms: %s", r.number(int64(a.EstimatedCost)), r.number(a.EstimatedDurationMs), visible(strings.Join(a.Skills, ", "))))
+		}
+	}
 }
+
+var alternatives = map[string]string{"cheaper": locale.Mark("Cheaper, with what was asked for only"), "faster": locale.Mark("Faster, without conditions")}
 
 // doesWhat is what a node does, in a few words.
 func doesWhat(n *planner.ProgramNode) string {

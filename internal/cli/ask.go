@@ -116,7 +116,11 @@ func (c *app) showPlan(a kairos.Asked) {
 	var doc struct {
 		EstimatedDurationMs int64   `json:"estimatedDuration"`
 		EstimatedCost       float64 `json:"estimatedCost"`
-		Metadata            struct{ MeasuredSteps int }
+		Metadata            struct {
+			MeasuredSteps int
+			Confidence    float64
+			Alternatives  []kairos.PlanAlternative
+		}
 	}
 	if err := json.Unmarshal(a.Plan.Document, &doc); err != nil {
 		c.errorf("kairos: read the plan: %s\n", err)
@@ -134,6 +138,9 @@ func (c *app) showPlan(a kairos.Asked) {
 		if n := doc.Metadata.MeasuredSteps; n > 0 {
 			measured = fmt.Sprintf(" (%d of %d steps by medians of runs here)", n, len(a.Plan.Steps))
 		}
-		c.errorf("  estimated: %d ms, %.0f tokens%s\n", doc.EstimatedDurationMs, doc.EstimatedCost, measured)
+		c.errorf("  estimated: %d ms, %.0f tokens%s; confidence %.2f\n", doc.EstimatedDurationMs, doc.EstimatedCost, measured, doc.Metadata.Confidence)
+	}
+	for _, alt := range doc.Metadata.Alternatives {
+		c.errorf("  %s: %d ms, %.0f tokens: %s\n", alt.Kind, alt.EstimatedDurationMs, alt.EstimatedCost, strings.Join(alt.Skills, ", "))
 	}
 }
