@@ -248,7 +248,7 @@ func TestAnotherEpochStopsTheWriter(t *testing.T) {
 	}
 	err := s.Audit(context.Background(), kairos.AuditRecord{Action: "x"})
 	if kairos.CodeOf(err) != kairos.CodeUnavailable {
-		t.Errorf("got %v", err)
+		t.Fatalf("got %v", err)
 	}
 	<-s.Failed()
 }
