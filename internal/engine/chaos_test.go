@@ -11,6 +11,7 @@ import (
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
 	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
@@ -22,6 +23,8 @@ import (
 func TestOperatorsAtOnce(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
+	count := 0
+	defer func() { prooftest.Figure(t, "random plans", count) }()
 	rapid.Check(t, func(rt *rapid.T) {
 		src := plans(rt)
 		reg := scriptedRegistry()
@@ -31,6 +34,7 @@ func TestOperatorsAtOnce(t *testing.T) {
 			e.Close()
 			rt.Skip("not a plan")
 		}
+		count++
 		straight := e.Begin(v, propertyInput)
 		e.Settle(straight.ID)
 		want := resultOf(rt, e, straight.ID)

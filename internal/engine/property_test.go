@@ -16,6 +16,7 @@ import (
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
 	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/planner"
@@ -167,6 +168,8 @@ const propertyInput = `{"x": 3, "list": [1, 2, 3]}`
 func TestEveryWayAgrees(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
+	count := 0
+	defer func() { prooftest.Figure(t, "random plans", count) }()
 	rapid.Check(t, func(rt *rapid.T) {
 		src := plans(rt)
 		doc, problems := planner.Parse([]byte(src), planner.FormatJSON)
@@ -187,6 +190,7 @@ func TestEveryWayAgrees(t *testing.T) {
 			straight.Close()
 			rt.Skip("not a plan for this installation")
 		}
+		count++
 		run := straight.Begin(v, propertyInput)
 		straight.Settle(run.ID)
 		result, err := straight.Result(context.Background(), run.ID)

@@ -29,7 +29,7 @@ import (
 func TestSimulation(t *testing.T) {
 	t.Parallel()
 	base := template(t)
-	first, count := prooftest.Seed(t)*1_000_000, prooftest.Size(8, 1500)
+	first, count := prooftest.Seed(t)*1_000_000, prooftest.Size(8, 1000)
 	var next, lives, cuts, steps, hours, compared atomic.Int64
 	for worker := range 2 {
 		t.Run(fmt.Sprint("worker ", worker), func(t *testing.T) {

@@ -1,0 +1,64 @@
+package engine_test
+
+import (
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/engine/enginetest"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/prooftest"
+	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/storetest"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// timed is a store that notes how long each checkpoint took to be durable.
+type timed struct {
+	*store.Store
+	mu   sync.Mutex
+	took []time.Duration
+}
+
+func (s *timed) Enqueue(c kairos.Checkpoint, done func(error)) {
+	began := time.Now()
+	s.Store.Enqueue(c, func(err error) {
+		took := time.Since(began)
+		s.mu.Lock()
+		s.took = append(s.took, took)
+		s.mu.Unlock()
+		done(err)
+	})
+}
+
+// 64 runs at once, of nodes with an effect: each is written twice, before and
+// after, and waited for. How many nodes a second are durable, and how long a
+// checkpoint takes, stands on the score card.
+func TestDurableCheckpoints(t *testing.T) {
+	const runs = 64
+	nodes := prooftest.Size(10, 200)
+	s := &timed{Store: storetest.Open(t)}
+	e := enginetest.OpenWith(t, s.Store, s, enginetest.NewRegistry().Handle("call", planner.EffectIdempotent, echo), engine.Options{MaxRunning: runs})
+	v := e.Save(chainOf(nodes, "call"))
+	began := time.Now()
+	var ids []string
+	for range runs {
+		ids = append(ids, e.Begin(v, `{"x": 1}`).ID)
+	}
+	for _, id := range ids {
+		if r := e.Until(id, kairos.RunCompleted, ""); r.Steps != int64(nodes) {
+			t.Errorf("run %s has %d steps", id, r.Steps)
+		}
+	}
+	rate := float64(runs*nodes) / time.Since(began).Seconds()
+	slices.Sort(s.took)
+	if len(s.took) < runs*nodes {
+		t.Fatalf("%d checkpoints for %d nodes", len(s.took), runs*nodes)
+	}
+	p50, p99 := s.took[len(s.took)/2], s.took[len(s.took)*99/100]
+	t.Logf("%.0f durable nodes/s, a checkpoint takes %s (median), %s (99 of 100)", rate, p50, p99)
+	prooftest.Figure(t, "load checkpoints per second", int(rate))
+	prooftest.Figure(t, "load p99 microseconds", int(p99.Microseconds()))
+}

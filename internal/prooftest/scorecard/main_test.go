@@ -1,0 +1,42 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A gate is held by what was counted, and by nothing that failed.
+func TestGates(t *testing.T) {
+	t.Parallel()
+	var all strings.Builder
+	for _, g := range gates {
+		for _, f := range g.figures {
+			all.WriteString(f + "\t3\n")
+		}
+	}
+	all.WriteString("seeded bugs\t3\nload checkpoints per second\t2500\nload p99 microseconds\t12340\n")
+	for _, tt := range []struct {
+		name, figures string
+		held          string
+		open          string
+	}{
+		{"all", all.String(), "gates 8/8 | ", ""},
+		{"nothing counted", "crash points\t3\n", "gates 0/8 | ", "acknowledged work lost"},
+		{"a proof failed", all.String() + "failed: access\t1\n", "gates 7/8 | ", "unauthorized"},
+		{"a bug was missed", all.String() + "seeded bugs\t1\n", "gates 7/8 | ", "seeded bugs missed"},
+	} {
+		path := filepath.Join(t.TempDir(), "figures")
+		if err := os.WriteFile(path, []byte(tt.figures), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		line, open, err := card(path)
+		if err != nil || !strings.HasPrefix(line, tt.held) || !strings.Contains(strings.Join(open, " "), tt.open) || tt.open == "" && len(open) > 0 {
+			t.Errorf("%s: %s, open %v, %v", tt.name, line, open, err)
+		}
+		if tt.name == "all" && !strings.Contains(line, "load 2500/s p99 12.3 ms") {
+			t.Error(line)
+		}
+	}
+}
