@@ -306,8 +306,14 @@ func TestASecondDaemonRefuses(t *testing.T) {
 	}
 	bin := build(t)
 	d := start(t, bin, data, config)
-	out, err := exec.Command(bin, "serve", "--data", data, "--listen", "127.0.0.1:0").CombinedOutput()
-	if code := err.(*exec.ExitError).ExitCode(); code != 75 || !strings.Contains(string(out), fmt.Sprintf("process %d", d.cmd.Process.Pid)) {
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // it would serve for ever
+	defer cancel()
+	out, err := exec.CommandContext(ctx, bin, "serve", "--data", data, "--listen", "127.0.0.1:0").CombinedOutput()
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	if !ok {
+		t.Fatalf("the second daemon: %v\n%s", err, out)
+	}
+	if code := exit.ExitCode(); code != 75 || !strings.Contains(string(out), fmt.Sprintf("process %d", d.cmd.Process.Pid)) {
 		t.Errorf("exit %d: %s", code, out)
 	}
 	d.kill(t)
