@@ -12,25 +12,6 @@ import (
 	"github.com/kairosd/kairosd/web/view"
 )
 
-func (r *request) plans() error {
-	q := strings.TrimSpace(r.c.QueryParam("q"))
-	list, err := r.s.Reader.Plans(r.ctx, kairos.PlanFilter{Text: q, Page: r.page()})
-	if err != nil {
-		return err
-	}
-	p := view.PlansPage{Shell: r.shell("plans", "Plans"), Query: q}
-	for _, pl := range list.Items {
-		p.Rows = append(p.Rows, view.PlanRow{Key: pl.Key, Href: "/plans/" + url.PathEscape(pl.Key), Name: pl.Name, Version: fmt.Sprintf("v%d", pl.Latest), Updated: r.time(pl.UpdatedAt)})
-	}
-	if list.Prev != "" {
-		p.Newer = "/plans?" + url.Values{"q": {q}, "before": {list.Prev}}.Encode()
-	}
-	if list.Next != "" {
-		p.Older = "/plans?" + url.Values{"q": {q}, "after": {list.Next}}.Encode()
-	}
-	return r.render(http.StatusOK, view.Plans(p))
-}
-
 // plan is one version of a plan: the newest, unless the address names another.
 func (r *request) plan() error {
 	pl, err := r.s.Reader.Plan(r.ctx, r.c.Param("plan"))
@@ -87,6 +68,17 @@ func (r *request) plan() error {
 		p.Versions = append(p.Versions, view.VersionRow{Number: fmt.Sprintf("v%d", o.Number), Href: fmt.Sprintf("%s/v/%d", path, o.Number), Hash: o.Hash[:12],
 			Author: visible(o.Author), Origin: o.Origin, Reason: visible(o.Reason), At: r.time(o.CreatedAt), Current: o.Number == number, Diff: diff})
 	}
+	if p.Stats, err = r.planStats(pl.Key); err != nil {
+		return err
+	}
+	users, err := r.s.Reader.PlansThatRun(r.ctx, pl.Key, 50)
+	if err != nil {
+		return err
+	}
+	for _, key := range users {
+		p.UsedBy = append(p.UsedBy, view.Link{Text: visible(key), Href: "/plans/" + url.PathEscape(key)})
+	}
+	p.Archived, p.AllRuns = pl.Archived, listAt("/runs", "plan:"+quoted(pl.Key))
 	runs, err := r.s.Reader.Runs(r.ctx, kairos.RunFilter{PlanKey: pl.Key, Page: kairos.Page{Limit: 10}})
 	if err != nil {
 		return err

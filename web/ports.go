@@ -34,6 +34,10 @@ type Reader interface {
 
 	Plans(ctx context.Context, f kairos.PlanFilter) (kairos.List[kairos.Plan], error)
 	Plan(ctx context.Context, idOrKey string) (kairos.Plan, error)
+	// LastRuns are the newest runs of a plan, with id, state and times only.
+	LastRuns(ctx context.Context, plan string, limit int) ([]kairos.Run, error)
+	// PlansThatRun are the keys of plans that run another plan.
+	PlansThatRun(ctx context.Context, plan string, limit int) ([]string, error)
 	Versions(ctx context.Context, planID string) ([]kairos.Version, error) // newest first, without source
 	VersionByNumber(ctx context.Context, planID string, number int) (kairos.Version, error)
 	VersionByHash(ctx context.Context, hash string) (kairos.Version, error)

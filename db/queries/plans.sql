@@ -66,3 +66,13 @@ ORDER BY plan_versions.number DESC;
 
 -- name: PlanNames :many
 SELECT id, public_id, key FROM plans ORDER BY id;
+
+-- How the newest runs of a plan went.
+-- name: RunsOfPlan :many
+SELECT public_id, status, wait_reason, created_at, ended_at FROM runs INDEXED BY runs_by_plan
+WHERE deleted_at = 0 AND plan_id = (SELECT id FROM plans WHERE key = @plan) ORDER BY id DESC LIMIT @max;
+
+-- Plans whose newest version has a text in it.
+-- name: PlansWithText :many
+SELECT plans.key FROM plans JOIN plan_versions ON plan_versions.hash = plans.latest_hash
+WHERE plans.archived_at = 0 AND instr(cast(plan_versions.canonical AS text), cast(@text AS text)) > 0 ORDER BY plans.id LIMIT @max;

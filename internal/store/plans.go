@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/kairos"
@@ -173,6 +174,38 @@ func (s *Store) Versions(ctx context.Context, planID string) ([]kairos.Version, 
 		out[i] = kairos.Version{PlanID: r.PlanPublicID, PlanKey: r.PlanKey, Number: int(r.Number), Hash: r.Hash, Semantics: int(r.Semantics),
 			Kind: r.Kind, Format: r.Format, Origin: r.Origin, ByPerson: r.ByPerson != 0, ParentHash: r.ParentHash, Reason: r.Reason,
 			Author: r.Author, CreatedAt: fromMicros(r.CreatedAt)}
+	}
+	return out, nil
+}
+
+// LastRuns are the newest runs of a plan, newest first: only their id, state and
+// times are filled.
+func (s *Store) LastRuns(ctx context.Context, plan string, limit int) ([]kairos.Run, error) {
+	rows, err := s.q.RunsOfPlan(ctx, plan, int64(limit))
+	if err != nil {
+		return nil, translate(err, "read the last runs of "+plan)
+	}
+	out := make([]kairos.Run, len(rows))
+	for i, r := range rows {
+		out[i] = kairos.Run{ID: r.PublicID, PlanKey: plan, Status: kairos.RunStatus(r.Status), WaitReason: kairos.WaitReason(r.WaitReason),
+			CreatedAt: fromMicros(r.CreatedAt), EndedAt: fromMicros(r.EndedAt)}
+	}
+	return out, nil
+}
+
+// PlansThatRun are the keys of plans whose newest version runs another plan.
+func (s *Store) PlansThatRun(ctx context.Context, plan string, limit int) ([]string, error) {
+	var out []string
+	for _, text := range []string{`"plan":` + encodeJSON(plan) + `,`, `"plan":` + encodeJSON(plan) + `}`, `"plan":` + strings.TrimSuffix(encodeJSON(plan), `"`) + `@`} {
+		keys, err := s.q.PlansWithText(ctx, text, int64(limit))
+		if err != nil {
+			return nil, translate(err, "find what runs "+plan)
+		}
+		for _, k := range keys {
+			if !slices.Contains(out, k) {
+				out = append(out, k)
+			}
+		}
 	}
 	return out, nil
 }

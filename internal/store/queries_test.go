@@ -328,6 +328,14 @@ func everyFailureQuery(t *testing.T, s *Store, must func(string, error)) {
 	if must("outcomes", err); of[kairos.RunFailed] != 1 {
 		t.Errorf("%+v", of)
 	}
+	last, err := s.LastRuns(ctx, "p", 5)
+	if must("last runs", err); len(last) != 2 || last[1].Status != kairos.RunFailed {
+		t.Errorf("%+v", last)
+	}
+	users, err := s.PlansThatRun(ctx, "p", 5)
+	if must("plans that run it", err); len(users) != 0 {
+		t.Errorf("%v", users)
+	}
 	must("prefer", s.SetPreference(ctx, "marta", "columns", "cost"))
 	if v, err := s.Preference(ctx, "marta", "columns"); err != nil || v != "cost" {
 		t.Errorf("%q %v", v, err)
@@ -529,6 +537,7 @@ func TestEveryListReadsAnIndexInOrder(t *testing.T) {
 	// Whole tables, on purpose: small ones, and sums that are made in the background.
 	whole := []string{"UserList", "TokenList", "UserCount", "RunCountList", "PlanNames", "RunTotals", "PayloadTotals", "PayloadBytes",
 		"FailureGroups", // it sorts groups, of which there are few
+		"PlansWithText", // the newest versions of all plans
 		"OutcomeList"}   // a range of the index for each plan
 	for _, q := range selects(t) {
 		if !slices.Contains(whole, q[0]) {

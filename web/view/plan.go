@@ -22,4 +22,7 @@ type PlanPage struct {
 	Runs                   []RunRow
 	Effects                []Fact
 	Archived               bool
+	Stats                  PlanStats
+	UsedBy                 []Link // plans that run it
+	AllRuns                string
 }

@@ -4,6 +4,20 @@ package view
 type PlanRow struct {
 	Key, Href, Name, Version string
 	Updated                  Time
+	Stats                    PlanStats
+}
+
+// PlanStats is how the last runs of a plan went.
+type PlanStats struct {
+	Strip        []Cell
+	Label        string // the strip in words
+	Last         Status
+	LastHref     string
+	LastAt       Time
+	Rate, RateOf string
+	Bad          bool
+	FailedHref   string
+	Median, Slow string
 }
 
 // PlansPage is the plan list.
@@ -12,4 +26,8 @@ type PlansPage struct {
 	Query        string
 	Rows         []PlanRow
 	Newer, Older string
+	State        string
+	States       []Link
+	CanStart     bool
+	CanWrite     bool
 }

@@ -252,6 +252,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.planNamesStmt, err = db.PrepareContext(ctx, planNames); err != nil {
 		return nil, fmt.Errorf("error preparing query PlanNames: %w", err)
 	}
+	if q.plansWithTextStmt, err = db.PrepareContext(ctx, plansWithText); err != nil {
+		return nil, fmt.Errorf("error preparing query PlansWithText: %w", err)
+	}
 	if q.preferenceGetStmt, err = db.PrepareContext(ctx, preferenceGet); err != nil {
 		return nil, fmt.Errorf("error preparing query PreferenceGet: %w", err)
 	}
@@ -392,6 +395,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.runUsesStmt, err = db.PrepareContext(ctx, runUses); err != nil {
 		return nil, fmt.Errorf("error preparing query RunUses: %w", err)
+	}
+	if q.runsOfPlanStmt, err = db.PrepareContext(ctx, runsOfPlan); err != nil {
+		return nil, fmt.Errorf("error preparing query RunsOfPlan: %w", err)
 	}
 	if q.savedViewDeleteStmt, err = db.PrepareContext(ctx, savedViewDelete); err != nil {
 		return nil, fmt.Errorf("error preparing query SavedViewDelete: %w", err)
@@ -892,6 +898,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing planNamesStmt: %w", cerr)
 		}
 	}
+	if q.plansWithTextStmt != nil {
+		if cerr := q.plansWithTextStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing plansWithTextStmt: %w", cerr)
+		}
+	}
 	if q.preferenceGetStmt != nil {
 		if cerr := q.preferenceGetStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing preferenceGetStmt: %w", cerr)
@@ -1125,6 +1136,11 @@ func (q *Queries) Close() error {
 	if q.runUsesStmt != nil {
 		if cerr := q.runUsesStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing runUsesStmt: %w", cerr)
+		}
+	}
+	if q.runsOfPlanStmt != nil {
+		if cerr := q.runsOfPlanStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing runsOfPlanStmt: %w", cerr)
 		}
 	}
 	if q.savedViewDeleteStmt != nil {
@@ -1432,6 +1448,7 @@ type Queries struct {
 	planListNewerStmt          *sql.Stmt
 	planListOlderStmt          *sql.Stmt
 	planNamesStmt              *sql.Stmt
+	plansWithTextStmt          *sql.Stmt
 	preferenceGetStmt          *sql.Stmt
 	preferencePutStmt          *sql.Stmt
 	responseCompleteStmt       *sql.Stmt
@@ -1479,6 +1496,7 @@ type Queries struct {
 	runUnfinishedStmt          *sql.Stmt
 	runUseStmt                 *sql.Stmt
 	runUsesStmt                *sql.Stmt
+	runsOfPlanStmt             *sql.Stmt
 	savedViewDeleteStmt        *sql.Stmt
 	savedViewListStmt          *sql.Stmt
 	savedViewPutStmt           *sql.Stmt
@@ -1599,6 +1617,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		planListNewerStmt:          q.planListNewerStmt,
 		planListOlderStmt:          q.planListOlderStmt,
 		planNamesStmt:              q.planNamesStmt,
+		plansWithTextStmt:          q.plansWithTextStmt,
 		preferenceGetStmt:          q.preferenceGetStmt,
 		preferencePutStmt:          q.preferencePutStmt,
 		responseCompleteStmt:       q.responseCompleteStmt,
@@ -1646,6 +1665,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		runUnfinishedStmt:          q.runUnfinishedStmt,
 		runUseStmt:                 q.runUseStmt,
 		runUsesStmt:                q.runUsesStmt,
+		runsOfPlanStmt:             q.runsOfPlanStmt,
 		savedViewDeleteStmt:        q.savedViewDeleteStmt,
 		savedViewListStmt:          q.savedViewListStmt,
 		savedViewPutStmt:           q.savedViewPutStmt,

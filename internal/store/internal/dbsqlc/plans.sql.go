@@ -278,6 +278,78 @@ func (q *Queries) PlanNames(ctx context.Context) ([]PlanNamesRow, error) {
 	return items, nil
 }
 
+const plansWithText = `-- name: PlansWithText :many
+SELECT plans.key FROM plans JOIN plan_versions ON plan_versions.hash = plans.latest_hash
+WHERE plans.archived_at = 0 AND instr(cast(plan_versions.canonical AS text), cast(?1 AS text)) > 0 ORDER BY plans.id LIMIT ?2
+`
+
+// Plans whose newest version has a text in it.
+func (q *Queries) PlansWithText(ctx context.Context, text string, max int64) ([]string, error) {
+	rows, err := q.query(ctx, q.plansWithTextStmt, plansWithText, text, max)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var key string
+		if err := rows.Scan(&key); err != nil {
+			return nil, err
+		}
+		items = append(items, key)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const runsOfPlan = `-- name: RunsOfPlan :many
+SELECT public_id, status, wait_reason, created_at, ended_at FROM runs INDEXED BY runs_by_plan
+WHERE deleted_at = 0 AND plan_id = (SELECT id FROM plans WHERE key = ?1) ORDER BY id DESC LIMIT ?2
+`
+
+type RunsOfPlanRow struct {
+	PublicID   string
+	Status     string
+	WaitReason string
+	CreatedAt  int64
+	EndedAt    int64
+}
+
+// How the newest runs of a plan went.
+func (q *Queries) RunsOfPlan(ctx context.Context, plan string, max int64) ([]RunsOfPlanRow, error) {
+	rows, err := q.query(ctx, q.runsOfPlanStmt, runsOfPlan, plan, max)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []RunsOfPlanRow{}
+	for rows.Next() {
+		var i RunsOfPlanRow
+		if err := rows.Scan(
+			&i.PublicID,
+			&i.Status,
+			&i.WaitReason,
+			&i.CreatedAt,
+			&i.EndedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const versionByHash = `-- name: VersionByHash :one
 SELECT plan_versions.id, plan_versions.plan_id, plan_versions.number, plan_versions.hash, plan_versions.semantics, plan_versions.kind, plan_versions.format, plan_versions.source, plan_versions.canonical, plan_versions.origin, plan_versions.by_person, plan_versions.parent_hash, plan_versions.reason, plan_versions.author, plan_versions.created_at, plans.public_id AS plan_public_id, plans.key AS plan_key
 FROM plan_versions JOIN plans ON plans.id = plan_versions.plan_id

@@ -1,0 +1,127 @@
+package web
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/view"
+)
+
+const (
+	planRuns  = 30 // that a plan's strip shows
+	plansPage = 25
+	rateDays  = 7
+)
+
+// plans is the list of plans: how each is doing, at a glance (UI 3.3.6).
+func (r *request) plans() error {
+	q, state := strings.TrimSpace(r.c.QueryParam("q")), r.c.QueryParam("state")
+	f := kairos.PlanFilter{Text: q, Archived: state == "archived", Page: r.page()}
+	f.Page.Limit = cmp.Or(f.Page.Limit, plansPage)
+	list, err := r.s.Reader.Plans(r.ctx, f)
+	if err != nil {
+		return err
+	}
+	p := view.PlansPage{Shell: r.shell("plans", "Plans"), Query: q, State: state, CanWrite: r.who.Role.Includes(kairos.RoleAuthor),
+		CanStart: r.who.Role.Includes(kairos.RoleOperator) && !f.Archived}
+	at := func(key, value, state string) string {
+		v := url.Values{}
+		for k, s := range map[string]string{"q": q, "state": state, key: value} {
+			if k != "" && s != "" {
+				v.Set(k, s)
+			}
+		}
+		if len(v) == 0 {
+			return "/plans"
+		}
+		return "/plans?" + v.Encode()
+	}
+	p.States = []view.Link{{Text: r.t("In use"), Href: at("", "", ""), Current: !f.Archived}, {Text: r.t("Archived"), Href: at("", "", "archived"), Current: f.Archived}}
+	for _, pl := range list.Items {
+		row := view.PlanRow{Key: pl.Key, Href: "/plans/" + url.PathEscape(pl.Key), Name: visible(pl.Name), Version: fmt.Sprintf("v%d", pl.Latest), Updated: r.time(pl.UpdatedAt)}
+		if row.Name == row.Key {
+			row.Name = ""
+		}
+		if row.Stats, err = r.planStats(pl.Key); err != nil {
+			return err
+		}
+		p.Rows = append(p.Rows, row)
+	}
+	if list.Prev != "" {
+		p.Newer = at("before", list.Prev, state)
+	}
+	if list.Next != "" {
+		p.Older = at("after", list.Next, state)
+	}
+	return r.render(http.StatusOK, view.Plans(p))
+}
+
+// planStats is how the last runs of a plan went.
+func (r *request) planStats(plan string) (view.PlanStats, error) {
+	var s view.PlanStats
+	runs, err := r.s.Reader.LastRuns(r.ctx, plan, planRuns)
+	if err != nil {
+		return s, err
+	}
+	slices.Reverse(runs) // the newest at the right, as time goes
+	now := r.s.now()
+	length := func(run kairos.Run) time.Duration {
+		if run.EndedAt.IsZero() {
+			return now.Sub(run.CreatedAt)
+		}
+		return run.EndedAt.Sub(run.CreatedAt)
+	}
+	var done []time.Duration
+	longest, failed := time.Duration(1), 0
+	for _, run := range runs {
+		longest = max(longest, length(run))
+		if run.Status == kairos.RunCompleted {
+			done = append(done, length(run))
+		}
+		if run.Status == kairos.RunFailed {
+			failed++
+		}
+	}
+	w := 100.0 / planRuns
+	for i, run := range runs {
+		h := 25 + 60*float64(length(run))/float64(longest) // taller: slower
+		c := view.Cell{X: percent(float64(planRuns-len(runs)+i) * w), W: percent(w * 0.8), Class: "g-ok"}
+		switch run.Status {
+		case kairos.RunFailed:
+			c.Class, h = "g-fail", 100
+		case kairos.RunRunning:
+			c.Class = "g-now"
+		case kairos.RunWaiting:
+			c.Class = "g-need"
+		case kairos.RunCancelled, kairos.RunQueued:
+			c.Class = "g-idle"
+		}
+		c.Y, c.H = percent(100-h), percent(h)
+		s.Strip = append(s.Strip, c)
+	}
+	if len(runs) > 0 {
+		s.Label = r.t("Of the last %d runs of %s, %d failed", len(runs), visible(plan), failed)
+		newest := runs[len(runs)-1]
+		s.Last, s.LastHref, s.LastAt = runStatus(newest.Status, newest.WaitReason), "/runs/"+newest.ID, r.time(newest.CreatedAt)
+	}
+	if slices.Sort(done); len(done) > 0 {
+		s.Median, s.Slow = took(done[len(done)/2]), took(done[len(done)*95/100])
+	}
+	ends, err := r.s.Reader.PlanOutcomes(r.ctx, plan, now.AddDate(0, 0, -rateDays))
+	if err != nil {
+		return s, err
+	}
+	if n := ends[kairos.RunCompleted] + ends[kairos.RunFailed]; n > 0 {
+		s.Rate = fmt.Sprintf("%.0f %%", 100*float64(ends[kairos.RunCompleted])/float64(n))
+		s.RateOf = r.n(int(n), "of %s run in 7 days", "of %s runs in 7 days")
+		s.Bad = ends[kairos.RunFailed] > 0
+		s.FailedHref = listAt("/runs", "status:failed since:7d plan:"+quoted(plan))
+	}
+	return s, nil
+}
