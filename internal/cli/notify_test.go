@@ -47,15 +47,20 @@ func TestServeNotifies(t *testing.T) {
 	}
 	d := serve(t, data, "--config", conf)
 	first := d.start(t, "id: bad\nnodes:\n  a: {type: json, input: {value: 1, path: \"(\"}}\n")
-	if m := next(); m.Kind != "failed" || m.Run == nil || m.Run.ID != first.ID || m.Run.Plan != "bad" || !strings.HasSuffix(m.Run.URL, "/runs/"+first.ID) {
-		t.Errorf("told %+v", m)
+	told := next()
+	if told.Kind != "failed" || told.Run == nil || told.Run.ID != first.ID || told.Run.Plan != "bad" || !strings.HasSuffix(told.Run.URL, "/runs/"+first.ID) {
+		t.Errorf("told %+v", told)
 	}
 	if code := d.end(t); code != 0 {
 		t.Fatalf("exit %d", code)
 	}
 	d = serve(t, data, "--config", conf)
 	second := d.start(t, waits)
-	if m := next(); m.Kind != "approval" || m.Run.ID != second.ID {
+	m := next()
+	for m.ID == told.ID { // at least once: a repetition has the same id
+		m = next()
+	}
+	if m.Kind != "approval" || m.Run.ID != second.ID {
 		t.Errorf("after the restart: %+v", m)
 	}
 }

@@ -32,8 +32,6 @@ type Email struct {
 
 // mail makes one attempt.
 func (s *Service) mail(ctx context.Context, e *Email, d kairos.Delivery) error {
-	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
-	defer cancel()
 	text, err := e.compose(d, s.c.Now())
 	if err != nil {
 		return &refusal{err}

@@ -34,6 +34,8 @@ const (
 	// keep is how long messages that are over stay listed.
 	keep = 30 * 24 * time.Hour
 	page = 200
+	// grace is how long an attempt may still take once the daemon stops.
+	grace = 2 * time.Second
 	// idle is the longest pause between two looks.
 	idle = 30 * time.Second
 )
@@ -350,6 +352,12 @@ func (s *Service) sendAll(ctx context.Context, due []kairos.Delivery) error {
 func (s *Service) send(ctx context.Context, d *kairos.Delivery) error {
 	i := slices.IndexFunc(s.c.Channels, func(c Channel) bool { return c.Name == d.Channel })
 	d.Attempts++
+	stopping := ctx
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendTimeout)
+	defer cancel()
+	// An attempt under way is let come to its end when the daemon stops, or the
+	// message would be sent again.
+	defer context.AfterFunc(stopping, func() { time.AfterFunc(grace, cancel) })()
 	var err error
 	switch {
 	case i < 0:
@@ -359,8 +367,8 @@ func (s *Service) send(ctx context.Context, d *kairos.Delivery) error {
 	default:
 		err = s.mail(ctx, s.c.Channels[i].Email, *d)
 	}
-	if ctx.Err() != nil && err != nil {
-		return ctx.Err() // it is sent at the next start
+	if stopping.Err() != nil && err != nil {
+		return stopping.Err() // it is sent at the next start
 	}
 	now := s.c.Now().UTC()
 	d.Error = ""

@@ -40,8 +40,6 @@ const sendTimeout = 20 * time.Second
 // of Standard Webhooks check it: webhook-signature is "v1," and the base64 of
 // HMAC-SHA256(secret, id.timestamp.body).
 func (s *Service) post(ctx context.Context, w *Webhook, d kairos.Delivery) error {
-	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
-	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.URL, bytes.NewReader(d.Body))
 	if err != nil {
 		return &refusal{fmt.Errorf("the address cannot be used")} // without the address, which may hold a secret
