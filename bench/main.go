@@ -22,7 +22,7 @@ var (
 	repeat    = flag.Int("n", 3, "repetitions; the table shows medians")
 	tiny      = flag.Bool("short", false, "tiny workloads: checks that everything runs, measures nothing")
 	only      = flag.String("only", "", "comma-separated systems (kairosd is always measured)")
-	workloads = flag.String("workloads", "W1,W1p,W2,W2s,W2e,W3s,W3,W4,W5,W6", "comma-separated workloads")
+	workloads = flag.String("workloads", "W1,W1p,W2,W2s,W2e,W3s,W3,W4,W5,W6", "comma-separated workloads; W7, a long past, only when asked for")
 	dirFlag   = flag.String("dir", "", "where the databases are made; default: the system's temporary directory")
 	slow      = flag.Bool("slow", false, "also measure what takes minutes (recovery by leases)")
 
@@ -73,6 +73,8 @@ func runChild(ctx context.Context) error {
 		return die(ctx, *childFlag, *atFlag)
 	case "finish":
 		return finish(ctx, *childFlag, *atFlag)
+	case "W7":
+		return live(ctx, *childFlag, *atFlag)
 	}
 	m, err := measure(ctx, *childFlag, *atFlag, shapes(*tiny)[*phaseFlag])
 	if err != nil {
@@ -140,6 +142,14 @@ func compare(ctx context.Context) error {
 		}
 		t.disk = append(t.disk, rate)
 		for _, w := range asked {
+			if w == "W7" {
+				p, err := measurePast(ctx)
+				if err != nil {
+					return err
+				}
+				t.pasts = append(t.pasts, p)
+				continue
+			}
 			if w == "W6" {
 				f, err := measureFootprint(ctx, shapes(*tiny)["W2"])
 				if err != nil {

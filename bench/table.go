@@ -17,6 +17,7 @@ type table struct {
 	samples    map[string][]sample // by system and workload
 	recoveries map[string][]recovered
 	footprints []footprint
+	pasts      []past
 	disk       []float64
 }
 
@@ -102,6 +103,7 @@ func (t *table) print(out io.Writer, asked []string) {
 	}
 	t.printRecoveries(out)
 	t.printFootprint(out)
+	t.printPast(out)
 }
 
 // printOfDisk says how near a workload of durable steps comes to the disk, each
@@ -163,6 +165,17 @@ func (t *table) printFootprint(out io.Writer) {
 	fmt.Fprintf(out, "\nW6  the daemon as it is shipped: binary %.0f MB, ready after %.0f ms, %.0f MB idle, at most %.0f MB in W2 over its API (%s steps/s)\n",
 		f(func(x footprint) float64 { return x.binaryMB }), f(func(x footprint) float64 { return x.readyMS }), f(func(x footprint) float64 { return x.idleMB }),
 		f(func(x footprint) float64 { return x.loadedMB }), thousands(f(func(x footprint) float64 { return x.stepsRate })))
+}
+
+func (t *table) printPast(out io.Writer) {
+	if len(t.pasts) == 0 {
+		return
+	}
+	f := func(get func(past) float64) float64 { return medianOf(t.pasts, get) }
+	fmt.Fprintf(out, "\nW7  W2 with %s journal rows stored: %.2f× the rate of W2 with 100,000 (%s and %s steps/s), %.2f× its CPU a step\n",
+		thousands(f(func(p past) float64 { return float64(p.Rows) })), f(func(p past) float64 { return p.Late.Steps / p.Early.Steps }),
+		thousands(f(func(p past) float64 { return p.Late.Steps })), thousands(f(func(p past) float64 { return p.Early.Steps })),
+		f(func(p past) float64 { return p.Late.CPU / p.Early.CPU }))
 }
 
 func thousands(f float64) string {
