@@ -102,7 +102,7 @@ func (b *runPage) decisionBlocks(st *step) []view.Block {
 	var lines []string
 	if b.typeOf(st.node) == planner.TypeApproval {
 		if st.final == nil {
-			return []view.Block{{ID: "dec", Title: b.t("Decision"), Text: b.t("Nobody has decided yet.")}}
+			return []view.Block{{ID: "dec", Title: b.t("Who decided"), Text: b.t("Nobody has decided yet.")}}
 		}
 		if st.final.Actor != "" {
 			lines = append(lines, b.t("Decided by %s", visible(st.final.Actor)))
@@ -112,7 +112,7 @@ func (b *runPage) decisionBlocks(st *step) []view.Block {
 		if st.final.Reason != "" {
 			lines = append(lines, visible(cut(st.final.Reason, 2000)))
 		}
-		out := []view.Block{{ID: "dec", Title: b.t("Decision"), Text: strings.Join(lines, "\n")}}
+		out := []view.Block{{ID: "dec", Title: b.t("Who decided"), Text: strings.Join(lines, "\n")}}
 		if st.final.Output != nil {
 			out = append(out, b.value("out", b.t("Answer"), st.final.Output, st.final.Seq, "output"))
 		}

@@ -2,6 +2,7 @@ package locale
 
 // What the page of a run says: its timeline, graph, inspector and state.
 var spanishRun = map[string]string{
+	"Who decided":                        "Quién decidió",
 	"fork at checkpoint %d":              "bifurcación en el punto %d",
 	"end the comparison":                 "acabar la comparación",
 	"compare":                            "comparar",
