@@ -360,8 +360,8 @@ func (b *runPage) facts(p *view.RunPage) {
 	add(b.t("Checkpoint"), strconv.FormatInt(run.LastSeq, 10), b.href(url.Values{"view": {"events"}}))
 	add(b.t("Steps"), strconv.FormatInt(run.Steps, 10), "")
 	if !run.Usage.Zero() {
-		add(b.t("Tokens"), strconv.FormatInt(run.Usage.InputTokens+run.Usage.OutputTokens, 10), "")
-		add(b.t("Cost"), fmt.Sprintf("%.4f", run.Usage.Cost), "")
+		add(b.t("Tokens"), b.number(run.Usage.InputTokens+run.Usage.OutputTokens), "")
+		add(b.t("Cost"), costText(run.Usage.Cost), "")
 	}
 	if run.Session != "" && run.Session != run.ID {
 		href := ""

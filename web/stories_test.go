@@ -54,7 +54,7 @@ func failedStory(tb testing.TB) *story {
 	e.Usage = kairos.Usage{InputTokens: 12000, OutputTokens: 400, Cost: 0.12}
 	s.run.Usage = s.run.Usage.Add(e.Usage)
 	s.done("has_attachments", "ocr_pages", 36*sec, 36100*time.Millisecond, `"yes"`)
-	s.try(kairos.Entry{Node: "ocr_pages", Effect: "read", Failure: &kairos.Failure{Code: "timeout", Message: "no answer within 20 s"}}, 36*sec, 58*sec, kairos.NodeFailed, false)
+	s.try(kairos.Entry{Node: "ocr_pages", Effect: "read", Failure: &kairos.Failure{Code: "timeout", Message: "no answer within 20 s"}}, 36100*time.Millisecond, 58*sec, kairos.NodeFailed, false)
 	s.row(58*sec, kairos.Entry{Kind: kairos.EntryWait, Node: "ocr_pages", Item: -1, Reason: "retry", Status: kairos.NodeWaiting})
 	s.try(kairos.Entry{Node: "ocr_pages", Attempt: 2, Output: kairos.RawJSON(`{"text":"Total: 118.000,00 €"}`), Decision: s.leads("ocr_pages", "handoff_extractor")}, 62*sec, 107*sec, kairos.NodeCompleted, true)
 	e = s.done("handoff_extractor", "extract_totals", 107*sec, 107600*time.Millisecond, `{"fields":["total","currency"]}`)

@@ -1,0 +1,66 @@
+package web_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// A run of 10,000 steps is one page of few rows: a row per node, failures on
+// their own, and the rest in pages when they are asked for (UI 3.5 Scale).
+func TestATimelineOfTenThousandStepsStaysSmall(t *testing.T) {
+	t.Parallel()
+	o := &told{runs: []*story{manyStory(t, "01jr8k2mf0s0000000007qx4", 10_000)}}
+	path := "/runs/" + o.runs[0].run.ID
+	for query, c := range map[string]struct {
+		rows  int
+		wants []string
+	}{
+		"":                        {9, []string{"send ×10,000", "5 failed · 9,995 succeeded", "show all 10,000", "send [1998]"}},
+		"?open=send":              {301, []string{"Rows 1,801 to 2,100 of 10,003", "Previous", "Next"}}, // where the failure is
+		"?open=send&rows=9901":    {104, []string{"Rows 9,901 to 10,003 of 10,003", "send [9999]"}},
+		"?only=failed":            {7, []string{"send ×5", "send [9994]"}},
+		"?only=ok&sort=took":      {3, []string{"send ×9,995"}},
+		"?step=5000":              {10, []string{"send [4997]"}},
+		"?from=1m0s&to=1m10s":     {9, []string{"lies outside of what is shown", "Show from 1m 2s on"}},
+		"?critical=show":          {9, []string{"of work in a run of"}},
+		"?open=nothing&rows=junk": {9, nil},
+	} {
+		body := o.look(t, path+query)
+		table := body[strings.Index(body, `<table class="tl"`):]
+		table = table[:strings.Index(table, "</table>")]
+		if n := strings.Count(table, "<tr"); n > c.rows {
+			t.Errorf("%s: %d rows, at most %d are expected", query, n, c.rows)
+		}
+		for _, want := range c.wants {
+			if !strings.Contains(body, want) {
+				t.Errorf("%s does not say %q", query, want)
+			}
+		}
+		if n := packed(t, body); n > 14<<10 {
+			t.Errorf("%s: %d bytes packed", query, n)
+		}
+	}
+}
+
+// The timeline cuts what nobody worked in and says for what it waited; all
+// settings of it are links (UI 3.5).
+func TestTheTimelineCutsIdleTime(t *testing.T) {
+	t.Parallel()
+	o := &told{runs: []*story{waitingStory(t), failedStory(t), forkStory(t), loopStory(t)}}
+	for path, wants := range map[string][]string{
+		"/runs/" + o.runs[0].run.ID:                    {"15m 47s waiting for approval at ask_human", "Show idle time", `fill="url(#cut)"`, `class="g-human"`, "not taken: has_attachments led to ocr_pages"},
+		"/runs/" + o.runs[0].run.ID + "?idle=show":     {"Cut idle time"},
+		"/runs/" + o.runs[1].run.ID:                    {"3 of 3 attempts", `fill="url(#hatch)"`, `class="g-notch"`, `class="g-wait"`, "12.4k tokens", "side effects", "Failing part"},
+		"/runs/" + o.runs[1].run.ID + "?critical=show": {"fetch_invoices → classify → has_attachments → ocr_pages → handoff_extractor → extract_totals", `class="g-crit"`, "on the critical path"},
+		"/runs/" + o.runs[1].run.ID + "?from=1m0s":     {"Show until", "3 steps lie outside of what is shown."},
+		"/runs/" + o.runs[2].run.ID:                    {`class="g-reuse"`, "from 7qx2", "#i-reuse"},
+		"/runs/" + o.runs[3].run.ID + "?open=1":        {"tool:http", "fold", "improve #3"},
+	} {
+		body := o.look(t, path)
+		for _, want := range wants {
+			if !strings.Contains(body, want) {
+				t.Errorf("%s does not say %q", path, want)
+			}
+		}
+	}
+}
