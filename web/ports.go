@@ -159,6 +159,9 @@ type System interface {
 	// ReleaseHeld ends a hold and lets all held runs go on, or only those of a
 	// plan; CodeConflict when nothing is held.
 	ReleaseHeld(ctx context.Context, actor kairos.Actor, plan, reason string) (int, error)
+	// Maintain lets no step start any more, or lets them start again; CodeConflict
+	// when that is so already.
+	Maintain(ctx context.Context, actor kairos.Actor, on bool, reason string) (*kairos.Maintenance, error)
 	// BackUp makes a verified backup in the configured directory.
 	BackUp(ctx context.Context, actor kairos.Actor) (kairos.Backup, error)
 }

@@ -111,6 +111,7 @@ func (s *Server) table() []route {
 
 		{get, "/system", kairos.RoleViewer, (*request).system},
 		{post, "/system/release", kairos.RoleOperator, (*request).releaseAll},
+		{post, "/system/maintenance", kairos.RoleOperator, (*request).maintain},
 		{post, "/system/backup", kairos.RoleAdmin, (*request).backUp},
 
 		{get, "/settings", kairos.RoleAdmin, (*request).settings},

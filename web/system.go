@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -40,6 +41,10 @@ func (r *request) system() error {
 	}
 	if i.Held > 0 {
 		p.Held = r.n(int(i.Held), "%s run is held", "%s runs are held")
+	}
+	p.CanMaintain = r.who.Role.Includes(kairos.RoleOperator)
+	if m := i.Maintenance; m != nil {
+		p.Maintenance = r.t("Since %s, by %s: %s", r.time(m.Since).Text, visible(m.By), cmp.Or(visible(m.Reason), "-"))
 	}
 	p.CanRelease = (p.Hold != "" || p.Held != "") && r.who.Role.Includes(kairos.RoleOperator)
 	fact := func(list *[]view.Fact, term, format string, args ...any) {
@@ -91,6 +96,17 @@ func (r *request) releaseAll() error {
 			return "", kairos.Errorf(kairos.CodeNotFound, "this installation has no page about itself")
 		}
 		_, err := r.s.System.ReleaseHeld(r.ctx, r.who.actor(), "", r.c.FormValue("reason"))
+		return "/system", err
+	})
+}
+
+// maintain begins or ends maintenance.
+func (r *request) maintain() error {
+	return r.once(func() (string, error) {
+		if r.s.System == nil {
+			return "", kairos.Errorf(kairos.CodeNotFound, "this installation has no page about itself")
+		}
+		_, err := r.s.System.Maintain(r.ctx, r.who.actor(), r.c.FormValue("on") == "true", r.c.FormValue("reason"))
 		return "/system", err
 	})
 }

@@ -69,3 +69,34 @@ func TestAHoldIsSaidEverywhereAndReleasedByForm(t *testing.T) {
 		t.Errorf("backup: %d, %d made", p.Code, site.System.Backups())
 	}
 }
+
+// The vital lines say what is too high and what to do; maintenance is begun and
+// ended by form, by an operator.
+func TestVitalLinesAndMaintenance(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	site.System.Set(kairos.Installation{Version: "test", Started: time.Now(), Starts: 4, UncleanStarts: 2, BackupDir: "/backups", Storage: kairos.Storage{WAL: 300 << 20}})
+	b := site.Browser(t).Login()
+	p := b.Get("/system")
+	for _, want := range []string{"p50 900 µs", "12, the oldest for 2 min", "3.00 GiB a day, full in 9 d", "4, 2 after a crash", "300.0 MiB", "there is none", "Set backup.every", "raise engine.max_running",
+		`<polyline points="0.0,`, `href="/metrics"`} {
+		if !strings.Contains(p.Body, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	form := p.Hidden()
+	form.Set("on", "true")
+	form.Set("reason", "the <ERP> is down")
+	if p := b.Post("/system/maintenance", form); p.Code != http.StatusSeeOther && p.Code != http.StatusOK {
+		t.Fatalf("begin: %d %s", p.Code, p.Body)
+	}
+	p = b.Get("/system")
+	if !strings.Contains(p.Body, "the &lt;ERP&gt; is down") || !strings.Contains(p.Body, "End the maintenance") {
+		t.Error("the page does not say that it is maintained")
+	}
+	form = p.Hidden()
+	form.Set("on", "true")
+	if p := b.Post("/system/maintenance", form); p.Code != http.StatusConflict {
+		t.Errorf("twice: %d", p.Code)
+	}
+}

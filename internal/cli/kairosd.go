@@ -40,7 +40,7 @@ The other commands exit with 0, 2 for bad usage and 4 when the data cannot be us
 	f.StringVar(&d.data, "data", orDefault(s.Env("KAIROSD_DATA"), "data"), "directory for everything that is kept")
 	f.StringVar(&d.config, "config", s.Env("KAIROSD_CONFIG"), "configuration file")
 	f.BoolVar(&d.json, "json", false, "print JSON")
-	root.AddCommand(d.serveCommand(), d.migrateCommand(), d.userCommand(), d.tokenCommand(), d.auditCommand(), d.doctorCommand(), d.backupCommand(), d.restoreCommand(), d.retentionCommand(), versionCommand(s))
+	root.AddCommand(d.serveCommand(), d.migrateCommand(), d.userCommand(), d.tokenCommand(), d.auditCommand(), d.doctorCommand(), d.backupCommand(), d.restoreCommand(), d.retentionCommand(), d.maintenanceCommand(), versionCommand(s))
 	code := codeFor
 	if len(args) > 0 && args[0] == "serve" {
 		code = sysexitFor

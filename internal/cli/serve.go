@@ -229,6 +229,9 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe string) error {
 		return err
 	}
 	defer closeAPI()
+	if err := s.system.resumeMaintenance(ctx); err != nil {
+		return err
+	}
 	if err := s.engine.Open(ctx); err != nil {
 		return err
 	}

@@ -41,11 +41,14 @@ type system struct {
 	clock   string
 	unclean bool // the daemon before this one did not end by itself
 
-	mu        sync.Mutex
-	plans     []kairos.PlanStorage
-	plansAt   time.Time
-	checkedAt time.Time
-	finding   string
+	maintaining sync.Mutex // one change of maintenance at a time
+
+	mu          sync.Mutex
+	maintenance *kairos.Maintenance
+	plans       []kairos.PlanStorage
+	plansAt     time.Time
+	checkedAt   time.Time
+	finding     string
 }
 
 // Installation says how the daemon and its data are.
@@ -75,6 +78,7 @@ func (s *system) Installation(ctx context.Context) (kairos.Installation, error) 
 		return i, err
 	}
 	s.mu.Lock()
+	i.Maintenance = s.maintenance
 	i.Plans, i.PlansAt, i.CheckedAt, i.Finding = append(i.Plans, s.plans...), s.plansAt, s.checkedAt, s.finding
 	s.mu.Unlock()
 	i.Backups, err = listBackups(s.backups)
@@ -125,8 +129,11 @@ func (s *system) Notices(ctx context.Context) []kairos.Notice {
 		add(true, "/system", "Look", "Safe mode: %s. Everything can be looked at and cancelled; nothing is executed.", s.safe)
 	}
 	s.mu.Lock()
-	finding := s.finding
+	finding, maintenance := s.finding, s.maintenance
 	s.mu.Unlock()
+	if m := maintenance; m != nil {
+		add(false, "/system", "Look", "Maintenance since %s, by %s: %s. What runs finishes; no step starts.", m.Since.Format("2006-01-02 15:04 UTC"), m.By, cmp.Or(m.Reason, "-"))
+	}
 	if finding != "" {
 		add(true, "/system", "Look", "The examination of the database found a problem: %s. Run kairosd doctor.", finding)
 	}
@@ -202,10 +209,15 @@ func (s *system) checkClock(ctx context.Context) error {
 
 // admin refuses who may not manage the installation.
 func (s *system) admin(ctx context.Context, actor kairos.Actor, action string) error {
-	if actor.Role.Includes(kairos.RoleAdmin) {
+	return s.allow(ctx, actor, kairos.RoleAdmin, action)
+}
+
+// allow refuses who lacks a role, and records that.
+func (s *system) allow(ctx context.Context, actor kairos.Actor, role kairos.Role, action string) error {
+	if actor.Role.Includes(role) {
 		return nil
 	}
-	err := kairos.Errorf(kairos.CodeForbidden, "this needs the role admin; %s has the role %s", actor.Name, actor.Role)
+	err := kairos.Errorf(kairos.CodeForbidden, "this needs the role %s; %s has the role %s", role, actor.Name, actor.Role)
 	if auditErr := s.store.Audit(ctx, kairos.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Result: "denied", Reason: err.Message}); auditErr != nil {
 		s.log.Error("a refusal could not be audited", "action", action, "err", auditErr)
 	}

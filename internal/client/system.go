@@ -30,6 +30,15 @@ func (c *Client) Installation(ctx context.Context) (kairos.Installation, error) 
 	return out, err
 }
 
+// Maintain lets no step start any more, or lets them start again.
+func (c *Client) Maintain(ctx context.Context, _ kairos.Actor, on bool, reason string) (*kairos.Maintenance, error) {
+	var out struct {
+		Maintenance *kairos.Maintenance `json:"maintenance"`
+	}
+	_, err := c.do(ctx, call{method: http.MethodPost, path: "/system/maintenance", body: map[string]any{"on": on, "reason": reason}, into: &out})
+	return out.Maintenance, err
+}
+
 // BackUp makes a verified backup where the daemon keeps them.
 func (c *Client) BackUp(ctx context.Context, _ kairos.Actor) (kairos.Backup, error) {
 	var out kairos.Backup

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/kairos"
@@ -84,15 +85,17 @@ type Engine struct {
 	base   context.Context // parent of every handler's context
 	cancel context.CancelCauseFunc
 
-	mu       sync.Mutex
-	actors   map[string]*actor
-	watchers map[string][]chan struct{}
-	doomed   sync.Map // ids of children that are cancelled before they exist
-	hold     hold
-	opened   bool
-	stopping bool
-	stopped  chan struct{}
-	wg       sync.WaitGroup
+	mu     sync.Mutex
+	actors map[string]*actor
+	// maintenance is set while no node may start.
+	maintenance atomic.Bool
+	watchers    map[string][]chan struct{}
+	doomed      sync.Map // ids of children that are cancelled before they exist
+	hold        hold
+	opened      bool
+	stopping    bool
+	stopped     chan struct{}
+	wg          sync.WaitGroup
 
 	flushed func(run string, s *state) // for tests: sees the state of every checkpoint
 }

@@ -219,7 +219,7 @@ type replanMsg struct {
 // considerReplan asks for a new tail once nothing runs any more and nothing is
 // in doubt: what is planned then knows everything that has happened.
 func (a *actor) considerReplan() {
-	if !a.prog.replans || len(a.running) > 0 || a.ended || a.stopping || a.e.opts.Safe || a.s.paused || a.s.held || a.s.quarantined || a.s.replans >= a.e.opts.MaxReplans {
+	if !a.prog.replans || len(a.running) > 0 || a.ended || a.stopping || a.e.opts.Safe || a.e.maintenance.Load() || a.s.paused || a.s.held || a.s.quarantined || a.s.replans >= a.e.opts.MaxReplans {
 		return
 	}
 	w := a.s.replanning()

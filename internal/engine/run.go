@@ -135,7 +135,7 @@ func (a *actor) advance() {
 	if a.budget != "" {
 		a.budget = a.overBudget() // what ran may have ended without using it up
 	}
-	for !a.blocked() && !a.waiting.Load() && a.unacked() < a.ahead() {
+	for !a.blocked() && !a.e.maintenance.Load() && !a.waiting.Load() && a.unacked() < a.ahead() {
 		k := a.peek()
 		if k == nil {
 			return

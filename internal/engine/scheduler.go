@@ -54,6 +54,7 @@ type scheduler struct {
 	active  map[string]map[string]bool // concurrency key → admitted runs
 	blocked map[string][]*ticket       // tickets that wait for their key
 	stopped bool
+	closed  bool // for maintenance: nothing is granted
 
 	maxNodes  int
 	freeNodes int
@@ -86,7 +87,7 @@ func (s *scheduler) try(t *ticket) bool {
 	if s.working[t.run] {
 		return true
 	}
-	if s.stopped || len(s.working) >= s.maxRuns || len(s.queue) > 0 && before(s.queue[0], t) || !s.admitted(t) {
+	if s.stopped || s.closed || len(s.working) >= s.maxRuns || len(s.queue) > 0 && before(s.queue[0], t) || !s.admitted(t) {
 		return false
 	}
 	s.drop(t.run)
@@ -130,6 +131,14 @@ func (s *scheduler) hold(key, run string) {
 	s.admit(key, run)
 }
 
+// shut keeps every slot that is free, or gives out what waits again.
+func (s *scheduler) shut(on bool) (granted []ticket) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = on
+	return s.pump()
+}
+
 func (s *scheduler) stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -158,7 +167,7 @@ func (s *scheduler) hand(granted []ticket) {
 
 func (s *scheduler) pump() []ticket {
 	var granted []ticket
-	for !s.stopped && len(s.working) < s.maxRuns && len(s.queue) > 0 {
+	for !s.stopped && !s.closed && len(s.working) < s.maxRuns && len(s.queue) > 0 {
 		t := heap.Pop(&s.queue).(*ticket)
 		if s.queued[t.run] != t {
 			continue

@@ -18,6 +18,8 @@ type Installation struct {
 	Failed      string `json:"failed,omitempty"`
 	LastFailure string `json:"lastFailure,omitempty"`
 
+	// Maintenance says since when no step starts; nil: they do.
+	Maintenance *Maintenance `json:"maintenance,omitempty"`
 	// Starts counts the daemon's starts in the last seven days; UncleanStarts those
 	// of them that followed a death without a goodbye.
 	Starts        int `json:"starts"`
@@ -40,6 +42,13 @@ type Installation struct {
 	BackupDir string   `json:"backupDir,omitempty"`
 	// Retention says in words what is removed when.
 	Retention []string `json:"retention"`
+}
+
+// Maintenance is a time in which no step of any run starts.
+type Maintenance struct {
+	Since  time.Time `json:"since"`
+	By     string    `json:"by"`
+	Reason string    `json:"reason,omitempty"`
 }
 
 // PlanStorage is what the runs of one plan take. Bytes are estimated for the

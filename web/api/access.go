@@ -83,6 +83,7 @@ var access = map[string]need{
 	"GET /system/vitals":        {kairos.RoleViewer, "runs:read"},
 	"GET /metrics":              {kairos.RoleViewer, "metrics"},
 	"POST /system/release":      {kairos.RoleOperator, "runs:write"},
+	"POST /system/maintenance":  {kairos.RoleOperator, "runs:write"},
 	"GET /agents":               {kairos.RoleViewer, "plans:read"},
 	"GET /providers":            {kairos.RoleViewer, "plans:read"},
 	"GET /tools":                {kairos.RoleViewer, "plans:read"},

@@ -19,6 +19,9 @@ type System interface {
 	// ReleaseHeld ends a hold and lets all held runs go on, or only those of a
 	// plan; CodeConflict when nothing is held.
 	ReleaseHeld(ctx context.Context, actor kairos.Actor, plan, reason string) (int, error)
+	// Maintain lets no step start any more, or lets them start again; CodeConflict
+	// when that is so already.
+	Maintain(ctx context.Context, actor kairos.Actor, on bool, reason string) (*kairos.Maintenance, error)
 	// BackUp makes a verified backup in the configured directory.
 	BackUp(ctx context.Context, actor kairos.Actor) (kairos.Backup, error)
 	// Retain removes what retention says, or only says what it would remove.
@@ -36,6 +39,17 @@ type ReleasedBody struct {
 	Released int `json:"released" doc:"How many runs go on."`
 }
 
+// MaintainBody begins or ends maintenance.
+type MaintainBody struct {
+	On     bool   `json:"on" doc:"true: no step starts any more."`
+	Reason string `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log, and shown on every page."`
+}
+
+// MaintainedBody is the maintenance after that.
+type MaintainedBody struct {
+	Maintenance *kairos.Maintenance `json:"maintenance,omitempty" doc:"Absent: steps start."`
+}
+
 // RetainBody asks for retention.
 type RetainBody struct {
 	DryRun bool `json:"dryRun,omitempty" doc:"Only say what would be removed."`
@@ -46,6 +60,8 @@ type (
 	vitalsOut       struct{ Body kairos.Vitals }
 	releaseAllIn    struct{ Body *ReleaseBody }
 	releasedOut     struct{ Body ReleasedBody }
+	maintainIn      struct{ Body MaintainBody }
+	maintainedOut   struct{ Body MaintainedBody }
 	backupOut       struct{ Body kairos.Backup }
 	retainIn        struct{ Body *RetainBody }
 	retainedOut     struct{ Body kairos.Retained }
@@ -101,6 +117,15 @@ func (a *API) systemRoutes() {
 			}
 			n, err := a.System.ReleaseHeld(ctx, actorOf(ctx), b.Plan, b.Reason)
 			return &releasedOut{ReleasedBody{n}}, err
+		})
+	register(a, huma.Operation{OperationID: "maintain", Method: http.MethodPost, Path: "/system/maintenance", Tags: tags,
+		Summary: "Let no step start any more, or let them start again"},
+		func(ctx context.Context, in *maintainIn) (*maintainedOut, error) {
+			if err := there(); err != nil {
+				return nil, err
+			}
+			m, err := a.System.Maintain(ctx, actorOf(ctx), in.Body.On, in.Body.Reason)
+			return &maintainedOut{MaintainedBody{m}}, err
 		})
 	register(a, huma.Operation{OperationID: "back-up", Method: http.MethodPost, Path: "/system/backup", Tags: tags, DefaultStatus: http.StatusCreated,
 		Summary: "Make a verified backup in the configured directory"},

@@ -14,16 +14,19 @@ type SystemPage struct {
 	Held       string // "3 runs are held"; empty: none
 	HeldHref   string
 	CanRelease bool
-	Health     []Fact
-	Vitals     []Vital
-	Storage    []Fact
-	Plans      []PlanStorage
-	PlansAt    Time
-	Backups    []BackupRow
-	BackupDir  string
-	CanBackUp  bool
-	Retention  []string
-	Idem       string
+	// Maintenance, if not empty, says since when no step starts, and by whom.
+	Maintenance string
+	CanMaintain bool
+	Health      []Fact
+	Vitals      []Vital
+	Storage     []Fact
+	Plans       []PlanStorage
+	PlansAt     Time
+	Backups     []BackupRow
+	BackupDir   string
+	CanBackUp   bool
+	Retention   []string
+	Idem        string
 }
 
 // PlanStorage is what the runs of a plan take.

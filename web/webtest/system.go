@@ -40,6 +40,20 @@ func (s *System) Installation(context.Context) (kairos.Installation, error) {
 	return s.now, nil
 }
 
+// Maintain changes what was set.
+func (s *System) Maintain(_ context.Context, actor kairos.Actor, on bool, reason string) (*kairos.Maintenance, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if on == (s.now.Maintenance != nil) {
+		return nil, kairos.Errorf(kairos.CodeConflict, "that is so already")
+	}
+	s.now.Maintenance = nil
+	if on {
+		s.now.Maintenance = &kairos.Maintenance{Since: time.Now(), By: actor.Name, Reason: reason}
+	}
+	return s.now.Maintenance, nil
+}
+
 // Vitals are those of a daemon that has worked for an hour.
 func (s *System) Vitals(context.Context) (kairos.Vitals, error) {
 	now := time.Now().UTC()

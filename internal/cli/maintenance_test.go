@@ -1,0 +1,50 @@
+package cli_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// Maintenance begun by command holds over restarts, is said on the System page's
+// facts, and ends by command; then what waited runs.
+func TestMaintenanceByCommand(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	d := serve(t, data)
+	say := func(want string, wantCode int, args ...string) {
+		t.Helper()
+		out, errs, code := kairosd(append([]string{"maintenance", "--data", data}, args...)...)
+		if code != wantCode || !strings.Contains(out+errs, want) {
+			t.Errorf("maintenance %v: %d %s%s", args, code, out, errs)
+		}
+	}
+	say("no maintenance", 0)
+	say("the ERP is down", 0, "on", "--reason", "the ERP is down")
+	say("maintenance is on since", 2, "on")
+	say("say:", 2, "perhaps")
+	run := d.start(t, "id: later\nnodes: {a: {type: set, input: 1}}")
+	i, err := d.Installation(t.Context())
+	if err != nil || i.Maintenance == nil || i.Maintenance.Reason != "the ERP is down" {
+		t.Fatalf("%+v, %v", i.Maintenance, err)
+	}
+	d.end(t)
+	say("the ERP is down", 0) // the daemon is not needed for looking
+	d = serve(t, data)
+	if r, err := d.FindRun(t.Context(), run.ID); err != nil || r.Status != kairos.RunQueued {
+		t.Errorf("after a restart the run is %s, %v", r.Status, err)
+	}
+	say("no maintenance", 0, "off")
+	if r, err := d.Wait(t.Context(), run.ID); err != nil || r.Status != kairos.RunCompleted {
+		t.Errorf("the run is %s, %v", r.Status, err)
+	}
+	d.end(t)
+	say("maintenance since", 0, "on")
+	say("no maintenance", 0, "off")
+	say("there is no maintenance", 2, "off")
+	out, errs, code := kairosd("audit", "export", "--data", data)
+	if code != 0 || strings.Count(out, "maintenance.begin") != 2 || strings.Count(out, "maintenance.end") != 2 {
+		t.Errorf("the audit log: %d %s %s", code, out, errs)
+	}
+}
