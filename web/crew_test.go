@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/web/webtest"
@@ -78,5 +79,46 @@ func TestCrewPages(t *testing.T) {
 	}
 	if p := b.Get("/agents/nothing"); p.Code != http.StatusNotFound {
 		t.Errorf("a part that is none: %d", p.Code)
+	}
+}
+
+// A provider that has failed again and again is not called for a while, and its page
+// says until when (L07).
+func TestAProviderThatRestsSaysSo(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	site.Plan(t, "id: talk\nnodes:\n  answer: {type: agent, agent: desk}\n")
+	b := site.Browser(t).Login()
+	for range 5 {
+		site.Run(t, "talk", `"please vanish"`)
+	}
+	run := site.Run(t, "talk", `"how much?"`)
+	if run.Status != kairos.RunFailed || run.Error.Code != "provider_circuit_open" || !strings.Contains(run.Error.Message, "nobody is there") {
+		t.Errorf("%s %+v", run.Status, run.Error)
+	}
+	text := words(b.Get("/agents/providers").Body)
+	for _, want := range []string{"failing Not called, since calls failed again and again, until", "nobody is there"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page does not say %q:\n%s", want, text)
+		}
+	}
+}
+
+// A run that was planned anew says from which version to which, and leads to the
+// difference; a version that waits for a person is called so (SPEC 7.5).
+func TestARunThatWasPlannedAnewSaysSo(t *testing.T) {
+	t.Parallel()
+	s := tell(t, "01jr8k2mf0s0000000007qxr", "id: draw\nnodes:\n  have: {type: set, input: 1}\n  draw: {type: log, input: x, on_error: replan}\nedges: [{from: have, to: draw}]\n")
+	s.done("have", "draw", 0, time.Second, "1")
+	s.try(kairos.Entry{Node: "draw", Failure: &kairos.Failure{Code: "tool_failed", Message: "no pencil"}}, time.Second, 2*time.Second, kairos.NodeFailed, false)
+	s.row(2*time.Second, kairos.Entry{Kind: kairos.EntryReplan, Item: -1, Actor: "supervisor", Reason: "draw failed (no pencil); write instead", Decision: kairos.RawJSON(`{"before":1,"version":2,"node":"draw","visit":1}`)})
+	s.run.Version = 2
+	s.row(3*time.Second, kairos.Entry{Kind: kairos.EntryWait, Node: "draw", Visit: 1, Item: -1, Status: kairos.NodeWaiting, Reason: string(kairos.WaitApproval), Decision: kairos.RawJSON(`{"kind":"replan","tail":{"hash":"h","version":3}}`)})
+	o := &told{runs: []*story{s}}
+	body := o.look(t, "/runs/"+s.run.ID)
+	for _, want := range []string{`href="/plans/draw/diff/1/2"`, "v1 → v2, after draw failed", `href="/plans/draw/diff/2/3"`, "v2 → v3, after draw failed, if it is accepted"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page does not say %q:\n%s", want, words(body))
+		}
 	}
 }

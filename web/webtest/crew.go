@@ -76,6 +76,7 @@ func newCrew(tb testing.TB, box *toolbox.Box) *handler.Registry {
 	first, second := 0, 1
 	script := scripted.New(scripted.Script{Answers: []scripted.Answer{
 		{Contains: "break", Error: &scripted.Error{Code: "overloaded", Message: "the model is <b>overloaded</b>", Permanent: true}},
+		{Contains: "vanish", Error: &scripted.Error{Code: provider.CodeUnavailable, Message: "nobody is there"}},
 		{System: "desk", Turn: &first, Calls: []scripted.Call{{Tool: agent.HandoffTool, Arguments: map[string]any{"targetAgentId": "accountant", "reason": "capability_match", "explanation": "compute 6*7", "returnControl": true}}}, InputTokens: 100, OutputTokens: 10},
 		{System: "desk", Turn: &second, Text: "The answer: <i>${last}</i>", InputTokens: 200, OutputTokens: 20},
 		{System: "accountant", Turn: &first, Calls: []scripted.Call{{Tool: "calculator", Arguments: map[string]any{"expression": "6*7"}}}, InputTokens: 10, OutputTokens: 1},
