@@ -56,6 +56,8 @@ type ToolInfo struct {
 	EffectOf func(args any) Effect
 	// Schema is the JSON Schema of the arguments, or nil.
 	Schema any
+	// Denied, if set, says that calls from the plan with this key are refused.
+	Denied func(plan string) bool
 }
 
 // AgentInfo is what validation needs to know of an agent.

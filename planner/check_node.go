@@ -191,6 +191,9 @@ func (k *compiler) tool(n *ProgramNode, s *spec) {
 			"unknown tool %s", clip(n.Tool))
 		return
 	}
+	if info.Denied != nil && info.Denied(k.d.ID) {
+		k.r.warn(s.field("tool"), s.ID, "node.tool_denied", "ask an administrator to allow it under tools.permissions", "the tool %s is denied to this plan: the node will fail", clip(n.Tool))
+	}
 	args, literal := s.Input.(map[string]any)
 	if !literal || info.Schema == nil || n.Input == nil || len(n.Input.References()) > 0 {
 		return

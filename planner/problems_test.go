@@ -97,8 +97,6 @@ func TestCatalogueOfBadDocuments(t *testing.T) {
 	t.Parallel()
 	elsewhere := map[string]string{
 		"P44": "the API: ETags of stored plans",
-		"P45": "the API: what an author may use",
-		"P48": "the walk: a foreach over too long a list",
 	}
 	var text strings.Builder
 	tests, _ := filepath.Glob("*_test.go")
@@ -182,6 +180,7 @@ func testCatalog() *planner.Catalog {
 				"properties": map[string]any{"url": map[string]any{"type": "string"}, "method": map[string]any{"enum": []any{"GET", "POST"}}}}},
 			"datetime":   {Effect: planner.EffectRead},
 			"calculator": {Effect: planner.EffectPure},
+			"wire":       {Effect: planner.EffectUnsafe, Denied: func(plan string) bool { return plan != "treasury" }},
 		},
 		Agents: map[string]planner.AgentInfo{"support": {Effect: planner.EffectIdempotent, Models: []string{"small", "large"}}, "billing": {Effect: planner.EffectUnsafe}},
 		Skills: map[string]planner.SkillInfo{"generate_content": {Agent: "support"}, "keep": {Tool: "set"}},

@@ -159,7 +159,7 @@ func kinds(u *url.URL) []string {
 
 // T12: the canary is stored in every text field, and every page that can be
 // reached, whole and as a fragment, is looked at; every answer has its headers
-// (RELIABILITY 4.3).
+// (RELIABILITY 4.3) (A26, A27, A28, A29).
 func TestEncodingCrawl(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

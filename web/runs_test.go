@@ -82,7 +82,7 @@ func TestTheRunListHasColumnsAndOrders(t *testing.T) {
 	_ = seed
 }
 
-// An export is every run that matches, and no cell is a formula.
+// An export is every run that matches, and no cell is a formula (A35).
 func TestRunsAreExportedAsCSV(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -26,3 +26,28 @@ func TestArchivingTwiceIsAConflict(t *testing.T) {
 		}
 	}
 }
+
+// A40: a run whose plan was archived since is resumed and rerun from the version
+// that it has; a new run of the plan is refused.
+func TestARunOutlivesItsPlan(t *testing.T) {
+	t.Parallel()
+	e := enginetest.Open(t, enginetest.NewRegistry())
+	run := e.Run("id: gone\nnodes: {a: {type: set, input: 1}}", "null")
+	v, err := e.Store.VersionByHash(t.Context(), run.Hash)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.ArchivePlan(t.Context(), enginetest.Operator, v.PlanID, true, "replaced"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Start(t.Context(), enginetest.Operator, kairos.StartRequest{Plan: "gone"}); kairos.CodeOf(err) != kairos.CodeConflict {
+		t.Errorf("a new run: %v", err)
+	}
+	again, err := e.Do(run.ID, kairos.ActionRerun)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again = e.Settle(again.ID); again.Status != kairos.RunCompleted || again.Hash != run.Hash || string(again.Output) != "1" {
+		t.Errorf("%+v", again)
+	}
+}

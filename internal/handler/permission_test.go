@@ -149,7 +149,7 @@ edges: [{from: save, to: rescue, condition: failed}]`
 	}
 }
 
-// Permissions hold per tool, plan, agent and node.
+// Permissions hold per tool, plan, agent and node (P45).
 func TestPermissionsByPlanAndNode(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, tool.Config{Permissions: tool.Permissions{"calculator": tool.Ask, "datetime": tool.Deny},

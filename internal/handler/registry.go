@@ -140,6 +140,7 @@ func (r *Registry) Catalog() *planner.Catalog {
 		if of := s.EffectOf; of != nil {
 			info.EffectOf = func(args any) planner.Effect { return of(tool.Arguments(args)) }
 		}
+		info.Denied = func(plan string) bool { return r.tools.PermissionIn(plan, s.Name, nil) == tool.Deny }
 		c.Tools[s.Name] = info
 	}
 	r.mu.RLock()

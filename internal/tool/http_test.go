@@ -114,7 +114,7 @@ func TestHTTPStatuses(t *testing.T) {
 	}
 }
 
-// C12, M08, M10, M12, M14, M15: the address is judged at the socket, once per
+// A34, C12, M08, M10, M12, M14, M15: the address is judged at the socket, once per
 // connection, so that no answer of DNS can change in between; everything that is not a public web server is refused.
 func TestHTTPRefusesAddresses(t *testing.T) {
 	t.Parallel()
