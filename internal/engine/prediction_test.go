@@ -3,11 +3,14 @@ package engine_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"sync/atomic"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"github.com/kairosd/kairosd/internal/engine"
@@ -31,20 +34,38 @@ type prediction struct {
 	source kairos.Run
 	pre    kairos.Preview
 	before map[string]bool // nodes that ran in the source run
+	mood   int64
 }
 
 // moody is the scripted registry whose flaky nodes change their mind with the
-// mood, so that a resume can succeed where the run failed.
+// mood, so that a resume can succeed where the run failed, and whose unsafe nodes
+// now and then end without saying whether they had their effect.
 func moody(mood *atomic.Int64) *enginetest.Registry {
 	r := scriptedRegistry()
-	r.Handle("flaky", planner.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
-		out, f := script(fmt.Sprint(c.Node.ID, mood.Load()), "flaky", c.Input)
+	flaky := func(_ context.Context, c *engine.Call) (engine.Result, error) {
+		out, f := moodyScript(mood.Load(), c.Node.ID, "flaky", c.Input)
 		if f != nil {
 			return engine.Result{}, f
 		}
 		return engine.Result{Output: out}, nil
-	})
-	return r
+	}
+	charge := func(_ context.Context, c *engine.Call) (engine.Result, error) {
+		if (mood.Load()+int64(c.Attempt)+int64(len(c.Node.ID))+int64(c.Visit+c.Item))%3 == 0 {
+			return engine.Result{}, errors.New("the connection was lost")
+		}
+		out, _ := script(c.Node.ID, "charge", c.Input)
+		return engine.Result{Output: out}, nil
+	}
+	return r.Handle("flaky", planner.EffectIdempotent, flaky).Tool(toolPrefix+"flaky", planner.EffectIdempotent, flaky).
+		Handle("charge", planner.EffectUnsafe, charge).Tool(toolPrefix+"charge", planner.EffectUnsafe, charge)
+}
+
+// moodyScript is the script in a mood.
+func moodyScript(mood int64, node, typ string, input any) (any, *planner.Failure) {
+	if typ == "flaky" {
+		node = fmt.Sprint(node, mood)
+	}
+	return script(node, typ, input)
 }
 
 // gated names the plan, and puts an approval somewhere into one of three.
@@ -54,10 +75,10 @@ func gated(rt *rapid.T, id, src string) string {
 		rt.Fatal(err)
 	}
 	m["id"] = id
-	if rapid.IntRange(0, 2).Draw(rt, "gated") > 0 {
+	nodes, ok := m["nodes"].(map[string]any)
+	if !ok || rapid.IntRange(0, 2).Draw(rt, "gated") > 0 {
 		return string(marshal(rt, m))
 	}
-	nodes := m["nodes"].(map[string]any)
 	n := nodes[fmt.Sprintf("n%d", rapid.IntRange(0, len(nodes)-1).Draw(rt, "gate"))].(map[string]any)
 	if n["foreach"] == nil {
 		n["type"], n["input"] = "approval", map[string]any{"message": "go on?"}
@@ -71,7 +92,12 @@ func otherVersion(rt *rapid.T, src string) string {
 	if err := json.Unmarshal([]byte(src), &m); err != nil {
 		rt.Fatal(err)
 	}
-	nodes := m["nodes"].(map[string]any)
+	nodes, ok := m["nodes"].(map[string]any)
+	if !ok {
+		steps := m["steps"].([]any)
+		steps[rapid.IntRange(0, len(steps)-1).Draw(rt, "mended")].(map[string]any)["params"] = map[string]any{"mended": true}
+		return string(marshal(rt, m))
+	}
 	n := nodes[fmt.Sprintf("n%d", rapid.IntRange(0, len(nodes)-1).Draw(rt, "mended"))].(map[string]any)
 	if n["type"] != "approval" {
 		n["input"] = map[string]any{"mended": true}
@@ -96,7 +122,7 @@ func TestPredictionIsExecution(t *testing.T) {
 	count := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		count++
-		src := gated(rt, fmt.Sprintf("plan-%d", count), plans(rt))
+		src := gated(rt, fmt.Sprintf("plan-%d", count), allPlans(rt))
 		if doc, _ := planner.Parse([]byte(src), planner.FormatJSON); doc == nil {
 			rt.Skip("not a plan")
 		}
@@ -110,13 +136,40 @@ func TestPredictionIsExecution(t *testing.T) {
 		run := e.Settle(e.Begin(v, propertyInput).ID)
 		for range rapid.IntRange(1, 3).Draw(rt, "acts") {
 			mood.Add(1)
-			x := &prediction{rt: rt, e: e, src: src, source: run, before: map[string]bool{}}
+			run = settleDoubts(rt, e, run)
+			x := &prediction{rt: rt, e: e, src: src, source: run, before: map[string]bool{}, mood: mood.Load()}
 			var ok bool
 			if run, ok = x.act(x.request(src)); !ok {
 				return
 			}
 		}
 	})
+}
+
+// settleDoubts says of some of the attempts in doubt what became of them.
+func settleDoubts(rt *rapid.T, e *enginetest.Engine, run kairos.Run) kairos.Run {
+	ctx := context.Background()
+	for rapid.Bool().Draw(rt, "resolve") {
+		d, err := e.Detail(ctx, run.ID)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		i := slices.IndexFunc(d.Waits, func(w kairos.Wait) bool { return w.Reason == kairos.WaitInDoubt })
+		if i < 0 {
+			break
+		}
+		w := d.Waits[i]
+		q := kairos.ResolveRequest{Run: run.ID, Node: w.Node, Visit: w.Visit, Item: w.Item, Reason: "so it was",
+			Action: rapid.SampledFrom([]string{"retry", "skip", "fail", "happened"}).Draw(rt, "became")}
+		if q.Action == "happened" {
+			q.Output = kairos.RawJSON(`{"n":2}`)
+		}
+		if _, err := e.Resolve(ctx, enginetest.Operator, q); err != nil {
+			rt.Fatalf("%+v: %v\n%s", q, err, e.Journal(run.ID))
+		}
+		run = e.Settle(run.ID)
+	}
+	return run
 }
 
 // request draws a verb that is possible.
@@ -189,6 +242,9 @@ func (x *prediction) act(req kairos.VerbRequest) (kairos.Run, bool) {
 		x.cancelled(run, from)
 	} else {
 		x.compare(req, run, from)
+		if req.Action == kairos.ActionFork || req.Action == kairos.ActionRerun {
+			x.judged(req, run, from)
+		}
 	}
 	return run, true
 }
@@ -242,6 +298,12 @@ func (x *prediction) compare(req kairos.VerbRequest, run kairos.Run, from int64)
 	for _, step := range x.pre.Effects {
 		effects[step.Node] = true
 	}
+	for _, step := range x.pre.InDoubt {
+		if ran[passage{step.Node, step.Visit}] && len(step.Items) == 0 {
+			x.fail(req, run, from, "%s#%d was to wait for a person's word and ran", step.Node, step.Visit)
+		}
+	}
+	x.items(req, run, from)
 	for _, step := range x.pre.Keep {
 		if ran[passage{step.Node, step.Visit}] {
 			x.fail(req, run, from, "%s#%d was to be kept and ran", step.Node, step.Visit)
@@ -274,6 +336,75 @@ func (x *prediction) compare(req kairos.VerbRequest, run kairos.Run, from int64)
 		if got < n {
 			x.fail(req, run, from, "%d completed visits of %s were to be kept, %d are there", n, node, got)
 		}
+	}
+}
+
+// items: of a list that goes on, an item that completed is not run again, unless
+// the preview names it.
+func (x *prediction) items(req kairos.VerbRequest, run kairos.Run, from int64) {
+	x.rt.Helper()
+	rows := x.journal(run.ID)
+	for _, step := range slices.Concat(x.pre.Again, x.pre.New) {
+		if len(step.Items) == 0 {
+			continue
+		}
+		done := map[int]bool{}
+		for _, r := range rows {
+			if r.Node != step.Node || r.Visit != step.Visit || r.Item < 0 {
+				continue
+			}
+			if r.Seq <= from {
+				done[r.Item] = r.Final && r.Status == kairos.NodeCompleted
+			} else if done[r.Item] && r.Kind != kairos.EntryResolve && !slices.Contains(step.Items, r.Item) {
+				x.fail(req, run, from, "item %d of %s#%d had completed, was not announced, and ran again", r.Item, step.Node, step.Visit)
+			}
+		}
+	}
+}
+
+// judged: a fork that completes comes to what the reference interpreter comes to,
+// given what was kept of the source and what the script says of the rest.
+func (x *prediction) judged(req kairos.VerbRequest, run kairos.Run, from int64) {
+	x.rt.Helper()
+	if run.Status != kairos.RunCompleted {
+		return // what a run settles that fails or waits depends on timing
+	}
+	p, err := x.e.Program(context.Background(), run.Hash)
+	if err != nil {
+		x.rt.Fatal(err)
+	}
+	kept := map[planner.VisitKey]map[int]kairos.Entry{}
+	for _, r := range x.journal(run.ID) {
+		if r.Seq <= from && r.Final {
+			k := planner.VisitKey{Node: p.Index[r.Node], Visit: r.Visit}
+			if kept[k] == nil {
+				kept[k] = map[int]kairos.Entry{}
+			}
+			kept[k][r.Item] = r
+		}
+	}
+	want := referenceOutcome(x.rt, p, run.Input, func(k planner.VisitKey, item int, input any) (planner.Status, any, *planner.Failure) {
+		n := &p.Nodes[k.Node]
+		r, ok := kept[k][item]
+		if !ok {
+			out, f := moodyScript(x.mood, n.ID, kindOf(n), input)
+			return "", out, f
+		}
+		if r.Failure != nil {
+			return planner.Failed, nil, &planner.Failure{Code: r.Failure.Code, Message: r.Failure.Message, Node: n.ID}
+		}
+		out, err := planner.DecodeValue(r.Output)
+		if err != nil && len(r.Output) > 0 {
+			x.rt.Fatal(err)
+		}
+		return planner.Status(r.Status), out, nil
+	})
+	result, err := x.e.Result(context.Background(), run.ID)
+	if err != nil {
+		x.rt.Fatal(err)
+	}
+	if diff := cmp.Diff(want, outcomeOf(result), cmpopts.EquateEmpty()); diff != "" {
+		x.fail(req, run, from, "the reference (-) and the fork (+) differ:\n%s", diff)
 	}
 }
 

@@ -27,6 +27,7 @@ type Registry struct {
 	mu       sync.Mutex
 	handlers map[string]engine.Handler
 	effects  map[string]planner.Effect
+	tools    map[string]bool
 	calls    []Call
 }
 
@@ -39,13 +40,30 @@ type Call struct {
 
 // NewRegistry makes a registry without handlers.
 func NewRegistry() *Registry {
-	return &Registry{handlers: map[string]engine.Handler{}, effects: map[string]planner.Effect{}}
+	return &Registry{handlers: map[string]engine.Handler{}, effects: map[string]planner.Effect{}, tools: map[string]bool{}}
 }
 
 // Handle adds the handler of a node type.
 func (r *Registry) Handle(typ string, effect planner.Effect, h engine.HandlerFunc) *Registry {
 	r.Add(typ, effect, h)
 	return r
+}
+
+// Tool adds a handler as a tool, which steps can name.
+func (r *Registry) Tool(name string, effect planner.Effect, h engine.HandlerFunc) *Registry {
+	r.Add(name, effect, h)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.tools[name] = true
+	return r
+}
+
+// name is what a node's handler was added with.
+func name(n *planner.ProgramNode) string {
+	if n.Type == planner.TypeTool {
+		return n.Tool
+	}
+	return n.TypeName
 }
 
 // Add adds any handler.
@@ -77,7 +95,7 @@ func (r *Registry) Count(node string) int {
 func (r *Registry) Handler(n *planner.ProgramNode) (engine.Handler, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	h, ok := r.handlers[n.TypeName]
+	h, ok := r.handlers[name(n)]
 	if !ok {
 		return nil, false
 	}
@@ -101,15 +119,19 @@ func (stepped) Stepped() bool { return true }
 func (r *Registry) Effect(n *planner.ProgramNode, _ any) planner.Effect {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.effects[n.TypeName]
+	return r.effects[name(n)]
 }
 
 // Catalog names the scripted types.
 func (r *Registry) Catalog() *planner.Catalog {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	c := &planner.Catalog{Types: map[string]planner.Effect{}}
+	c := &planner.Catalog{Types: map[string]planner.Effect{}, Tools: map[string]planner.ToolInfo{}}
 	for typ, effect := range r.effects {
+		if r.tools[typ] {
+			c.Tools[typ] = planner.ToolInfo{Effect: effect}
+			continue
+		}
 		c.Types[typ] = effect
 	}
 	return c
