@@ -76,7 +76,7 @@ func (r *request) setDisplay() error {
 		if !given || len(v) == 0 || !slices.Contains(c.values, v[0]) {
 			continue
 		}
-		k := &http.Cookie{Name: c.name, Value: v[0], Path: "/", MaxAge: 365 * 24 * 3600, SameSite: http.SameSiteStrictMode, Secure: r.s.TLS}
+		k := &http.Cookie{Name: c.name, Value: v[0], Path: "/", MaxAge: 365 * 24 * 3600, SameSite: http.SameSiteStrictMode, Secure: r.s.secure(r.c.Request())}
 		if v[0] == "" {
 			k.MaxAge = -1
 		}

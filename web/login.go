@@ -58,7 +58,7 @@ func (r *request) loginFailed(err error, p view.LoginPage) error {
 
 func (r *request) login() error {
 	name := r.c.FormValue("name")
-	secret, _, err := r.s.Auth.Login(r.ctx, name, r.c.FormValue("password"), r.c.RealIP(), r.c.Request().UserAgent())
+	secret, _, err := r.s.Auth.Login(r.ctx, name, r.c.FormValue("password"), r.s.client(r.c.Request()), r.c.Request().UserAgent())
 	if err != nil {
 		return r.loginFailed(err, view.LoginPage{Next: r.c.FormValue("next"), Name: name})
 	}
@@ -87,7 +87,7 @@ func (r *request) fromProvider() error {
 		kept = c.Value
 	}
 	r.setFlowCookie("")
-	secret, _, next, err := r.s.Auth.FinishSSO(r.ctx, kept, r.c.QueryParams(), r.c.RealIP(), r.c.Request().UserAgent())
+	secret, _, next, err := r.s.Auth.FinishSSO(r.ctx, kept, r.c.QueryParams(), r.s.client(r.c.Request()), r.c.Request().UserAgent())
 	if err != nil {
 		return r.loginFailed(err, view.LoginPage{})
 	}
@@ -102,13 +102,13 @@ func (r *request) fromProvider() error {
 	return r.render(http.StatusOK, view.LoggedIn(p))
 }
 
-func (r *request) flowCookieName() string { return r.s.cookieName() + "-login" }
+func (r *request) flowCookieName() string { return r.s.cookieName(r.c.Request()) + "-login" }
 
 // setFlowCookie keeps a login that is under way. It is sent when the provider's
 // site leads back here, so it cannot be as strict as the session's; by itself it
 // is worth nothing.
 func (r *request) setFlowCookie(kept string) {
-	c := &http.Cookie{Name: r.flowCookieName(), Value: kept, Path: "/", MaxAge: 600, HttpOnly: true, Secure: r.s.TLS, SameSite: http.SameSiteLaxMode}
+	c := &http.Cookie{Name: r.flowCookieName(), Value: kept, Path: "/", MaxAge: 600, HttpOnly: true, Secure: r.s.secure(r.c.Request()), SameSite: http.SameSiteLaxMode}
 	if kept == "" {
 		c.MaxAge = -1
 	}
@@ -123,7 +123,7 @@ func (r *request) linkPage() error {
 
 func (r *request) followLink() error {
 	token := r.c.FormValue("token")
-	secret, _, err := r.s.Auth.FollowLink(r.ctx, token, r.c.RealIP(), r.c.Request().UserAgent())
+	secret, _, err := r.s.Auth.FollowLink(r.ctx, token, r.s.client(r.c.Request()), r.c.Request().UserAgent())
 	if problem, ok := refused(err); ok {
 		return r.render(statusOf[kairos.CodeOf(err)], view.LoginLink(view.LoginLinkPage{Shell: r.shell("", "Log in"), Token: token, Error: problem}))
 	}
@@ -143,7 +143,7 @@ func localPath(next string) string {
 }
 
 func (r *request) setCookie(secret string) {
-	c := &http.Cookie{Name: r.s.cookieName(), Value: secret, Path: "/", HttpOnly: true, Secure: r.s.TLS, SameSite: http.SameSiteStrictMode}
+	c := &http.Cookie{Name: r.s.cookieName(r.c.Request()), Value: secret, Path: "/", HttpOnly: true, Secure: r.s.secure(r.c.Request()), SameSite: http.SameSiteStrictMode}
 	if secret == "" {
 		c.MaxAge = -1
 	}
@@ -173,7 +173,7 @@ func (r *request) setupPage() error {
 
 func (r *request) setup() error {
 	name, password := r.c.FormValue("name"), r.c.FormValue("password")
-	secret, _, err := r.s.Auth.Setup(r.ctx, r.c.FormValue("token"), name, password, r.c.RealIP(), r.c.Request().UserAgent())
+	secret, _, err := r.s.Auth.Setup(r.ctx, r.c.FormValue("token"), name, password, r.s.client(r.c.Request()), r.c.Request().UserAgent())
 	if err != nil {
 		code := statusOf[kairos.CodeOf(err)]
 		if code == 0 {

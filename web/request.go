@@ -107,7 +107,7 @@ func (r *request) admitted(rt route) error {
 // identify finds the user of the session cookie; none is no error.
 func (r *request) identify() error {
 	r.who.csrf = "anonymous"
-	cookie, err := r.c.Request().Cookie(r.s.cookieName())
+	cookie, err := r.c.Request().Cookie(r.s.cookieName(r.c.Request()))
 	if err != nil || cookie.Value == "" {
 		return nil
 	}

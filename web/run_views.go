@@ -78,7 +78,7 @@ func (b *runPage) summary() string {
 		}
 	}
 	scheme := "http://"
-	if b.s.TLS {
+	if b.s.secure(b.c.Request()) {
 		scheme = "https://"
 	}
 	return strings.Join(append(lines, scheme+b.c.Request().Host+"/runs/"+run.ID), "\n")

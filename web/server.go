@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -48,6 +49,8 @@ type Config struct {
 	Hosts []string
 	// TLS says that browsers come over TLS: cookies are then Secure.
 	TLS bool
+	// Proxies are believed what they say of whom they forward; nobody else is.
+	Proxies []netip.Prefix
 	// Zone is how times are shown; nil: UTC.
 	Zone    *time.Location
 	Version string
@@ -89,7 +92,7 @@ func New(c Config) (*Server, error) {
 	s := &Server{Config: c, posts: newPosts()}
 	s.closing, s.close = context.WithCancel(context.Background())
 	s.echo = echo.New()
-	s.echo.IPExtractor = echo.ExtractIPDirect()
+	s.echo.IPExtractor = s.client
 	s.echo.HTTPErrorHandler = s.fail
 	s.echo.Use(s.observed)
 	s.routes()
@@ -108,7 +111,7 @@ func (s *Server) Close() { s.close() }
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.headers(w.Header())
+	s.headers(w.Header(), r)
 	if !s.hostAllowed(r) {
 		http.Error(w, "this host name is not served here", http.StatusMisdirectedRequest)
 		return
@@ -144,7 +147,7 @@ func (s *Server) hostAllowed(r *http.Request) bool {
 
 // headers are those of every answer, of pages, API and refusals alike
 // (RELIABILITY 4.3). What may be kept, as files are, says so itself.
-func (s *Server) headers(h http.Header) {
+func (s *Server) headers(h http.Header, r *http.Request) {
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; "+
 		"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; object-src 'none'")
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -153,7 +156,7 @@ func (s *Server) headers(h http.Header) {
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=()")
 	h.Set("Cache-Control", "no-store")
-	if s.TLS {
+	if s.secure(r) {
 		h.Set("Strict-Transport-Security", "max-age=31536000")
 	}
 }
@@ -173,7 +176,7 @@ func (s *Server) strict(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost {
 			origin := r.Header.Get("Origin")
-			_, err := r.Cookie(s.cookieName())
+			_, err := r.Cookie(s.cookieName(r))
 			if err == nil && origin == "" && r.Header.Get("Sec-Fetch-Site") == "" || strings.Contains(origin, "@") {
 				http.Error(w, "cross-origin request refused", http.StatusForbidden)
 				return
@@ -209,8 +212,8 @@ func newID() string {
 
 // cookieName is the session cookie's: with the __Host- prefix wherever the
 // browser demands TLS for it.
-func (s *Server) cookieName() string {
-	if s.TLS {
+func (s *Server) cookieName(r *http.Request) string {
+	if s.secure(r) {
 		return "__Host-kairos"
 	}
 	return "kairos"

@@ -55,7 +55,7 @@ func (r *request) tokensPage(code int, problem, made string) error {
 }
 
 func (r *request) origin() string {
-	if r.s.TLS {
+	if r.s.secure(r.c.Request()) {
 		return "https://" + r.c.Request().Host
 	}
 	return "http://" + r.c.Request().Host

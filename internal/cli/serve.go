@@ -355,6 +355,10 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 	v := thisBuild()
 	cursors := hmac.New(sha256.New, s.store.InstanceKey()) // cursors outlive a restart
 	cursors.Write([]byte("api cursors"))
+	proxies, err := s.cfg.Server.Proxies()
+	if err != nil {
+		return nil, nil, nil, &exit{sysConfig, err}
+	}
 	set := &settings{cfg: s.cfg, file: s.config, listen: s.listen, notify: s.notifier, system: s.system}
 	base := api.Config{
 		Metrics:        s.metrics.Handler(),
@@ -405,6 +409,7 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 		Logger:   s.log,
 		Hosts:    s.hosts(ln),
 		TLS:      s.cfg.Server.TLSCert != "",
+		Proxies:  proxies,
 		Version:  v.Version,
 		Ready:    s.ready,
 	})

@@ -464,6 +464,9 @@ func (c *Config) check() error {
 	if err := c.Login.check(); err != nil {
 		add("login: %w", err)
 	}
+	if _, err := c.Server.Proxies(); err != nil {
+		add("server.trusted_proxies: %w", err)
+	}
 	if (c.Server.TLSCert == "") != (c.Server.TLSKey == "") {
 		add("server: tls_cert and tls_key go together")
 	}
