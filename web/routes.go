@@ -55,6 +55,7 @@ func (s *Server) table() []route {
 		{get, "/runs", kairos.RoleViewer, (*request).runs},
 		{get, "/runs/compare", kairos.RoleViewer, (*request).compare},
 		{get, "/runs/changes", kairos.RoleViewer, (*request).changes},
+		{get, "/runs/new", kairos.RoleOperator, (*request).newRun},
 		{get, "/runs/suggest", kairos.RoleViewer, (*request).suggest},
 		{get, "/runs.csv", kairos.RoleViewer, (*request).exportRuns},
 		{post, "/columns", kairos.RoleViewer, (*request).setColumns},

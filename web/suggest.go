@@ -27,6 +27,21 @@ var keyWords = map[string]string{
 	"text": locale.Mark("words in the headline"),
 }
 
+// examples are queries to try, by key; where there is none, the first of some
+// other values will do.
+var examples = map[string]string{
+	"status": "status:failed,interrupted", "waiting": "waiting:approval", "plan": "plan:invoice,refund", "v": "plan:invoice v:14", "step": "step:extract", "error": "error:timeout",
+	"agent": "agent:triage", "tool": "tool:http status:failed", "provider": "provider:openai", "by": "-by:ci", "trigger": "trigger:api", "parent": "has:parent", "id": "id:7qx2",
+	"since": "since:24h", "until": "until:2030-01-31T08:00", "took": "took:>5m", "cost": "cost:>1", "steps": "steps:>20", "attempt": "attempt:>2", "has": "has:fork,approval",
+	"is": "is:acknowledged", "bulk": "bulk:06gztmgk", "text": `text:"rate limit"`,
+}
+
+func init() {
+	for _, k := range filter.Keys {
+		view.FilterHelp = append(view.FilterHelp, view.FilterTerm{Key: k, Does: keyWords[k], Example: examples[k]})
+	}
+}
+
 // suggest offers what may follow in the filter: keys, or values of the key that
 // is being written.
 func (r *request) suggest() error {

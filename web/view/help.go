@@ -1,6 +1,36 @@
 package view
 
-import "github.com/kairosd/kairosd/web/locale"
+import (
+	"net/url"
+
+	"github.com/kairosd/kairosd/web/locale"
+)
+
+// FilterTerm is a key of the filter with an example.
+type FilterTerm struct{ Key, Does, Example string }
+
+// Href is the list that the example selects.
+func (f FilterTerm) Href() string { return "/runs?q=" + url.QueryEscape(f.Example) }
+
+// FilterHelp is the grammar of the filter, key by key; pages fill it in.
+var FilterHelp []FilterTerm
+
+// stateHelp says what the states of a run mean; a dashed shape is not final.
+var stateHelp = []struct {
+	status Status
+	means  string
+}{
+	{Status{"idle", "i-queued", locale.Mark("Queued"), false}, locale.Mark("stored; waits for a slot, a time or its turn")},
+	{Status{"now", "i-now", locale.Mark("Running"), false}, locale.Mark("a step of it is at work")},
+	{Status{"idle", "i-wait", locale.Mark("Waiting"), false}, locale.Mark("for a time or for a run that it started")},
+	{Status{"need", "i-need", locale.Mark("Needs you"), false}, locale.Mark("only a person can let it go on: an approval, a limit, a release")},
+	{Status{"need", "i-retry", locale.Mark("Retrying"), false}, locale.Mark("a step failed and is tried again by itself")},
+	{Status{"fail", "i-doubt", locale.Mark("Interrupted"), false}, locale.Mark("a call of it may or may not have happened; a person says which")},
+	{Status{"idle", "i-pause", locale.Mark("Paused"), false}, locale.Mark("somebody paused it; nothing new starts")},
+	{Status{"ok", "i-ok", locale.Mark("Succeeded"), true}, locale.Mark("it came to its end")},
+	{Status{"fail", "i-fail", locale.Mark("Failed"), true}, locale.Mark("a step failed for good; it can be resumed or forked")},
+	{Status{"idle", "i-cancel", locale.Mark("Cancelled"), true}, locale.Mark("somebody ended it; it can be resumed")},
+}
 
 var limitWords = map[string]string{"steps": locale.Mark("Most steps"), "duration": locale.Mark("Longest running time"), "tokens": locale.Mark("Most tokens"), "cost": locale.Mark("Highest cost")}
 

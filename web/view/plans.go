@@ -5,6 +5,7 @@ type PlanRow struct {
 	Key, Href, Name, Version string
 	Updated                  Time
 	Stats                    PlanStats
+	About                    string
 }
 
 // PlanStats is how the last runs of a plan went.

@@ -9,5 +9,11 @@ type StartPage struct {
 	Input         string
 	Error         string
 	Problems      []string
-	CLI           string
+	CLI, Curl     string
+	Number        string // of the version
+	Versions      []Link
+	Labels        string
+	Priority      string
+	Like          Link     // the run whose input it begins with
+	Effects       []string // steps that cannot be undone or repeated
 }

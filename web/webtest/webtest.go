@@ -262,7 +262,7 @@ func (d Seeded) Paths() []string {
 	for _, a := range []string{"resume", "fork", "fork?at=1", "rerun", "delete"} {
 		out = append(out, fmt.Sprintf("/runs/%s/%s", d.Failed.ID, a))
 	}
-	out = append(out, "/runs?sort=took", "/runs/"+d.Failed.ID+"/peek", "/failures/ack?plan=ledger&node=post&code=blocked", "/failures/unack?plan=ledger&node=post&code=blocked")
+	out = append(out, "/runs?sort=took", "/runs/new", "/runs/new?like="+d.Failed.ID, "/plans?state=archived", "/runs/"+d.Failed.ID+"/peek", "/failures/ack?plan=ledger&node=post&code=blocked", "/failures/unack?plan=ledger&node=post&code=blocked")
 	return append(out, "/runs/"+d.Waiting.ID+"/cancel", "/bulk", "/bulk/new?do=resume&q=status:failed", "/bulk/new?do=cancel&q=status:failed", "/plans/ledger/archive",
 		"/plans/ledger/diff/1/1", "/runs/compare?a="+d.Failed.ID+"&b="+d.Completed.ID, "/runs/"+d.Failed.ID+"/lineage", "/runs/"+d.Failed.ID+"/steps/2", "/runs/"+d.Failed.ID+"?critical=show&sort=took&idle=show", "/runs/"+d.Failed.ID+"?view=graph&node=done&paint=took&zoom=fit",
 		"/runs/"+d.Completed.ID+"?view=graph&mode=ran", "/runs/"+d.Completed.ID+"?view=state&cp=5&against=1", "/runs/"+d.Completed.ID+"?step=1&tab=change", "/runs/"+d.InDoubt.ID+"?tab=definition", "/runs/compare?a="+d.Hostile.ID+"&b="+d.Hostile.ID, "/audit?actor=marta&since=24h", "/approvals?status=approved")

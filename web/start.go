@@ -1,0 +1,191 @@
+package web
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/web/view"
+)
+
+// newRun begins a run: of a plan that is chosen here, or like another run
+// (UI 3.3.5).
+func (r *request) newRun() error {
+	if like := r.c.QueryParam("like"); like != "" {
+		run, err := r.s.Reader.FindRun(r.ctx, like)
+		if err != nil {
+			return err
+		}
+		p, err := r.startForm(run.PlanKey, cmp.Or(atoi(r.c.QueryParam("v")), run.Version))
+		if err != nil {
+			return err
+		}
+		if run.Input != nil {
+			p.Input = pretty(run.Input)
+			for i := range p.Fields {
+				p.Fields[i].Value, p.Fields[i].Required = "", false // the whole input says it
+			}
+		}
+		p.Labels, p.Priority = labelText(run.Labels), strconv.Itoa(run.Priority)
+		p.Like = view.Link{Text: kairos.ShortID(run.ID), Href: "/runs/" + run.ID}
+		return r.render(http.StatusOK, view.Start(p))
+	}
+	if key := r.c.QueryParam("plan"); key != "" {
+		p, err := r.startForm(key, atoi(r.c.QueryParam("v")))
+		if err != nil {
+			return err
+		}
+		return r.render(http.StatusOK, view.Start(p))
+	}
+	q := strings.TrimSpace(r.c.QueryParam("q"))
+	list, err := r.s.Reader.Plans(r.ctx, kairos.PlanFilter{Text: q, Page: r.page()})
+	if err != nil {
+		return err
+	}
+	p := view.PlansPage{Shell: r.shell("runs", "Start a run"), Query: q}
+	for _, pl := range list.Items {
+		p.Rows = append(p.Rows, view.PlanRow{Key: pl.Key, Href: "/runs/new?" + url.Values{"plan": {pl.Key}}.Encode(), Name: visible(pl.Name), Version: fmt.Sprintf("v%d", pl.Latest),
+			About: visible(pl.Description), Updated: r.time(pl.UpdatedAt)})
+	}
+	if list.Next != "" {
+		p.Older = "/runs/new?" + url.Values{"q": {q}, "after": {list.Next}}.Encode()
+	}
+	if list.Prev != "" {
+		p.Newer = "/runs/new?" + url.Values{"q": {q}, "before": {list.Prev}}.Encode()
+	}
+	return r.render(http.StatusOK, view.ChoosePlan(p))
+}
+
+func atoi(s string) int {
+	n, err := strconv.Atoi(strings.TrimPrefix(s, "v"))
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
+}
+
+func labelText(labels map[string]string) string {
+	var out []string
+	for _, k := range slices.Sorted(maps.Keys(labels)) {
+		out = append(out, k+"="+labels[k])
+	}
+	return strings.Join(out, " ")
+}
+
+func (r *request) startPage() error {
+	p, err := r.startForm(r.c.Param("plan"), atoi(r.c.QueryParam("v")))
+	if err != nil {
+		return err
+	}
+	return r.render(http.StatusOK, view.Start(p))
+}
+
+// startForm is the form for a version of a plan, 0: its newest, with what was
+// typed already.
+func (r *request) startForm(plan string, number int) (view.StartPage, error) {
+	pl, err := r.s.Reader.Plan(r.ctx, plan)
+	if err != nil {
+		return view.StartPage{}, err
+	}
+	number = cmp.Or(number, pl.Latest)
+	v, err := r.s.Reader.VersionByNumber(r.ctx, pl.ID, number)
+	if err != nil {
+		return view.StartPage{}, err
+	}
+	program, err := r.s.Engine.Program(r.ctx, v.Hash)
+	if err != nil {
+		return view.StartPage{}, err
+	}
+	versions, err := r.s.Reader.Versions(r.ctx, pl.ID)
+	if err != nil {
+		return view.StartPage{}, err
+	}
+	p := view.StartPage{Shell: r.shell("plans", r.t("Start %s", pl.Key)), Plan: pl.Key, Version: fmt.Sprintf("v%d", number), Post: "/plans/" + url.PathEscape(pl.Key) + "/start",
+		Idem: newID(), Fields: r.fields(program.InputSchema), Input: r.c.FormValue("input"), Labels: r.c.FormValue("labels"), Priority: r.c.FormValue("priority"),
+		Number: strconv.Itoa(number)}
+	for _, o := range versions[:min(len(versions), 50)] {
+		p.Versions = append(p.Versions, view.Link{Text: fmt.Sprintf("v%d", o.Number), Href: "/runs/new?" + url.Values{"plan": {pl.Key}, "v": {strconv.Itoa(o.Number)}}.Encode(), Current: o.Number == number})
+	}
+	p.CLI = fmt.Sprintf("kairos run --plan %s.yaml --input '…'", pl.Key)
+	p.Curl = fmt.Sprintf(`curl -H "Authorization: Bearer $KAIROS_TOKEN" -H "Content-Type: application/json" -d '{"plan": %s, "version": %d, "input": …}' %s/api/v1/runs`,
+		strconv.Quote(pl.Key), number, r.c.Scheme()+"://"+r.c.Request().Host)
+	for i := range program.Nodes {
+		n := &program.Nodes[i]
+		if e := r.s.Engine.Catalog().EffectOf(n); e == planner.EffectUnsafe {
+			p.Effects = append(p.Effects, n.ID)
+		}
+	}
+	return p, nil
+}
+
+// start starts a run; what is wrong with the input is said beside what was
+// typed, which stays.
+func (r *request) start() error {
+	number := atoi(r.c.FormValue("version"))
+	again := func(problem string) error {
+		p, err := r.startForm(r.c.Param("plan"), number)
+		if err != nil {
+			return err
+		}
+		p.Error = problem
+		return r.render(http.StatusUnprocessableEntity, view.Start(p))
+	}
+	pl, err := r.s.Reader.Plan(r.ctx, r.c.Param("plan"))
+	if err != nil {
+		return err
+	}
+	req := kairos.StartRequest{Plan: pl.ID, Version: cmp.Or(number, pl.Latest), Origin: "ui"}
+	v, err := r.s.Reader.VersionByNumber(r.ctx, pl.ID, req.Version)
+	if err != nil {
+		return err
+	}
+	program, err := r.s.Engine.Program(r.ctx, v.Hash)
+	if err != nil {
+		return err
+	}
+	if s := strings.TrimSpace(r.c.FormValue("priority")); s != "" {
+		if req.Priority, err = strconv.Atoi(s); err != nil {
+			return again(r.t("priority %q is not a number", s))
+		}
+	}
+	typed := r.c.FormValue("input")
+	if strings.TrimSpace(typed) != "" {
+		if req.Input, err = jsonOf(typed); err != nil { // plain text is an input too
+			if req.Input, err = planner.EncodeValue(typed); err != nil {
+				return err
+			}
+		}
+	} else if values := r.formValues(program.InputSchema); values != nil {
+		if req.Input, err = planner.EncodeValue(values); err != nil {
+			return again(err.Error())
+		}
+	}
+	for _, l := range strings.Fields(r.c.FormValue("labels")) {
+		k, v, ok := strings.Cut(l, "=")
+		if !ok || k == "" {
+			return again(r.t("label %q is not key=value", l))
+		}
+		if req.Labels == nil {
+			req.Labels = map[string]string{}
+		}
+		req.Labels[k] = v
+	}
+	err = r.once(func() (string, error) {
+		run, err := r.s.Engine.Start(r.ctx, r.who.actor(), req)
+		if err != nil {
+			return "", err
+		}
+		return "/runs/" + run.ID, nil
+	})
+	if kairos.CodeOf(err) == kairos.CodeInvalid {
+		return again(sentence(err))
+	}
+	return err
+}
