@@ -32,14 +32,16 @@ const (
 	limitP95 = 50 * time.Millisecond
 )
 
+// The types of its nodes are ones that every installation has, so that the daemon
+// can show and go on with what is made here; the tests put their own behind them.
 const fiveNodes = `
 id: plan-%02d
 nodes:
-  fetch: {type: call}
-  check: {type: call}
-  price: {type: call}
+  fetch: {type: datetime}
+  check: {type: datetime}
+  price: {type: datetime}
   book: {type: %s}
-  tell: {type: call}
+  tell: {type: datetime}
 edges: [{from: fetch, to: check}, {from: check, to: price}, {from: price, to: book}, {from: book, to: tell}]`
 
 // templates makes one real run of every kind for each plan: of the runs that
@@ -47,11 +49,11 @@ edges: [{from: fetch, to: check}, {from: check, to: price}, {from: price, to: bo
 func templates(t *testing.T, s *store.Store, plans int) map[string][]store.Template {
 	t.Helper()
 	inside, leave := make(chan struct{}), make(chan struct{})
-	reg := enginetest.NewRegistry().Handle("call", planner.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
+	reg := enginetest.NewRegistry().Handle("datetime", planner.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
 		return engine.Result{Output: map[string]any{"node": c.Node.ID, "amount": 12.5, "currency": "EUR", "reference": c.IdempotencyKey}}, nil
-	}).Handle("broken", planner.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
+	}).Handle("calculator", planner.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
 		return engine.Result{}, errors.New("the booking service answered 503")
-	}).Handle("slow", planner.EffectIdempotent, func(ctx context.Context, _ *engine.Call) (engine.Result, error) {
+	}).Handle("http", planner.EffectIdempotent, func(ctx context.Context, _ *engine.Call) (engine.Result, error) {
 		inside <- struct{}{}
 		select {
 		case <-leave:
@@ -72,10 +74,10 @@ func templates(t *testing.T, s *store.Store, plans int) map[string][]store.Templ
 		run := func(typ string) string {
 			return e.Run(fmt.Sprintf(fiveNodes, i, typ), `{"order": 4711, "customer": "Ada"}`).ID
 		}
-		add("completed", e.Until(run("call"), kairos.RunCompleted, ""))
-		add("failed", e.Until(run("broken"), kairos.RunFailed, ""))
+		add("completed", e.Until(run("datetime"), kairos.RunCompleted, ""))
+		add("failed", e.Until(run("calculator, input: {expression: 1/0}"), kairos.RunFailed, ""))
 		add("waiting", e.Until(run("approval, input: {message: Book it?}"), kairos.RunWaiting, kairos.WaitApproval))
-		id := run("slow")
+		id := run("http, effect: idempotent, input: {url: 'http://127.0.0.1:9/'}")
 		<-inside
 		r, err := s.Run(t.Context(), id)
 		if err != nil {

@@ -59,7 +59,7 @@ func TestNewWorkIsAcceptedSoonAfterACrash(t *testing.T) {
 		return engine.Result{Output: c.Node.ID}, nil
 	}
 	reg := enginetest.NewRegistry()
-	for _, typ := range []string{"call", "slow", "broken"} {
+	for _, typ := range []string{"datetime", "http", "calculator"} {
 		reg.Handle(typ, planner.EffectIdempotent, call)
 	}
 	e := enginetest.OpenOn(t, s, reg, engine.Options{})
