@@ -10,9 +10,9 @@ FIGURES ?= /tmp/kairos-figures
 VERSION ?= $(shell git describe --tags --always 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X github.com/kairosd/kairosd/internal/cli.Version=$(VERSION)
 # Packages whose goroutines meet: they are tested with the race detector.
-RACE := ./planner ./internal/store ./internal/auth ./internal/client ./web/...
+RACE := ./planner ./internal/store ./internal/auth ./internal/client ./web ./web/api ./web/locale
 
-.PHONY: help build run test check race crash soak generate verify fmt fuzz bench load microbench million recovery clean
+.PHONY: help build run test check race ui-quick ui-test ui-million ui-budget screenshots crash soak generate verify fmt fuzz bench load microbench million recovery clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -32,6 +32,7 @@ check: ## everything that must hold before a change lands, but for `make test`
 	$(TOOL) staticcheck ./...
 	$(MAKE) verify
 	$(MAKE) race
+	$(MAKE) ui-quick
 
 race: ## run the tests of concurrent packages with the race detector
 	$(GO) test -race -short $(RACE)
@@ -88,9 +89,21 @@ load: ## load at full size: 256 listeners, 10,000 queued runs, outputs of 31 MiB
 microbench: ## run the benchmarks of packages
 	$(GO) test -run xxx -bench . -benchmem ./planner ./internal/store ./internal/engine ./internal/diagram
 
-ui-test: ## look at every page in a browser in every look: themes, widths, languages; and print the budgets
-	KAIROS_UI=1 $(GO) test ./web/browsertest -count=1 -timeout 30m
+ui-quick: ## a slice of ui-test: less than a minute on two cores
+	$(GO) test ./web/browsertest -count=1 -timeout 10m
+
+ui-test: ## use every page in a browser, on the real daemon: every look, every width, keys alone, no scripts, races, a killed daemon; print the budgets
+	KAIROS_UI=1 $(GO) test ./web/browsertest -count=1 -timeout 60m -v
 	$(MAKE) ui-budget
+
+ui-million: ## the same on a million runs, made first in $(MILLION) (5 GB, 15 minutes), with what pages cost beside their budgets
+	mkdir -p $(MILLION)
+	KAIROS_MILLION=1000000 KAIROS_MILLION_ONLY=1 KAIROS_MILLION_DIR=$(MILLION) $(GO) test ./internal/store -run '^TestAMillionRuns$$' -v -count=1 -timeout 120m
+	KAIROS_UI=1 KAIROS_MILLION_DIR=$(MILLION) $(GO) test ./web/browsertest -run TestAMillionRuns -v -count=1 -timeout 60m
+	rm -rf $(MILLION)
+
+screenshots: ## make the pictures of the documentation, in docs/img
+	KAIROS_PICTURES=$(CURDIR)/docs/img $(GO) test ./web/browsertest -run TestScreenshots -count=1 -v -timeout 10m
 
 ui-budget: ## print what pages weigh and how long they take, beside their budgets
 	$(GO) test ./web -run TestPagesAreWithinTheirBudgets -count=1 -v | grep -E "KB of|ms at|FAIL|ok"

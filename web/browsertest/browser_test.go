@@ -29,6 +29,14 @@ import (
 // ui-test. Without it the tests are a quick slice of the same.
 func everything() bool { return os.Getenv("KAIROS_UI") != "" }
 
+// large skips what is not in the quick slice.
+func large(t *testing.T) {
+	t.Helper()
+	if !everything() {
+		t.Skip("make ui-test")
+	}
+}
+
 // patience is how long a page may take to become what a test waits for. Nothing
 // is ever waited for by time alone.
 const patience = time.Minute

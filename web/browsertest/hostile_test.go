@@ -104,7 +104,7 @@ func TestHostileContent(t *testing.T) {
 		paths = append(paths, fmt.Sprintf("/runs/%s?step=%d", runs[0].ID, seq+1), fmt.Sprintf("/runs/%s?view=state&cp=%d", runs[0].ID, seq+1))
 	}
 	paths = append(paths, "/runs/"+runs[1].ID+"?step=1", "/runs/"+runs[0].ID+"/fork?at=1")
-	if testing.Short() {
+	if !everything() {
 		paths = []string{"/", "/runs", "/approvals", "/plans/hostile", "/runs/" + runs[0].ID + "?step=1", "/runs/" + runs[0].ID + "?view=io", "/runs/" + runs[1].ID}
 	}
 	// What may never be: executed, loaded, or made into elements; characters that
@@ -120,7 +120,7 @@ func TestHostileContent(t *testing.T) {
 	for _, width := range []int64{1440, 390} {
 		b.width(width)
 		for i, path := range paths {
-			if width < 1440 && !everything() && i%5 != 0 {
+			if width < 1440 && i%5 != 0 {
 				continue
 			}
 			began := time.Now()
@@ -147,6 +147,7 @@ func TestHostileContent(t *testing.T) {
 
 // A download of a hostile value is a file that no browser runs.
 func TestHostileDownloads(t *testing.T) {
+	large(t)
 	d := newDaemon(t)
 	runs := hostile(t, d)
 	b := d.tab()

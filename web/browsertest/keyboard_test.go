@@ -52,12 +52,14 @@ func (b *tab) tabTo(css string) {
 // The ten core tasks, by Tab, Enter, arrows and typing alone; wherever the focus
 // goes, it is seen (UI 3.2.5, 3.2.15).
 func TestCoreTasksByKeyboard(t *testing.T) {
+	large(t)
 	walk(t, func(b *tab) { b.keys = true })
 }
 
 // Tab goes through a whole page and out of it: nothing traps it, nothing jumps the
 // order of reading, and the first stop leads past the navigation.
 func TestTabGoesThroughEveryPage(t *testing.T) {
+	large(t)
 	d := newDaemon(t)
 	s := d.seed()
 	b := d.tab()
@@ -102,6 +104,7 @@ func TestTabGoesThroughEveryPage(t *testing.T) {
 // Shortcuts move, open and choose, and open previews; none acts. Typing in a field
 // is typing, and who does not want them switches them off (WCAG 2.1.4).
 func TestShortcuts(t *testing.T) {
+	large(t)
 	d := newDaemon(t)
 	s := d.seed()
 	for range 60 {

@@ -68,7 +68,7 @@ func TestEverythingFits(t *testing.T) {
 		b.width(w.width)
 		b.cookie("lang", w.lang)
 		for i, path := range paths {
-			if !everything() && i%len(windows) != n || testing.Short() && i%(3*len(windows)) != n {
+			if !everything() && i%(2*len(windows)) != n {
 				continue
 			}
 			b.open(path)
@@ -86,6 +86,7 @@ func TestEverythingFits(t *testing.T) {
 
 // The harness itself sees what does not fit.
 func TestFitsSeesWhatDoesNotFit(t *testing.T) {
+	large(t)
 	d := newDaemon(t)
 	d.seed()
 	b := d.tab()
@@ -112,6 +113,7 @@ func (b *tab) media(medium string, features map[string]string) {
 
 // Who asks for less motion gets none; who does not may see what runs move.
 func TestReducedMotion(t *testing.T) {
+	large(t)
 	d := newDaemon(t)
 	run, open := d.busy(1)
 	defer open()
@@ -138,6 +140,7 @@ func TestReducedMotion(t *testing.T) {
 // completed steps differ in their strokes, buttons have edges, the focus and the
 // chosen row are seen.
 func TestForcedColors(t *testing.T) {
+	large(t)
 	d := newDaemon(t)
 	s := d.seed()
 	b := d.tab()
@@ -175,6 +178,7 @@ func TestForcedColors(t *testing.T) {
 // On paper there are no bars and buttons, nothing is cut off, and links say where
 // they lead.
 func TestPrint(t *testing.T) {
+	large(t)
 	d := newDaemon(t)
 	s := d.seed()
 	b := d.tab()

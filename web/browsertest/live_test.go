@@ -217,6 +217,7 @@ func TestAPageSurvivesTheDaemon(t *testing.T) {
 
 // Fifty hints leave alone what the operator holds (UI 3.2.15).
 func TestFiftyHintsTakeNothingAway(t *testing.T) {
+	large(t)
 	d := newDaemon(t)
 	run, open := d.busy(60)
 	b := d.tab().small()
@@ -232,6 +233,7 @@ func TestFiftyHintsTakeNothingAway(t *testing.T) {
 // Selected text in a part that changes stays selected; once it is let go, the part
 // shows the truth.
 func TestASelectionHoldsAPartUntilItIsLetGo(t *testing.T) {
+	large(t)
 	d := newDaemon(t)
 	s := d.seed()
 	b := d.tab()
@@ -250,6 +252,7 @@ func TestASelectionHoldsAPartUntilItIsLetGo(t *testing.T) {
 // Where no stream gets through, the same addresses are polled, and the page says
 // so; when streams are possible again, it is live.
 func TestPollingTellsTheSame(t *testing.T) {
+	large(t)
 	d := newDaemon(t)
 	s := d.seed()
 	b := d.tab()
@@ -276,6 +279,7 @@ func TestPollingTellsTheSame(t *testing.T) {
 // Eight tabs of one person all load and all follow what happens, though a browser
 // opens six connections to one host; a hidden tab holds none.
 func TestManyTabs(t *testing.T) {
+	large(t)
 	d := newDaemon(t)
 	s := d.seed()
 	first := d.tab()

@@ -57,15 +57,12 @@ func TestPagesAreAccessibleAndWithinPolicy(t *testing.T) {
 	paths := d.seed().Paths()
 	b := d.tab()
 	all := looks()
-	if testing.Short() {
-		all, paths = all[:1], paths[:8]
-	}
 	for n, l := range all {
 		b.width(l.width)
 		b.cookie("theme", l.theme)
 		b.cookie("lang", l.lang)
 		for i, path := range paths {
-			if n > 0 && !everything() && i%6 != n { // a sample is enough for the second look
+			if !everything() && i%8 != 2*n { // a sample of each look
 				continue
 			}
 			b.open(path)
@@ -82,6 +79,7 @@ func TestPagesAreAccessibleAndWithinPolicy(t *testing.T) {
 
 // What scripts change on a page is as accessible as the page was.
 func TestPagesStayAccessible(t *testing.T) {
+	large(t)
 	d := newDaemon(t)
 	s := d.seed()
 	b := d.tab()

@@ -80,6 +80,7 @@ func TestTwoOperatorsDecide(t *testing.T) {
 
 // A double click on an act does it once (H9).
 func TestADoubleClickForksOnce(t *testing.T) {
+	large(t)
 	for name, prepare := range map[string]func(*tab) *tab{"with scripts": func(b *tab) *tab { return b }, "without": (*tab).withoutScripts} {
 		t.Run(name, func(t *testing.T) {
 			d := newDaemon(t)
@@ -146,6 +147,7 @@ func (b *tab) history(by int64) {
 // Filter, open a run, go back: the same list at the same place, a whole page, and
 // forward again. A reload keeps the view (UI 3.2.15).
 func TestHistory(t *testing.T) {
+	large(t)
 	d := newDaemon(t)
 	s := d.seed()
 	for range 40 {
@@ -192,6 +194,7 @@ func TestHistory(t *testing.T) {
 // A view that was reached by clicks is what its address shows to a colleague (UI
 // 0.4).
 func TestEveryViewIsItsAddress(t *testing.T) {
+	large(t)
 	d := newDaemon(t)
 	s := d.seed()
 	b, colleague := d.tab(), newTab(t, d.url).login(d.as("otto", kairos.RoleOperator))
@@ -231,6 +234,7 @@ func TestEveryViewIsItsAddress(t *testing.T) {
 // A form that was refused keeps what was typed; one that was accepted is sent once,
 // whatever one does with Back, Forward and Reload.
 func TestAFormIsSentOnce(t *testing.T) {
+	large(t)
 	d := newDaemon(t)
 	d.seed()
 	before := d.runs()

@@ -17,16 +17,12 @@ func past(t *testing.T) (data string, large bool) {
 	if dir := os.Getenv("KAIROS_MILLION_DIR"); dir != "" {
 		return dir, true
 	}
-	runs := "1000"
-	if everything() {
-		runs = "20000"
-	}
 	data = filepath.Join(t.TempDir(), "data")
 	must(t, os.MkdirAll(data, 0o700))
 	c := exec.Command("go", "test", "github.com/kairosd/kairosd/internal/store", "-run", "^TestAMillionRuns$", "-count=1")
-	c.Env = append(os.Environ(), "KAIROS_MILLION="+runs, "KAIROS_MILLION_ONLY=1", "KAIROS_MILLION_DIR="+data)
+	c.Env = append(os.Environ(), "KAIROS_MILLION=20000", "KAIROS_MILLION_ONLY=1", "KAIROS_MILLION_DIR="+data)
 	if out, err := c.CombinedOutput(); err != nil {
-		t.Fatalf("make %s runs: %v\n%s", runs, err, out)
+		t.Fatalf("make runs: %v\n%s", err, out)
 	}
 	return data, false
 }
@@ -55,9 +51,7 @@ func (b *tab) cost() cost {
 // a run, back, jumping, home, audit. Pages keep to their budgets (UI 3.2.13);
 // times are printed, and judged only by what no busy machine excuses.
 func TestAMillionRunsInTheBrowser(t *testing.T) {
-	if testing.Short() {
-		t.Skip("makes a thousand runs first")
-	}
+	large(t)
 	data, large := past(t)
 	d := daemonOn(t, data)
 	b := d.tab()

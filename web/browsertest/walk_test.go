@@ -165,6 +165,7 @@ func TestCoreTasksWithoutJavaScript(t *testing.T) {
 
 // The same tasks, by the same steps, with scripts.
 func TestCoreTasks(t *testing.T) {
+	large(t)
 	walk(t, func(*tab) {})
 }
 
