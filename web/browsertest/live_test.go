@@ -71,7 +71,7 @@ func TestAnOpenListLeavesWhatIsHeldAlone(t *testing.T) {
 		t.Errorf("typed text became %q", typed)
 	}
 	// The chosen run goes to the preview of the act, by its button.
-	b.follow(`#bulk button[value="resume"]`, `form[action="/bulk"] button.pri`)
+	b.reach(`#bulk button[value="resume"]`, `form[action="/bulk"] button.pri`)
 	if chosen := eval[string](b, `document.querySelector('form[action="/bulk"] input[name=run]').value`); chosen != s.Failed.ID {
 		t.Errorf("the preview is about %q", chosen)
 	}
