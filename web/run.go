@@ -406,29 +406,6 @@ func sortedLabels(m map[string]string) []string {
 	return keys
 }
 
-func (b *runPage) events() []view.EventRow {
-	rows := make([]view.EventRow, 0, len(b.d.Journal))
-	for _, e := range b.d.Journal {
-		row := view.EventRow{Seq: strconv.FormatInt(e.Seq, 10), At: b.time(e.At), What: strings.TrimSpace(string(e.Kind) + " " + string(e.Status)), Where: e.Node, Who: visible(e.Actor), Text: visible(e.Reason)}
-		if e.Visit > 1 {
-			row.Where += fmt.Sprintf(" visit %d", e.Visit)
-		}
-		if e.Item >= 0 && e.Node != "" {
-			row.Where += fmt.Sprintf(" [%d]", e.Item)
-		}
-		if e.Attempt > 1 {
-			row.Where += fmt.Sprintf(" attempt %d", e.Attempt)
-		}
-		if e.Failure != nil {
-			row.Text = visible(e.Failure.Message)
-		} else if d := decision(e.Decision); e.Final && d.To != "" {
-			row.Text = "→ " + d.To
-		}
-		rows = append(rows, row)
-	}
-	return rows
-}
-
 func (b *runPage) approvals(p *view.RunPage) error {
 	if b.d.Run.Status.Final() { // it may be asked while another branch runs
 		return nil

@@ -18,6 +18,9 @@ import (
 // shownOutput bounds an output within a state; the step's own page has it whole.
 const shownOutput = 16 << 10
 
+// shownBlocks bounds the outputs shown.
+const shownBlocks = 60
+
 // shownCheckpoints bounds how many are listed beside the state.
 const shownCheckpoints = 300
 
@@ -62,13 +65,8 @@ func (b *runPage) state() view.StateView {
 	if hidden > 0 {
 		v.Hidden = b.n(hidden, "%s older one is not listed; its address is cp= and its number.", "%s older ones are not listed; their address is cp= and the number.")
 	}
-	var latest []kairos.Entry // one per node, in order of their last change
 	before := map[string]kairos.RawJSON{}
 	for i, e := range points {
-		if e.Seq <= at {
-			latest = slices.DeleteFunc(latest, func(o kairos.Entry) bool { return o.Node == e.Node })
-			latest = append(latest, e)
-		}
 		if i < hidden && e.Seq != at && e.Seq != against {
 			before[e.Node] = e.Output
 			continue
@@ -82,10 +80,15 @@ func (b *runPage) state() view.StateView {
 	}
 	if against >= 0 {
 		b.stateDiff(&v, points, against, at)
-		latest = nil
 	}
-	for i := len(latest) - 1; i >= 0; i-- { // the newest first
-		e := latest[i]
+	seen := map[string]bool{}
+	for _, e := range slices.Backward(points) { // the newest first, one per node
+		if against >= 0 || e.Seq > at || seen[e.Node] {
+			continue
+		}
+		if seen[e.Node] = true; len(seen) > shownBlocks {
+			continue
+		}
 		out, note := e.Output, ""
 		if e.Item >= 0 { // a foreach: the list as far as it is known
 			out = b.itemsUntil(e)
@@ -102,6 +105,9 @@ func (b *runPage) state() view.StateView {
 			bl.Title += " · " + b.t("new here")
 		}
 		v.Blocks = append(v.Blocks, bl)
+	}
+	if n := len(seen) - shownBlocks; n > 0 {
+		v.Same = b.n(n, "%s older output is not shown: open its step, or look at an earlier checkpoint.", "%s older outputs are not shown: open their steps, or look at an earlier checkpoint.")
 	}
 	if against < 0 {
 		v.Blocks = append(v.Blocks, block("cp-input", "input", run.Input, ""))

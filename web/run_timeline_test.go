@@ -64,3 +64,23 @@ func TestTheTimelineCutsIdleTime(t *testing.T) {
 		}
 	}
 }
+
+// Every other view of such a run is bounded too.
+func TestViewsOfALargeRunStaySmall(t *testing.T) {
+	t.Parallel()
+	o := &told{runs: []*story{manyStory(t, "01jr8k2mf0s0000000007qx4", 10_000), wideStory(t, "01jr8k2mf0s0000000007qxb", 5000)}}
+	for _, s := range o.runs {
+		for _, query := range []string{"view=events", "view=events&kinds=result&rows=1001", "view=state", "view=state&cp=9000&against=3000", "view=handoffs", "view=log", "view=io", "view=graph&mode=ran"} {
+			body := o.look(t, "/runs/"+s.run.ID+"?"+query)
+			if n := len(body); n > 400<<10 {
+				t.Errorf("%s: %d bytes", query, n)
+			}
+			if n := packed(t, body); n > 30<<10 {
+				t.Errorf("%s: %d bytes packed", query, n)
+			}
+		}
+	}
+	if body := o.look(t, "/runs/"+o.runs[0].run.ID+"?view=events&rows=1001"); !strings.Contains(body, "Rows 1,001 to 1,500 of 10,002") {
+		t.Error("the events have no pages")
+	}
+}

@@ -25,7 +25,11 @@ func (b *runPage) talk() (view.Talk, error) {
 	}
 	var t view.Talk
 	b.calls(&t)
-	for _, m := range said.Messages {
+	for i, m := range said.Messages {
+		if i == talkCalls {
+			t.More += len(said.Messages) - i
+			break
+		}
 		row := view.TalkMessage{Type: string(m.Type), From: visible(m.From), To: visible(m.To), Node: m.Node, At: b.time(m.Metadata.Timestamp), Text: brief(m.Payload)}
 		var notes []string
 		if m.Metadata.Priority != "medium" {
@@ -45,6 +49,9 @@ func (b *runPage) talk() (view.Talk, error) {
 	}
 	return t, nil
 }
+
+// talkCalls bounds the calls and the messages listed.
+const talkCalls = 500
 
 // usedBy sums what a step's agents used.
 type usedBy struct {
@@ -94,6 +101,10 @@ func (b *runPage) calls(t *view.Talk) {
 			total.tools++
 		}
 		c := view.TalkCall{Seq: strconv.FormatInt(e.Seq, 10), What: visible(what), Agent: visible(e.Agent), Step: b.stepLink(st), Status: stepStatus(e.Status), At: b.time(e.At), Text: callText(e)}
+		if len(t.Calls) == talkCalls {
+			t.More++
+			continue
+		}
 		if !e.StartedAt.IsZero() {
 			c.Took = took(e.At.Sub(e.StartedAt))
 		}

@@ -28,6 +28,8 @@ var rules = []rule{
 	{"internal/tool", []string{"internal/store", "internal/engine", "internal/handler", "internal/cli", "web"}, "tools are called, they call nothing"},
 	{"internal/auth", []string{"internal/store", "internal/engine", "internal/cli", "web"}, "adapters never meet"},
 	{"internal/diagram", []string{"internal", "web", "agent"}, "a picture needs a program only"},
+	{"internal/timeline", []string{"internal", "planner", "web", "agent"}, "an axis is an axis"},
+	{"internal/jsondiff", []string{"internal", "planner", "web", "agent"}, "values are values"},
 	{"internal/plandiff", []string{"internal/store", "internal/engine", "internal/cli", "web", "agent"}, "a difference needs two versions only"},
 	{"web", []string{"internal/store", "internal/engine", "internal/auth", "internal/tool", "internal/handler", "internal/cli"}, "pages know ports, never what is behind them"},
 	{"web/view", []string{"internal", "planner", "agent", "db"}, "templates take view models, never domain types"},

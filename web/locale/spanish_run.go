@@ -2,6 +2,7 @@ package locale
 
 // What the page of a run says: its timeline, graph, inspector and state.
 var spanishRun = map[string]string{
+	"Kinds of rows":                      "Clases de filas",
 	"Who decided":                        "Quién decidió",
 	"fork at checkpoint %d":              "bifurcación en el punto %d",
 	"end the comparison":                 "acabar la comparación",
@@ -137,6 +138,8 @@ var spanishRun = map[string]string{
 }
 
 var spanishRunPlurals = map[string][2]string{
+	"%s older output is not shown: open its step, or look at an earlier checkpoint.": {"%s salida más antigua no se muestra: abra su paso o mire un punto de control anterior.", "%s salidas más antiguas no se muestran: abra sus pasos o mire un punto de control anterior."},
+	"%s more is not listed; the step that it belongs to shows its calls.":            {"%s más no se lista; el paso al que pertenece muestra sus llamadas.", "%s más no se listan; los pasos a los que pertenecen muestran sus llamadas."},
 	"%s output is the same: %s": {"%s salida es la misma: %s", "%s salidas son las mismas: %s"},
 	"%s related run":            {"%s ejecución relacionada", "%s ejecuciones relacionadas"},
 	"%s value is not JSON":      {"%s valor no es JSON", "%s valores no son JSON"},

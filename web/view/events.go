@@ -1,5 +1,13 @@
 package view
 
+// Events is a page of a run's journal.
+type Events struct {
+	Kinds []Link
+	Rows  []EventRow
+	Shown string // which rows of how many
+	Pages []Link
+}
+
 // EventRow is one journal row or audit event.
 type EventRow struct {
 	Seq, What, Where, Who, Text string

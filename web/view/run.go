@@ -28,7 +28,7 @@ type RunPage struct {
 	Inspector *Inspector
 	Approvals []ApprovalView
 	Graph     *Graph
-	Events    []EventRow
+	Events    *Events
 	Blocks    []Block
 	Log       *Log
 	Related   []RunRow

@@ -6,6 +6,7 @@ type Talk struct {
 	Total    TalkNode
 	Calls    []TalkCall
 	Messages []TalkMessage
+	More     int // calls and messages that are not listed
 }
 
 // TalkNode is what a node's agents used.
