@@ -29,7 +29,8 @@
 //     result of an abandoned attempt; never used). What it settles follows as a
 //     final result row in the same checkpoint.
 //   - substep: one model or tool call inside an attempt: Substep, Output, Usage
-//     and Decision {"kind", "digest"}.
+//     and Decision {"kind", "digest"}. Kind replan is the planner's answer to a
+//     visit that waits for a tail, durable before anything comes of it.
 //   - replan: the run follows another version from here (ruling 12). Decision
 //     names both versions, the visit that failed and the final rows that stand,
 //     with what the new version decides there. Until then the failed visit
@@ -39,7 +40,8 @@
 //   - verb: an act on the run; Decision is {"verb": …}: pause, continue, cancel,
 //     limits, release, retry-now, quarantine, crash (found unfinished after an
 //     unclean death; Decision lists the open nodes), stop (put down at a clean
-//     shutdown), plans (the versions that plan nodes are pinned to).
+//     shutdown), plans (the versions that plan nodes are pinned to), memory (what
+//     the run's session knew when it began is the Output).
 //
 // # Folding
 //
