@@ -248,9 +248,7 @@ func (r *request) views(p *view.RunsPage, q string, valid bool) error {
 	if err != nil {
 		return err
 	}
-	for _, v := range r.systemViews(q) {
-		p.Views = append(p.Views, v)
-	}
+	p.Views = append(p.Views, r.systemViews(q)...)
 	for _, v := range saved {
 		p.Views = append(p.Views, view.Link{Text: visible(v.Name), Href: "/runs?q=" + url.QueryEscape(v.Query), Current: v.Query == q})
 		if v.Query == q {

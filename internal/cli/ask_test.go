@@ -2,7 +2,6 @@ package cli_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 )
@@ -129,6 +128,6 @@ func TestConstraintsOfAskBecomeTheRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !strings.Contains(stdout, `"priority": 10`) && !strings.Contains(stdout, `"priority":10`) {
-		t.Error(fmt.Sprintf("%+v\n%s", shown, stdout))
+		t.Errorf("%+v\n%s", shown, stdout)
 	}
 }

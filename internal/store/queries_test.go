@@ -291,12 +291,12 @@ func TestEveryQueryRuns(t *testing.T) {
 func everyFailureQuery(t *testing.T, s *Store, must func(string, error)) {
 	t.Helper()
 	ctx := context.Background()
-	marta, ref := kairos.Actor{Name: "marta", Role: kairos.RoleOperator, Surface: "ui"}, kairos.FailureRef{PlanKey: "p", Node: "", Code: "x"}
+	marta := kairos.Actor{Name: "marta", Role: kairos.RoleOperator, Surface: "ui"}
 	groups, err := s.FailureGroups(ctx, 10)
 	if must("groups", err); len(groups) != 1 || groups[0].Code != "x" || groups[0].Ack != nil {
 		t.Fatalf("%+v", groups)
 	}
-	ref = groups[0].Ref()
+	ref := groups[0].Ref()
 	n, err := s.AckFailures(ctx, marta, ref, "the bank knows")
 	if must("ack", err); n != 1 {
 		t.Errorf("%d runs were acknowledged", n)

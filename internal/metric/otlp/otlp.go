@@ -161,7 +161,7 @@ func value(v attribute.Value) message {
 	case attribute.FLOAT64:
 		return message{"doubleValue": double(v.AsFloat64())}
 	}
-	return message{"stringValue": v.Emit()}
+	return message{"stringValue": v.String()}
 }
 
 // double is a number, or its name where JSON has none for it.
