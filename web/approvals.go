@@ -1,8 +1,10 @@
 package web
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/kairos"
@@ -18,14 +20,41 @@ func (r *request) approvalView(a kairos.Approval) view.ApprovalView {
 		v.Due = r.t("no deadline")
 	} else {
 		v.Due = r.t("until %s, then %s", r.time(a.DueAt).Text, r.t(a.OnTimeout))
+		if a.Status == "open" {
+			v.Due = r.ago(r.s.now().Sub(a.DueAt)) + " · " + v.Due
+		}
 	}
+	v.StartedBy = visible(a.StartedBy)
 	if a.Tool != "" {
 		v.Tool, v.Arguments = a.Tool, visible(pretty(a.Arguments))
+		v.Facts = argumentFacts(a.Arguments)
 	}
 	if schema := formSchema(a); schema != nil {
 		v.Fields = r.fields(schema)
 	}
 	return v
+}
+
+// argumentFacts are the arguments of a call as terms and values, if it has a few
+// plain ones; what is larger is read in the JSON below.
+func argumentFacts(arguments kairos.RawJSON) []view.Fact {
+	v, err := planner.DecodeValue(arguments)
+	if err != nil {
+		return nil
+	}
+	m, ok := v.(map[string]any)
+	if !ok || len(m) > 20 {
+		return nil
+	}
+	var out []view.Fact
+	for _, k := range sorted(m) {
+		text := planner.Text(m[k])
+		if short := []rune(text); len(short) > 400 {
+			text = string(short[:400]) + "…"
+		}
+		out = append(out, view.Fact{Term: visible(k), Text: visible(text)})
+	}
+	return out
 }
 
 func formSchema(a kairos.Approval) any {
@@ -46,10 +75,21 @@ func (r *request) approvals() error {
 	}
 	p := view.ApprovalsPage{Shell: r.shell("approvals", "Approvals"), Topic: "runs"}
 	p.Live = true
+	status := r.c.QueryParam("status")
+	if status == "" { // what ends by itself first, first; then what waits longest
+		slices.SortStableFunc(list.Items, func(a, b kairos.Approval) int {
+			if a.DueAt.IsZero() != b.DueAt.IsZero() {
+				if b.DueAt.IsZero() {
+					return -1
+				}
+				return 1
+			}
+			return cmp.Or(a.DueAt.Compare(b.DueAt), a.CreatedAt.Compare(b.CreatedAt))
+		})
+	}
 	for _, a := range list.Items {
 		p.Items = append(p.Items, r.approvalView(a))
 	}
-	status := r.c.QueryParam("status")
 	for _, s := range []struct{ status, word string }{{"", r.t("Open")}, {"approved", r.t("Approved")}, {"rejected", r.t("Rejected")}, {"expired", r.t("Expired")}} {
 		href := "/approvals"
 		if s.status != "" {

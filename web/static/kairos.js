@@ -225,7 +225,8 @@
       case ",": beside(".cps", -1); break;
       case ".": { const r = row(); if (r && r.querySelector("a[data-peek]")) r.dispatchEvent(new CustomEvent("k:peek", { bubbles: true, detail: true })); else beside(".cps", 1); break; }
       case "i": { const h = $("#ih"); if (h) { h.tabIndex = -1; h.focus(); h.scrollIntoView({ block: "nearest" }); } break; }
-      case "r": go("a[data-key=resume]"); break;
+      case "a": { const a = $("button[data-key=approve]"); if (a) a.focus(); break; }
+      case "r": { const b = $("button[data-key=reject]"); if (b) b.focus(); else go("a[data-key=resume]"); break; }
       case "y": go("a[data-key=fork]"); break;
       case "c": copy(location.href); break;
       case "m": { const s = $("#summary"); if (s) copy(s.textContent); break; }

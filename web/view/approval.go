@@ -17,6 +17,8 @@ type ApprovalView struct {
 	FormError         string
 	// Tool and Arguments are the call that is asked about, in full.
 	Tool, Arguments string
+	Facts           []Fact // the arguments, where they are few and plain
+	StartedBy       string
 }
 
 // ApprovalsPage is the inbox.

@@ -57,6 +57,7 @@ var shortcuts = []shortcut{
 	{[]string{"x"}, locale.Mark("select the row")},
 	{[]string{"X"}, locale.Mark("select up to the row")},
 	{[]string{"*"}, locale.Mark("select the page")},
+	{[]string{"a", "r"}, locale.Mark("to the buttons of a decision")},
 	{[]string{"v"}, locale.Mark("peek at the run of the row")},
 	{[]string{"."}, locale.Mark("acts of the row")},
 	{[]string{"e"}, locale.Mark("edit the filter")},
