@@ -98,9 +98,18 @@ func TestASecondWriterLoses(t *testing.T) {
 	if kairos.CodeOf(err) != kairos.CodeConflict {
 		t.Errorf("got %v, want a conflict", err)
 	}
+	// Nor one that adds no row.
+	for name, patch := range map[string]*kairos.RunPatch{"steps": {AddSteps: 7}, "status": {Status: kairos.RunCancelled}} {
+		if err := s.Commit(context.Background(), kairos.Checkpoint{Run: run.ID, Fence: 0, Patch: patch}); kairos.CodeOf(err) != kairos.CodeConflict {
+			t.Errorf("%s: got %v, want a conflict", name, err)
+		}
+	}
 	journal, err := s.Journal(context.Background(), run.ID, 0)
 	if err != nil || len(journal) != 1 || string(journal[0].Output) != "1" {
 		t.Errorf("journal %v, %v", journal, err)
+	}
+	if r, err := s.Run(context.Background(), run.ID); err != nil || r.Steps != 0 || r.Status != kairos.RunQueued {
+		t.Errorf("the run is %s with %d steps, %v", r.Status, r.Steps, err)
 	}
 }
 
