@@ -134,6 +134,9 @@ func (d *daemon) kill() {
 	must(d.t, d.cmd.Process.Signal(syscall.SIGKILL))
 	_ = d.cmd.Wait() // "signal: killed"
 	d.cmd = nil
+	if d.api == nil { // it never became ready
+		return
+	}
 	if err := d.api.Close(); err != nil {
 		d.t.Error(err)
 	}
