@@ -539,7 +539,6 @@ CREATE TABLE deliveries (
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX deliveries_once ON deliveries (channel, seq) WHERE seq > 0;
 CREATE INDEX deliveries_due ON deliveries (due_at) WHERE status = 'pending';
-CREATE INDEX deliveries_by_channel ON deliveries (channel, created_at);
 CREATE INDEX deliveries_alike ON deliveries (channel, likeness, created_at);
 CREATE INDEX deliveries_list ON deliveries (channel, created_at, id);
 CREATE INDEX deliveries_with_more ON deliveries (created_at) WHERE more > 0;

@@ -346,3 +346,44 @@ edges: [{from: each, to: end}]
 		}
 	}
 }
+
+// Of a cancelled attempt whose fate a person has told, the preview of a resume
+// says that it is kept, and why; it is not called again.
+func TestPreviewNamesWhatAPersonSettled(t *testing.T) {
+	t.Parallel()
+	for action, want := range map[string]kairos.NodeStatus{"happened": kairos.NodeCompleted, "skip": kairos.NodeSkipped, "fail": kairos.NodeFailed} {
+		t.Run(action, func(t *testing.T) {
+			t.Parallel()
+			started := make(chan struct{}, 1)
+			reg := enginetest.NewRegistry().Handle("charge", planner.EffectUnsafe, func(ctx context.Context, _ *engine.Call) (engine.Result, error) {
+				started <- struct{}{}
+				<-ctx.Done()
+				return engine.Result{}, ctx.Err()
+			})
+			e := enginetest.Open(t, reg)
+			run := e.Run(`{nodes: {a: {type: charge}, b: {type: set, input: 1}}, edges: [{from: a, to: b}, {from: a, to: b, condition: failed}]}`, "")
+			<-started
+			if _, err := e.Do(run.ID, kairos.ActionCancel); err != nil {
+				t.Fatal(err)
+			}
+			e.Until(run.ID, kairos.RunCancelled, "")
+			r := kairos.ResolveRequest{Run: run.ID, Node: "a", Visit: 1, Item: -1, Action: action}
+			if action == "happened" {
+				r.Output = kairos.RawJSON(`2`)
+			}
+			if _, err := e.Resolve(t.Context(), enginetest.Operator, r); err != nil {
+				t.Fatal(err)
+			}
+			p, err := e.Preview(t.Context(), enginetest.Operator, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionResume})
+			if err != nil || len(p.Keep) != 1 || p.Keep[0].Node != "a" || p.Keep[0].Status != want || p.Keep[0].Reason == "" || names(p.Again) != "" || names(p.Effects) != "" {
+				t.Fatalf("preview %+v, %v", p, err)
+			}
+			if _, err := e.Act(t.Context(), enginetest.Operator, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionResume, Digest: p.Digest}); err != nil {
+				t.Fatal(err)
+			}
+			if e.Settle(run.ID); reg.Count("a") != 1 {
+				t.Errorf("it was called %d times", reg.Count("a"))
+			}
+		})
+	}
+}

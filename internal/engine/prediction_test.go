@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -257,11 +258,12 @@ func (x *prediction) journal(run string) []kairos.Entry {
 	return rows
 }
 
-// ran lists the visits that were at work after a position.
+// ran lists the visits that were at work after a position; one that a person's
+// word settled was not.
 func (x *prediction) ran(run string, after int64) map[passage]bool {
 	ran := map[passage]bool{}
 	for _, r := range x.journal(run) {
-		if r.Seq > after && r.Node != "" && r.Kind != kairos.EntryResolve && r.Status != kairos.NodeSkipped && r.Status != kairos.NodeCancelled {
+		if r.Seq > after && r.Node != "" && r.Kind != kairos.EntryResolve && r.Status != kairos.NodeSkipped && r.Status != kairos.NodeCancelled && !strings.Contains(r.Reason, "a person") {
 			ran[passage{r.Node, r.Visit}] = true
 		}
 	}

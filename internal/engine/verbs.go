@@ -481,6 +481,13 @@ func (a *actor) resolve(m resolveMsg) error {
 	return nil
 }
 
+// Why a visit has ended that nothing ran for.
+const (
+	saidHappened = "a person said that it happened"
+	saidSkip     = "skipped by a person"
+	saidFailed   = "a person said that it failed"
+)
+
 // applyAnswer does what a person said of an attempt in doubt.
 func (a *actor) applyAnswer(w *work, said answer) {
 	w.answer = nil
@@ -490,15 +497,15 @@ func (a *actor) applyAnswer(w *work, said answer) {
 		if err != nil {
 			out = nil // it was checked when it was given
 		}
-		a.final(w, kairos.NodeCompleted, out, nil, func(e *kairos.Entry) { e.Reason = "a person said that it happened" })
+		a.final(w, kairos.NodeCompleted, out, nil, func(e *kairos.Entry) { e.Reason = saidHappened })
 	case actionSkip:
-		a.final(w, kairos.NodeSkipped, nil, nil, func(e *kairos.Entry) { e.Reason = "skipped by a person" })
+		a.final(w, kairos.NodeSkipped, nil, nil, func(e *kairos.Entry) { e.Reason = saidSkip })
 	case actionFail:
 		f := w.failure
 		if f == nil || f.Code == codeInterrupted {
-			f = &kairos.Failure{Code: planner.CodeFailed, Message: "a person said that it failed"}
+			f = &kairos.Failure{Code: planner.CodeFailed, Message: saidFailed}
 		}
-		a.final(w, kairos.NodeFailed, nil, f, nil)
+		a.final(w, kairos.NodeFailed, nil, f, func(e *kairos.Entry) { e.Reason = saidFailed })
 	case actionRetry:
 		a.queue = append(a.queue, w.workKey)
 	}

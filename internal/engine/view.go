@@ -188,7 +188,8 @@ func (v *view) outlook(p *program, s *state, seen map[string]int, why map[string
 			continue
 		}
 		if w.answer != nil && w.answer.action != actionRetry {
-			from(w.Node) // settled by what a person said; it does not run
+			l.keep = append(l.keep, v.answeredStep(p, w)) // it does not run
+			from(w.Node)
 			continue
 		}
 		listed[w.Node] = true
@@ -244,6 +245,21 @@ func (v *view) mayRun(p *program, s *state, i int) bool {
 		return visits < n.MaxVisits
 	}
 	return status == "" && visits == 0
+}
+
+// answeredStep is a visit that a person's word settles.
+func (v *view) answeredStep(p *program, w *work) kairos.PreviewStep {
+	n := &p.Nodes[w.Node]
+	step := kairos.PreviewStep{Node: n.ID, Visit: w.Visit, Type: n.TypeName, Effect: string(v.e.staticEffect(p, n))}
+	switch w.answer.action {
+	case actionHappened:
+		step.Status, step.Reason = kairos.NodeCompleted, saidHappened
+	case actionSkip:
+		step.Status, step.Reason = kairos.NodeSkipped, saidSkip
+	case actionFail:
+		step.Status, step.Reason = kairos.NodeFailed, saidFailed
+	}
+	return step
 }
 
 func (v *view) doubtStep(p *program, w *work) kairos.PreviewStep {
@@ -419,7 +435,7 @@ func (v *view) resume() (kairos.Preview, planner.Reset, error) {
 			}
 		}
 		l := v.outlook(v.prog, v.s, ran(v.journal), nil)
-		l.keep = v.kept(v.prog, v.s)
+		l.keep = append(v.kept(v.prog, v.s), l.keep...)
 		l.fill(&p)
 		return p, planner.Reset{}, nil
 	}
@@ -443,7 +459,7 @@ func (v *view) resume() (kairos.Preview, planner.Reset, error) {
 		why[r.Node] = "it was decided by what runs again"
 	}
 	l := v.outlook(v.prog, v.s, ran(v.journal), why)
-	l.keep = v.kept(v.prog, v.s)
+	l.keep = append(v.kept(v.prog, v.s), l.keep...)
 	l.fill(&p)
 	return p, reset, nil
 }
