@@ -415,7 +415,9 @@ func (b *runPage) approvals(p *view.RunPage) error {
 		return err
 	}
 	for _, a := range list.Items {
-		p.Approvals = append(p.Approvals, b.approvalView(a))
+		v := b.approvalView(a)
+		v.OnRun = true
+		p.Approvals = append(p.Approvals, v)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ package view
 type ApprovalView struct {
 	ID, Href, Message string
 	Run, RunHref      string
+	OnRun             bool // shown on the page of its run
 	Plan, Node        string
 	Since             Time
 	Due               string
