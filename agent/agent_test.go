@@ -3,6 +3,7 @@ package agent_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -47,7 +48,7 @@ type restless struct{ heard []string }
 
 func (r *restless) Complete(_ context.Context, q agent.Request) (agent.Response, error) {
 	r.heard = append(r.heard, q.Messages[len(q.Messages)-1].Text)
-	return agent.Response{Calls: []agent.Call{{ID: "1", Tool: "boom", Arguments: "{}"}}}, nil
+	return agent.Response{Calls: []agent.Call{{ID: "1", Tool: "boom", Arguments: fmt.Sprintf(`{"n":%d}`, len(r.heard))}}}, nil
 }
 
 func TestTheLoopIsBoundedAndToolsFailAlone(t *testing.T) {

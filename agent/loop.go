@@ -215,7 +215,7 @@ func (c *conversation) callTools(ctx context.Context, calls []Call) ([]Message, 
 		id := call.Tool + "\x00" + call.Arguments
 		c.seen[id]++
 		switch {
-		case c.seen[id] > maxIdenticalCalls:
+		case c.seen[id] >= maxIdenticalCalls:
 			return nil, &planner.Failure{Code: CodeLoop, Permanent: true, Message: fmt.Sprintf("agent %s asks for %s with the same arguments again and again", c.Name, call.Tool)}
 		case i >= maxParallelCalls:
 			out[i].Text = fmt.Sprintf("Error: at most %d calls in one turn; ask again for the rest", maxParallelCalls)

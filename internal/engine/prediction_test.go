@@ -226,7 +226,7 @@ func (x *prediction) act(req kairos.VerbRequest) (kairos.Run, bool) {
 		}
 		return kairos.Run{}, false
 	}
-	for p := range x.ran(x.source.ID, 0) {
+	for p := range x.ran(x.source.ID, 0, true) {
 		x.before[p.node] = true
 	}
 	req.Digest = pre.Digest
@@ -258,12 +258,12 @@ func (x *prediction) journal(run string) []kairos.Entry {
 	return rows
 }
 
-// ran lists the visits that were at work after a position; one that a person's
-// word settled was not.
-func (x *prediction) ran(run string, after int64) map[passage]bool {
+// ran lists the visits that were at work after a position; with told, also those
+// that a person's word settled.
+func (x *prediction) ran(run string, after int64, told bool) map[passage]bool {
 	ran := map[passage]bool{}
 	for _, r := range x.journal(run) {
-		if r.Seq > after && r.Node != "" && r.Kind != kairos.EntryResolve && r.Status != kairos.NodeSkipped && r.Status != kairos.NodeCancelled && !strings.Contains(r.Reason, "a person") {
+		if r.Seq > after && r.Node != "" && r.Kind != kairos.EntryResolve && r.Status != kairos.NodeSkipped && r.Status != kairos.NodeCancelled && (told || !strings.Contains(r.Reason, "a person")) {
 			ran[passage{r.Node, r.Visit}] = true
 		}
 	}
@@ -279,7 +279,7 @@ func (x *prediction) fail(req kairos.VerbRequest, run kairos.Run, from int64, fo
 
 func (x *prediction) compare(req kairos.VerbRequest, run kairos.Run, from int64) {
 	x.rt.Helper()
-	ran := x.ran(run.ID, from)
+	ran := x.ran(run.ID, from, false)
 	announced, effects := map[passage]bool{}, map[string]bool{}
 	for _, step := range slices.Concat(x.pre.Again, x.pre.New) {
 		announced[passage{step.Node, step.Visit}] = true
@@ -416,7 +416,7 @@ func (x *prediction) cancelled(run kairos.Run, from int64) {
 	if run.Status != kairos.RunCancelled {
 		x.fail(req, run, from, "the run is %s", run.Status)
 	}
-	if ran := x.ran(run.ID, from); len(ran) > 0 {
+	if ran := x.ran(run.ID, from, true); len(ran) > 0 {
 		x.fail(req, run, from, "%v ran after the cancel", ran)
 	}
 	rows := x.journal(run.ID)
