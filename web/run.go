@@ -1,6 +1,7 @@
 package web
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -284,22 +285,18 @@ func (b *runPage) why() (*view.Why, error) {
 		if !b.who.Role.Includes(kairos.RoleOperator) {
 			return w, nil
 		}
-		pre, err := b.s.Engine.Preview(b.ctx, b.who.actor(), kairos.VerbRequest{Run: run.ID, Action: kairos.ActionResume})
-		if err != nil {
+		if err := b.foresee(run, w); err != nil {
 			return nil, err
 		}
-		b.resume, w.Then = &pre, b.consequence(pre)
 	case run.Status == kairos.RunCancelled:
 		w.Class = "quiet"
 		if w.Headline == "" {
 			w.Headline = b.t("Cancelled")
 		}
 		if b.who.Role.Includes(kairos.RoleOperator) && run.PurgedAt.IsZero() {
-			pre, err := b.s.Engine.Preview(b.ctx, b.who.actor(), kairos.VerbRequest{Run: run.ID, Action: kairos.ActionResume})
-			if err != nil {
+			if err := b.foresee(run, w); err != nil {
 				return nil, err
 			}
-			b.resume, w.Then = &pre, b.consequence(pre)
 		}
 	case run.Status == kairos.RunWaiting || run.Status == kairos.RunQueued && run.Headline != "":
 		w.Class = "need"
@@ -326,6 +323,21 @@ func (b *runPage) why() (*view.Why, error) {
 		return nil, nil
 	}
 	return w, nil
+}
+
+// foresee says what resuming would do; or why it can do nothing, when the plan
+// names what is no longer configured.
+func (b *runPage) foresee(run kairos.Run, w *view.Why) error {
+	pre, err := b.s.Engine.Preview(b.ctx, b.who.actor(), kairos.VerbRequest{Run: run.ID, Action: kairos.ActionResume})
+	if e, ok := errors.AsType[*kairos.Error](err); ok && e.Code == kairos.CodeInvalid {
+		w.Then = visible(e.Message + "; " + e.Suggestion)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	b.resume, w.Then = &pre, b.consequence(pre)
+	return nil
 }
 
 // consequence is the sentences that say what resuming will do, before it is

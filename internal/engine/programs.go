@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/kairosd/kairosd/internal/kairos"
@@ -70,8 +71,8 @@ func (e *Engine) program(ctx context.Context, hash string) (*program, error) {
 	}
 	compiled, err := doc.Program(e.registry.Catalog())
 	if err != nil {
-		return nil, kairos.Errorf(kairos.CodeInvalid, "plan %s version %d does not fit this installation: %w", v.PlanKey, v.Number, err).
-			Suggest("check that every tool, agent and plan it names is configured")
+		return nil, &misfit{doc, v, kairos.Errorf(kairos.CodeInvalid, "plan %s version %d does not fit this installation: %w", v.PlanKey, v.Number, err).
+			Suggest("check that every tool, agent and plan it names is configured")}
 	}
 	v.Source, v.Canonical = nil, nil
 	p := newProgram(compiled, v)
@@ -100,9 +101,37 @@ func newProgram(compiled *planner.Program, v kairos.Version) *program {
 	return p
 }
 
-// Program compiles a stored version (cached).
-func (e *Engine) Program(ctx context.Context, hash string) (*planner.Program, error) {
+// misfit is the error of a version that names what is no longer configured.
+type misfit struct {
+	doc     *planner.Document
+	version kairos.Version
+	cause   *kairos.Error
+}
+
+func (m *misfit) Error() string { return m.cause.Error() }
+func (m *misfit) Unwrap() error { return m.cause }
+
+// legible is program for looking at: a version that does not fit this
+// installation any more is compiled as if everything it names were there, so
+// that its runs can be read, and cancelled, while somebody mends the
+// configuration.
+func (e *Engine) legible(ctx context.Context, hash string) (*program, error) {
 	p, err := e.program(ctx, hash)
+	m, ok := errors.AsType[*misfit](err)
+	if !ok {
+		return p, err
+	}
+	compiled, readErr := m.doc.Program(nil)
+	if readErr != nil {
+		return nil, err
+	}
+	m.version.Source, m.version.Canonical = nil, nil
+	return newProgram(compiled, m.version), nil
+}
+
+// Program compiles a stored version (cached), for looking at.
+func (e *Engine) Program(ctx context.Context, hash string) (*planner.Program, error) {
+	p, err := e.legible(ctx, hash)
 	if err != nil {
 		return nil, err
 	}

@@ -23,11 +23,15 @@ type view struct {
 
 // view reads and folds a run.
 func (e *Engine) view(ctx context.Context, run string) (*view, error) {
+	return e.viewBy(ctx, run, e.program)
+}
+
+func (e *Engine) viewBy(ctx context.Context, run string, compile func(context.Context, string) (*program, error)) (*view, error) {
 	r, err := e.store.Run(ctx, run)
 	if err != nil {
 		return nil, err
 	}
-	p, err := e.program(ctx, r.Hash)
+	p, err := compile(ctx, r.Hash)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +87,7 @@ func purged(r kairos.Run) error {
 
 // Detail folds a run: its waits, where it stands.
 func (e *Engine) Detail(ctx context.Context, run string) (kairos.RunDetail, error) {
-	v, err := e.view(ctx, run)
+	v, err := e.viewBy(ctx, run, e.legible)
 	if code := kairos.CodeOf(err); code == kairos.CodeInvalid || code == kairos.CodeCorrupt {
 		// A plan that cannot be compiled here, or a journal that does not fit it,
 		// hides nothing of what is recorded.

@@ -1,0 +1,35 @@
+package engine_test
+
+import (
+	"testing"
+
+	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/engine/enginetest"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// A run whose plan names a tool that is no longer configured can be looked at
+// in full; resuming it says what is missing.
+func TestARunOfAPlanThatFitsNoMoreCanBeRead(t *testing.T) {
+	t.Parallel()
+	e := enginetest.Open(t, enginetest.NewRegistry().Handle("echo", planner.EffectIdempotent, echo).Handle("gone", planner.EffectIdempotent, echo))
+	run := e.Run(`{nodes: {a: {type: gone, input: 1}, b: {type: approval, input: {message: "go on?"}}, c: {type: gone, input: 2}}, edges: [{from: a, to: b}, {from: b, to: c}]}`, "")
+	e.Until(run.ID, kairos.RunWaiting, kairos.WaitApproval)
+	e.Close()
+	e = enginetest.OpenOn(t, e.Store, enginetest.NewRegistry().Handle("echo", planner.EffectIdempotent, echo), engine.Options{OwnRunsOnly: true})
+	p, err := e.Program(t.Context(), run.Hash)
+	if err != nil || len(p.Nodes) != 3 {
+		t.Fatalf("the plan cannot be looked at: %v", err)
+	}
+	d, err := e.Detail(t.Context(), run.ID)
+	if err != nil || len(d.Journal) == 0 || len(d.Waits) != 1 || d.Waits[0].Node != "b" {
+		t.Errorf("detail %+v, %v", d.Waits, err)
+	}
+	if _, err := e.Preview(t.Context(), enginetest.Operator, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionResume}); kairos.CodeOf(err) != kairos.CodeInvalid {
+		t.Errorf("preview of a resume: %v", err)
+	}
+	if _, err := e.Start(t.Context(), enginetest.Operator, kairos.StartRequest{Hash: run.Hash}); kairos.CodeOf(err) != kairos.CodeInvalid {
+		t.Errorf("start: %v", err)
+	}
+}
