@@ -214,6 +214,7 @@ func (w *writer) commit(batch []op) {
 			results[i] = err
 		}
 	}
+	now := w.s.now()
 	for i, o := range batch {
 		if results[i] != nil {
 			o.chain.Break()
@@ -227,7 +228,7 @@ func (w *writer) commit(batch []op) {
 	if f := w.onCommit.Load(); f != nil {
 		(*f)(events)
 	}
-	if err := w.s.anchor.move(w.seq, w.mac, w.s.now()); err != nil {
+	if err := w.s.anchor.move(w.seq, w.mac, now); err != nil {
 		w.s.log.Error("audit anchor", "err", err)
 	}
 }
