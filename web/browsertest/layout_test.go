@@ -75,6 +75,7 @@ func TestEverythingFits(t *testing.T) {
 			if w.font != "" {
 				eval[bool](b, fmt.Sprintf(`document.documentElement.style.fontSize = %q, true`, w.font))
 			}
+			b.until("the fonts are there", `document.fonts.status === "loaded" && [...document.fonts].some((f) => f.status === "loaded")`)
 			where := fmt.Sprintf("%s, %s", path, w.name)
 			for _, problem := range eval[[]string](b, fits) {
 				t.Errorf("%s: %s", where, problem)
