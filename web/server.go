@@ -124,6 +124,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.API.ServeHTTP(w, r)
 		return
 	}
+	if r.Method == http.MethodHead && r.URL.Path != "/live" { // a stream's head would never end
+		r = r.WithContext(r.Context())
+		r.Method = http.MethodGet // net/http leaves the body away
+	}
 	s.handler.ServeHTTP(w, r)
 }
 
