@@ -1,0 +1,445 @@
+package storetest
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store"
+)
+
+// Model is what a store is without a disk: the rules of plans, runs, journals and
+// the audit log, on maps and under one lock. It is what the real store is held
+// against (T1), so it is written for its reader and shares nothing with it.
+type Model struct {
+	mu        sync.Mutex
+	plans     []*kairos.Plan
+	versions  []kairos.Version
+	runs      []*kairos.Run // in the order of their creation
+	journals  map[string][]kairos.Entry
+	approvals map[string]kairos.Approval
+	events    []kairos.AuditEvent
+	id        string
+}
+
+// NewModel is an empty store in memory.
+func NewModel() *Model {
+	return &Model{journals: map[string][]kairos.Entry{}, approvals: map[string]kairos.Approval{}, id: kairos.NewID()}
+}
+
+func (m *Model) record(r kairos.AuditRecord) *kairos.AuditEvent {
+	r.Result = cmp.Or(r.Result, "ok")
+	m.events = append(m.events, kairos.AuditEvent{Seq: int64(len(m.events)) + 1, At: time.Now(), AuditRecord: r})
+	return &m.events[len(m.events)-1]
+}
+
+// PutVersion is engine.Store's.
+func (m *Model) PutVersion(_ context.Context, n kairos.NewVersion, actor kairos.Actor) (kairos.Plan, kairos.Version, bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, v := range m.versions {
+		if v.Hash == n.Hash {
+			return *m.plan(v.PlanID), v, false, nil
+		}
+	}
+	p := m.plan(n.Key)
+	number := 1
+	if p == nil {
+		p = &kairos.Plan{ID: kairos.NewID(), Key: n.Key, Name: n.Name, Description: n.Description, Latest: 1, LatestHash: n.Hash}
+		m.plans = append(m.plans, p)
+	} else {
+		if n.Base != "" && n.Base != p.LatestHash {
+			return kairos.Plan{}, kairos.Version{}, false, kairos.Errorf(kairos.CodeStale, "the plan has another newest version")
+		}
+		for _, v := range m.versions {
+			if v.PlanID == p.ID {
+				number = max(number, v.Number+1)
+			}
+		}
+		if n.Origin != "replan" { // one run's own
+			p.Latest, p.LatestHash, p.Name, p.Description = number, n.Hash, n.Name, n.Description
+		}
+	}
+	v := kairos.Version{PlanID: p.ID, PlanKey: p.Key, Number: number, Hash: n.Hash, Semantics: n.Semantics, Kind: n.Kind, Format: n.Format,
+		Source: slices.Clone(n.Source), Canonical: slices.Clone(n.Canonical), Origin: n.Origin, ByPerson: n.ByPerson, ParentHash: n.ParentHash,
+		Reason: n.Reason, Author: n.Author}
+	m.versions = append(m.versions, v)
+	m.record(kairos.AuditRecord{Action: "plan.version", Actor: actor.Name, Surface: actor.Surface, Object: "plan:" + p.Key, Reason: n.Reason})
+	return *p, v, true, nil
+}
+
+func (m *Model) plan(idOrKey string) *kairos.Plan {
+	for _, by := range []func(*kairos.Plan) string{func(p *kairos.Plan) string { return p.Key }, func(p *kairos.Plan) string { return p.ID }} {
+		for _, p := range m.plans {
+			if by(p) == idOrKey {
+				return p
+			}
+		}
+	}
+	return nil
+}
+
+// Plan is engine.Store's.
+func (m *Model) Plan(_ context.Context, idOrKey string) (kairos.Plan, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if p := m.plan(idOrKey); p != nil {
+		return *p, nil
+	}
+	return kairos.Plan{}, kairos.Errorf(kairos.CodeNotFound, "no plan %q", idOrKey)
+}
+
+func (m *Model) version(is func(kairos.Version) bool) (kairos.Version, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if i := slices.IndexFunc(m.versions, is); i >= 0 {
+		return m.versions[i], nil
+	}
+	return kairos.Version{}, kairos.Errorf(kairos.CodeNotFound, "no such version")
+}
+
+// VersionByHash is engine.Store's.
+func (m *Model) VersionByHash(_ context.Context, hash string) (kairos.Version, error) {
+	return m.version(func(v kairos.Version) bool { return v.Hash == hash })
+}
+
+// VersionByNumber is engine.Store's.
+func (m *Model) VersionByNumber(_ context.Context, planID string, number int) (kairos.Version, error) {
+	return m.version(func(v kairos.Version) bool { return v.PlanID == planID && v.Number == number })
+}
+
+// ArchivePlan is engine.Store's.
+func (m *Model) ArchivePlan(_ context.Context, planID string, archived bool, actor kairos.Actor, reason string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p := m.plan(planID)
+	if p == nil {
+		return kairos.Errorf(kairos.CodeNotFound, "no plan %q", planID)
+	}
+	p.Archived = archived
+	m.record(kairos.AuditRecord{Action: map[bool]string{true: "plan.archive", false: "plan.unarchive"}[archived], Actor: actor.Name, Surface: actor.Surface,
+		Object: "plan:" + p.Key, Reason: reason})
+	return nil
+}
+
+// storable says whether values may be stored.
+func storable(values ...kairos.RawJSON) error {
+	for _, v := range values {
+		if !utf8.Valid(v) {
+			return kairos.Errorf(kairos.CodeInvalid, "not UTF-8")
+		}
+		if len(v) > store.MaxPayload {
+			return kairos.Errorf(kairos.CodeTooLarge, "too large")
+		}
+	}
+	return nil
+}
+
+func entriesStorable(entries []kairos.Entry) error {
+	for _, e := range entries {
+		if err := storable(e.Input, e.Output, e.Decision, e.Log); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// CreateRun is engine.Store's.
+func (m *Model) CreateRun(_ context.Context, n kairos.NewRun) (kairos.Run, bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := cmp.Or(storable(n.Input), entriesStorable(n.Entries)); err != nil {
+		return kairos.Run{}, false, err
+	}
+	for _, r := range m.runs {
+		if n.Key != "" && r.Key == n.Key {
+			return *r, false, nil
+		}
+	}
+	if r := m.run(n.ID); r != nil {
+		return *r, false, nil
+	}
+	at := slices.IndexFunc(m.versions, func(v kairos.Version) bool { return v.Hash == n.Hash })
+	if at < 0 {
+		return kairos.Run{}, false, kairos.Errorf(kairos.CodeNotFound, "no version %s", n.Hash)
+	}
+	v := m.versions[at]
+	r := &kairos.Run{ID: cmp.Or(n.ID, kairos.NewID()), PlanID: v.PlanID, PlanKey: v.PlanKey, Version: v.Number, Hash: v.Hash,
+		Status: cmp.Or(n.Status, kairos.RunQueued), Input: slices.Clone(n.Input), Parent: n.Parent, ForkedFrom: n.ForkedFrom, ForkSeq: n.ForkSeq,
+		RerunOf: n.RerunOf, Actor: n.Actor, Origin: n.Origin, Session: n.Session, Priority: n.Priority, Labels: maps.Clone(n.Labels), Limits: n.Limits,
+		Key: n.Key, Concurrency: n.Concurrency, StartAt: n.StartAt, LastSeq: int64(len(n.Entries))}
+	r.Session = cmp.Or(r.Session, r.ID)
+	if r.Status == kairos.RunWaiting {
+		r.WaitReason = kairos.WaitHeld
+	}
+	for i, e := range n.Entries {
+		if e.Seq = int64(i) + 1; e.Final {
+			r.Steps++
+			r.Path += string(kairos.PathLetter(e.Status))
+		}
+		m.journals[r.ID] = append(m.journals[r.ID], e)
+	}
+	m.runs = append(m.runs, r)
+	for i, a := range n.Audit {
+		a.Run = r.ID
+		e := m.record(a)
+		if i == 0 && len(n.Entries) > 0 {
+			e.FirstSeq, e.RunSeq = 1, r.LastSeq
+		}
+	}
+	return *r, true, nil
+}
+
+func (m *Model) run(id string) *kairos.Run {
+	for _, r := range m.runs {
+		if r.ID == id {
+			return r
+		}
+	}
+	return nil
+}
+
+// Run is engine.Store's.
+func (m *Model) Run(_ context.Context, id string) (kairos.Run, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if r := m.run(id); r != nil {
+		return *r, nil
+	}
+	return kairos.Run{}, kairos.Errorf(kairos.CodeNotFound, "no run %s", id)
+}
+
+// Journal is engine.Store's.
+func (m *Model) Journal(_ context.Context, run string, after int64) ([]kairos.Entry, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	j := m.journals[run]
+	return slices.Clone(j[min(int(after), len(j)):]), nil
+}
+
+// Unfinished is engine.Store's.
+func (m *Model) Unfinished(context.Context) ([]kairos.Run, error) {
+	out := m.those(func(r *kairos.Run) bool { return true })
+	slices.SortStableFunc(out, func(a, b kairos.Run) int { return cmp.Compare(b.Priority, a.Priority) })
+	return out, nil
+}
+
+// ActiveByConcurrency is engine.Store's.
+func (m *Model) ActiveByConcurrency(_ context.Context, key string) ([]kairos.Run, error) {
+	return m.those(func(r *kairos.Run) bool { return key != "" && r.Concurrency != nil && r.Concurrency.Key == key }), nil
+}
+
+// those are unfinished runs, oldest first.
+func (m *Model) those(is func(*kairos.Run) bool) (out []kairos.Run) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, r := range m.runs {
+		if !r.Status.Final() && is(r) {
+			out = append(out, *r)
+		}
+	}
+	return out
+}
+
+// Commit is engine.Store's: all of the checkpoint, or nothing of it.
+func (m *Model) Commit(_ context.Context, c kairos.Checkpoint) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	err := m.commit(c)
+	if err != nil {
+		c.Chain.Break()
+	}
+	return err
+}
+
+// Enqueue is engine.Store's.
+func (m *Model) Enqueue(c kairos.Checkpoint, done func(error)) {
+	err := m.Commit(context.Background(), c)
+	go done(err)
+}
+
+func (m *Model) commit(c kairos.Checkpoint) error {
+	if c.Chain.Broken() {
+		return kairos.Errorf(kairos.CodeConflict, "an earlier link was refused")
+	}
+	r := m.run(c.Run)
+	if r == nil {
+		return kairos.Errorf(kairos.CodeNotFound, "no run %s", c.Run)
+	}
+	for i, e := range c.Entries {
+		if e.Seq != 0 && e.Seq != c.Fence+int64(i)+1 {
+			return kairos.Errorf(kairos.CodeInternal, "row %d has seq %d", i, e.Seq)
+		}
+	}
+	p := c.Patch
+	if p == nil {
+		p = &kairos.RunPatch{}
+	}
+	if err := cmp.Or(entriesStorable(c.Entries), storable(p.Output)); err != nil {
+		return err
+	}
+	if r.LastSeq != c.Fence {
+		return kairos.Errorf(kairos.CodeConflict, "the run has moved on")
+	}
+	next, err := m.patched(*r, p)
+	if err != nil {
+		return err
+	}
+	for _, a := range c.Approvals {
+		if (a.Status == "open") != a.DecidedAt.IsZero() {
+			return kairos.Errorf(kairos.CodeConflict, "an approval is decided exactly when it is closed")
+		}
+	}
+	next.LastSeq += int64(len(c.Entries))
+	*r = next
+	for i, e := range c.Entries {
+		e.Seq = c.Fence + int64(i) + 1
+		m.journals[r.ID] = append(m.journals[r.ID], e)
+	}
+	for _, a := range c.Approvals {
+		if old, ok := m.approvals[a.ID]; ok { // what was asked stays
+			old.Status, old.DecidedAt, old.DecidedBy, old.Comment, old.Values = a.Status, a.DecidedAt, a.DecidedBy, a.Comment, a.Values
+			a = old
+		}
+		a.Run = r.ID
+		m.approvals[a.ID] = a
+	}
+	if len(c.Entries) > 0 || p.Status != "" {
+		object := string(p.Status)
+		if p.WaitReason != "" {
+			object += ":" + string(p.WaitReason)
+		}
+		e := m.record(kairos.AuditRecord{Action: store.ActionCheckpoint, Actor: "system", Surface: "engine", Run: r.ID, Object: object})
+		if len(c.Entries) > 0 {
+			e.FirstSeq, e.RunSeq = c.Fence+1, next.LastSeq
+		}
+	}
+	for _, a := range c.Audit {
+		a.Run = r.ID
+		m.record(a).RunSeq = next.LastSeq
+	}
+	return nil
+}
+
+// patched is a run with a patch's changes.
+func (m *Model) patched(r kairos.Run, p *kairos.RunPatch) (kairos.Run, error) {
+	if p.Status != "" {
+		if !kairos.CanMove(r.Status, p.Status) {
+			return r, kairos.Errorf(kairos.CodeConflict, "a run that is %s cannot become %s", r.Status, p.Status)
+		}
+		if (p.Status == kairos.RunWaiting) != (p.WaitReason != "") {
+			return r, kairos.Errorf(kairos.CodeConflict, "a reason belongs to a run that waits")
+		}
+		r.Status, r.WaitReason = p.Status, p.WaitReason
+	}
+	if p.Hash != "" {
+		i := slices.IndexFunc(m.versions, func(v kairos.Version) bool { return v.Hash == p.Hash })
+		if i < 0 {
+			return r, kairos.Errorf(kairos.CodeNotFound, "no version %s", p.Hash)
+		}
+		r.Hash, r.Version = p.Hash, m.versions[i].Number
+	}
+	set(&r.Headline, p.Headline)
+	set(&r.Node, p.Node)
+	set(&r.Path, p.Path)
+	set(&r.DueAt, p.DueAt)
+	set(&r.Crashes, p.Crashes)
+	set(&r.Paused, p.Paused)
+	set(&r.Limits, p.Limits)
+	set(&r.StartedAt, p.StartedAt)
+	set(&r.EndedAt, p.EndedAt)
+	set(&r.RunningTime, p.RunningTime)
+	set(&r.DeletedAt, p.DeletedAt)
+	r.Path += p.AddPath
+	r.Path = r.Path[:min(len(r.Path), 64)]
+	if p.Output != nil {
+		r.Output = slices.Clone(p.Output)
+	}
+	if p.Error != nil {
+		e := *p.Error
+		r.Error = &e
+	}
+	if p.ClearError {
+		r.Error = nil
+	}
+	r.Steps += p.AddSteps
+	r.Usage = r.Usage.Add(p.AddUsage)
+	switch {
+	case !r.Status.Final():
+		r.EndedAt = time.Time{}
+	case r.EndedAt.IsZero():
+		r.EndedAt = time.Now()
+	}
+	return r, nil
+}
+
+func set[T any](into *T, from *T) {
+	if from != nil {
+		*into = *from
+	}
+}
+
+// Approval is engine.Store's.
+func (m *Model) Approval(_ context.Context, id string) (kairos.Approval, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if a, ok := m.approvals[id]; ok {
+		return a, nil
+	}
+	return kairos.Approval{}, kairos.Errorf(kairos.CodeNotFound, "no approval %q", id)
+}
+
+// Audit is engine.Store's.
+func (m *Model) Audit(_ context.Context, r kairos.AuditRecord) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if r.Run != "" && m.run(r.Run) == nil {
+		return kairos.Errorf(kairos.CodeNotFound, "no run %s", r.Run)
+	}
+	m.record(r)
+	return nil
+}
+
+// EventsAfter is engine.Store's.
+func (m *Model) EventsAfter(_ context.Context, after int64, run string, limit int) (out []kairos.AuditEvent, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if run != "" && m.run(run) == nil {
+		return nil, kairos.Errorf(kairos.CodeNotFound, "no run %s", run)
+	}
+	for _, e := range m.events {
+		if e.Seq <= after || run != "" && e.Run != run || len(out) == limit {
+			continue
+		}
+		if e.Action == store.ActionCheckpoint && e.FirstSeq > 0 {
+			e.Entries = slices.Clone(m.journals[e.Run][e.FirstSeq-1 : e.RunSeq])
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+// LastEvent is engine.Store's.
+func (m *Model) LastEvent(context.Context) (int64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return int64(len(m.events)), nil
+}
+
+// Incarnation is engine.Store's.
+func (m *Model) Incarnation() string { return m.id }
+
+// InstanceKey is engine.Store's.
+func (m *Model) InstanceKey() []byte { return []byte(strconv.Quote(m.id)) }
+
+// Hold is engine.Store's: nothing in memory is ever taken back.
+func (m *Model) Hold(context.Context) (*kairos.Hold, error) { return nil, nil }
+
+// EndHold is engine.Store's.
+func (m *Model) EndHold(context.Context, kairos.Actor, string) (bool, error) { return false, nil }

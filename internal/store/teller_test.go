@@ -1,0 +1,283 @@
+package store_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// teller calls a store and writes down what a caller sees of it.
+type teller struct {
+	t     testing.TB
+	s     engine.Store
+	v     kairos.Version
+	runs  []string          // in the order of their creation
+	names map[string]string // of runs, in what is told
+	said  []string
+}
+
+var someone = kairos.Actor{Name: "marta", Role: kairos.RoleAdmin, Surface: "api"}
+
+func newTeller(t testing.TB, s engine.Store) *teller {
+	c := &teller{t: t, s: s, names: map[string]string{}}
+	var err error
+	if _, c.v, _, err = s.PutVersion(context.Background(), newVersion("p", "h1"), someone); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func newVersion(key, hash string) kairos.NewVersion {
+	return kairos.NewVersion{Key: key, Name: "name of " + hash, Hash: hash, Kind: "graph", Format: "yaml", Origin: "upload", Semantics: 1,
+		Source: []byte("source of " + hash), Canonical: []byte("{}"), Author: "marta"}
+}
+
+func (c *teller) say(format string, args ...any) {
+	c.said = append(c.said, fmt.Sprintf(format, args...))
+}
+
+// word is a code for an error, "ok" for none.
+func word(err error) string {
+	if err == nil {
+		return "ok"
+	}
+	return string(kairos.CodeOf(err))
+}
+
+func (c *teller) put(v kairos.NewVersion) kairos.Version {
+	_, got, created, err := c.s.PutVersion(context.Background(), v, someone)
+	if err != nil {
+		c.say("%s", word(err))
+		return got
+	}
+	c.say("%s@%d created %v", got.PlanKey, got.Number, created)
+	return got
+}
+
+func (c *teller) plan(id string) {
+	p, err := c.s.Plan(context.Background(), id)
+	if err != nil {
+		c.say("%s", word(err))
+		return
+	}
+	c.say("%s %q latest %d %s archived %v", p.Key, p.Name, p.Latest, p.LatestHash, p.Archived)
+}
+
+// create makes a run of the first version, unless n names one.
+func (c *teller) create(n kairos.NewRun) string {
+	if n.Hash == "" {
+		n.Hash = c.v.Hash
+	}
+	if n.Actor == "" {
+		n.Actor, n.Origin = "marta", "api"
+	}
+	r, created, err := c.s.CreateRun(context.Background(), n)
+	if err != nil {
+		c.say("%s", word(err))
+		return ""
+	}
+	if c.names[r.ID] == "" {
+		c.runs, c.names[r.ID] = append(c.runs, r.ID), fmt.Sprint("r", len(c.runs)+1)
+	}
+	if !created {
+		c.say("%s is there", c.names[r.ID])
+	}
+	return r.ID
+}
+
+// begin makes a run of which nothing is told.
+func (c *teller) begin() string { return c.create(kairos.NewRun{}) }
+
+func (c *teller) commit(k kairos.Checkpoint) { c.say("%s", word(c.s.Commit(context.Background(), k))) }
+
+// at commits one row with a value at a position.
+func (c *teller) at(run string, fence int64, value string, patch *kairos.RunPatch) {
+	c.commit(kairos.Checkpoint{Run: run, Fence: fence, Patch: patch, Entries: []kairos.Entry{entry("a", value)}})
+}
+
+func (c *teller) move(run string, fence int64, to kairos.RunStatus, why kairos.WaitReason) {
+	c.commit(kairos.Checkpoint{Run: run, Fence: fence, Patch: &kairos.RunPatch{Status: to, WaitReason: why}})
+}
+
+func (c *teller) run(id string) {
+	r, err := c.s.Run(context.Background(), id)
+	if err != nil {
+		c.say("%s", word(err))
+		return
+	}
+	c.say("%s", c.text(r))
+}
+
+// text is everything of a run but ids and times that a store gives.
+func (c *teller) text(r kairos.Run) string {
+	more := ""
+	add := func(format string, on bool, v any) {
+		if on {
+			more += fmt.Sprintf(" "+format, v)
+		}
+	}
+	add("output %s", r.Output != nil, brief(r.Output))
+	add("input %s", r.Input != nil, brief(r.Input))
+	add("error %v", r.Error != nil, r.Error)
+	add("%q", r.Headline != "", r.Headline)
+	add("at %s", r.Node != "", r.Node)
+	add("path %s", r.Path != "", r.Path)
+	add("priority %d", r.Priority != 0, r.Priority)
+	add("key %s", r.Key != "", r.Key)
+	add("labels %v", len(r.Labels) > 0, r.Labels)
+	add("limits %v", r.Limits != kairos.Limits{}, r.Limits)
+	add("usage %v", !r.Usage.Zero(), r.Usage)
+	add("crashes %d", r.Crashes != 0, r.Crashes)
+	add("paused %v", r.Paused, r.Paused)
+	add("due %s", !r.DueAt.IsZero(), r.DueAt.UTC().Format(time.RFC3339Nano))
+	add("starts %s", !r.StartAt.IsZero(), r.StartAt.UTC().Format(time.RFC3339Nano))
+	add("started %s", !r.StartedAt.IsZero(), r.StartedAt.UTC().Format(time.RFC3339Nano))
+	add("took %s", r.RunningTime != 0, r.RunningTime)
+	add("deleted %v", !r.DeletedAt.IsZero(), true)
+	add("fork of %s", r.ForkedFrom != "", fmt.Sprint(r.ForkedFrom, "@", r.ForkSeq))
+	add("rerun of %s", r.RerunOf != "", r.RerunOf)
+	add("session %s", r.Session != r.ID, r.Session)
+	if r.Parent != nil {
+		more += fmt.Sprintf(" child of %s %v", c.names[r.Parent.Run], *r.Parent)
+	}
+	if r.Concurrency != nil {
+		more += fmt.Sprint(" concurrency ", *r.Concurrency)
+	}
+	add("ended too soon or too late: %v", r.Status.Final() == r.EndedAt.IsZero(), r.EndedAt)
+	status := string(r.Status)
+	if r.WaitReason != "" {
+		status += ":" + string(r.WaitReason)
+	}
+	return fmt.Sprintf("%s %s@%d %s seq %d steps %d%s", c.names[r.ID], r.PlanKey, r.Version, status, r.LastSeq, r.Steps, more)
+}
+
+// brief tells large values by their length and ends.
+func brief(v kairos.RawJSON) string {
+	if len(v) > 40 {
+		return fmt.Sprintf("%s…%s(%d)", v[:4], v[len(v)-4:], len(v))
+	}
+	return fmt.Sprintf("%q", string(v))
+}
+
+func (c *teller) journal(run string, after int64) {
+	j, err := c.s.Journal(context.Background(), run, after)
+	if err != nil {
+		c.say("%s", word(err))
+		return
+	}
+	parts := []string{}
+	for _, e := range j {
+		parts = append(parts, rowText(e))
+	}
+	c.say("[%s]", strings.Join(parts, " "))
+}
+
+func rowText(e kairos.Entry) string {
+	text := fmt.Sprintf("%d:%s=", e.Seq, e.Node)
+	if e.Output == nil {
+		return text + "-"
+	}
+	return text + brief(e.Output)
+}
+
+// rowsWhole is every field of a run's rows.
+func (c *teller) rowsWhole(run string) {
+	j, err := c.s.Journal(context.Background(), run, 0)
+	if err != nil {
+		c.say("%s", word(err))
+	}
+	for _, e := range j {
+		e.Hash = ""
+		for _, at := range []*time.Time{&e.At, &e.StartedAt, &e.DueAt} {
+			if !at.IsZero() {
+				*at = at.UTC().Truncate(time.Microsecond)
+			}
+		}
+		b, err := json.Marshal(e)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		c.say("%s", b)
+	}
+}
+
+func (c *teller) events(after int64, run string, limit int) {
+	list, err := c.s.EventsAfter(context.Background(), after, run, limit)
+	if err != nil {
+		c.say("%s", word(err))
+		return
+	}
+	parts := []string{}
+	for _, e := range list {
+		text := fmt.Sprintf("%d %s", e.Seq, e.Action)
+		if e.Run != "" {
+			text += " " + c.names[e.Run]
+		}
+		if e.Object != "" {
+			text += " " + e.Object
+		}
+		if e.RunSeq != 0 {
+			text += fmt.Sprintf(" %d-%d", e.FirstSeq, e.RunSeq)
+		}
+		for _, row := range e.Entries {
+			text += " " + rowText(row)
+		}
+		parts = append(parts, text+" by "+e.Actor+" "+e.Result+" "+e.Reason)
+	}
+	c.say("%s", strings.Join(parts, "; "))
+}
+
+func (c *teller) list(runs []kairos.Run, err error) {
+	if err != nil {
+		c.say("%s", word(err))
+		return
+	}
+	parts := []string{}
+	for _, r := range runs {
+		parts = append(parts, c.names[r.ID])
+	}
+	c.say("%s", strings.Join(parts, " "))
+}
+
+func (c *teller) unfinished() { c.list(c.s.Unfinished(context.Background())) }
+
+func (c *teller) active(key string) { c.list(c.s.ActiveByConcurrency(context.Background(), key)) }
+
+func (c *teller) approval(id string) {
+	a, err := c.s.Approval(context.Background(), id)
+	if err != nil {
+		c.say("%s", word(err))
+		return
+	}
+	c.say("%s %s %q %s by %s %q values %s", a.ID, a.Node, a.Message, a.Status, a.DecidedBy, a.Comment, a.Values)
+}
+
+// everything tells all there is, so that two stores, or two lives of one, can be
+// compared.
+func (c *teller) everything() string {
+	c.said = nil
+	for _, r := range c.runs {
+		c.run(r)
+		c.rowsWhole(r)
+		c.events(0, r, 1000)
+	}
+	for _, key := range []string{"p", "q"} {
+		c.plan(key)
+	}
+	for _, key := range []string{"one", "two"} {
+		c.active(key)
+	}
+	c.unfinished()
+	c.events(0, "", 100_000)
+	last, err := c.s.LastEvent(context.Background())
+	c.say("%d events %v", last, err)
+	hold, err := c.s.Hold(context.Background())
+	c.say("hold %v %v", hold, err)
+	return strings.Join(c.said, "\n")
+}
