@@ -88,23 +88,14 @@ func (r *request) sinceLeft(p *view.HomePage, groups []kairos.FailureGroup, now 
 			p.Since = append(p.Since, view.Link{Text: r.t("new: %s at %s of %s", visible(g.Code), visible(g.Node), visible(g.PlanKey)), Href: listAt("/runs", groupQuery(g.Ref()))})
 		}
 	}
-	var acts []kairos.AuditEvent
-	for _, action := range told {
-		list, err := r.s.Reader.AuditEvents(r.ctx, kairos.AuditFilter{Action: action, Since: left, Page: kairos.Page{Limit: sinceActs}})
-		if err != nil {
-			return err
-		}
-		for _, e := range list.Items {
-			if e.Actor != r.who.Name {
-				acts = append(acts, e)
-			}
-		}
+	acts, err := r.s.Reader.AuditEvents(r.ctx, kairos.AuditFilter{Actions: told, NotActor: r.who.Name, Since: left, Page: kairos.Page{Limit: sinceActs}})
+	if err != nil {
+		return err
 	}
-	slices.SortFunc(acts, func(a, b kairos.AuditEvent) int { return cmp.Compare(b.Seq, a.Seq) })
-	for _, e := range acts[:min(len(acts), sinceActs)] {
+	for _, e := range acts.Items {
 		p.Acts = append(p.Acts, r.auditRow(e))
 	}
-	if len(acts) > sinceActs {
+	if acts.Next != "" {
 		p.MoreActs = "/audit?" + url.Values{"since": {stamp}}.Encode()
 	}
 	return nil

@@ -106,7 +106,8 @@ CREATE INDEX runs_that_need_attention ON runs (deleted_at, id) WHERE attention =
 CREATE INDEX runs_that_failed_alike ON runs (plan_id, node, error_code, id, ended_at) WHERE attention = 1 AND status = 'failed' AND deleted_at = 0;
 CREATE INDEX runs_unfinished ON runs (priority DESC, id) WHERE ended_at = 0;
 CREATE INDEX runs_by_concurrency ON runs (conc_key, id) WHERE conc_key <> '' AND ended_at = 0;
-CREATE INDEX runs_by_end ON runs (ended_at) WHERE ended_at <> 0 AND purged_at = 0;
+CREATE INDEX runs_by_end ON runs (status, ended_at) WHERE ended_at <> 0;
+CREATE INDEX runs_that_wait ON runs (deleted_at, wait_reason, id) WHERE wait_reason <> '';
 CREATE INDEX runs_of_plan_by_end ON runs (plan_id, status, ended_at) WHERE ended_at <> 0 AND purged_at = 0;
 CREATE INDEX runs_retried ON runs (deleted_at, id) WHERE tries > 1;
 CREATE INDEX runs_by_parent ON runs (parent_run, id) WHERE parent_run <> '';

@@ -114,11 +114,17 @@ WHERE id = @id AND purged_at = 0 AND status IN ('completed', 'failed', 'cancelle
 -- name: RunDetailPurge :exec
 UPDATE run_details SET input = NULL, output = NULL WHERE run_id = @run_id;
 
--- Final runs of all plans that still have a journal, the oldest end first.
+-- Final runs of all plans with one status that still have a journal, the oldest
+-- end first.
 -- name: RunEnded :many
-SELECT id, public_id, plan_id, ended_at, last_seq FROM runs
-WHERE ended_at <> 0 AND purged_at = 0 AND (ended_at, id) > (cast(@after_end AS integer), cast(@after_id AS integer))
+SELECT id, public_id, plan_id, ended_at, last_seq FROM runs INDEXED BY runs_by_end
+WHERE status = @status AND ended_at <> 0 AND purged_at = 0 AND (ended_at, id) > (cast(@after_end AS integer), cast(@after_id AS integer))
 ORDER BY ended_at, id LIMIT @max;
+
+-- How many runs of one status ended since a time, counted up to a number.
+-- name: RunEndedSince :one
+SELECT count(*) FROM (SELECT 1 FROM runs INDEXED BY runs_by_end
+WHERE runs.status = @status AND runs.ended_at <> 0 AND runs.ended_at >= @since AND runs.deleted_at = 0 LIMIT @max);
 
 -- Final runs of one plan with one status that ended before a time and still have
 -- a journal, the oldest end first.

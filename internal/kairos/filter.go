@@ -90,8 +90,12 @@ type PlanFilter struct {
 // AuditFilter selects audit events, newest first.
 type AuditFilter struct {
 	Actor, Action, Run, Object, Result string
-	Since, Until                       time.Time
-	Page                               Page
+	// Actions: any of these; not together with Run, Actor or Action.
+	Actions []string
+	// NotActor leaves out what somebody did.
+	NotActor     string
+	Since, Until time.Time
+	Page         Page
 }
 
 // ApprovalFilter selects approvals.

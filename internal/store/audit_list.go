@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
@@ -23,6 +24,8 @@ type auditQuery struct {
 	from  string
 	where string
 	args  []any
+	// actions are read one by one, each in order, and merged.
+	actions []string
 	// sparse is set when most of the events that the index gives may be refused.
 	sparse bool
 }
@@ -37,6 +40,10 @@ func newAuditQuery(f kairos.AuditFilter, rowID int64) auditQuery {
 	}
 	matched := ""
 	switch {
+	case len(f.Actions) > 0:
+		q.from += " INDEXED BY audit_events_by_action"
+		add("audit_events.action <> 'checkpoint' AND audit_events.action <> 'run.status' AND audit_events.action <> 'run.created'")
+		q.actions = f.Actions
 	case f.Run != "":
 		add(`audit_events.seq IN (SELECT audit_seq FROM step_results WHERE step_results.run_id = ?
 UNION ALL SELECT seq FROM audit_events AS e WHERE e.run_id = ? AND e.run_id IS NOT NULL AND e.digest IS NULL)`, rowID, rowID)
@@ -61,6 +68,9 @@ UNION ALL SELECT seq FROM audit_events AS e WHERE e.run_id = ? AND e.run_id IS N
 			q.sparse = q.sparse || f.Run == ""
 		}
 	}
+	if f.NotActor != "" {
+		add("audit_events.actor <> ?", f.NotActor)
+	}
 	if !f.Since.IsZero() {
 		add("audit_events.at >= ?", f.Since.UnixMicro())
 	}
@@ -71,8 +81,16 @@ UNION ALL SELECT seq FROM audit_events AS e WHERE e.run_id = ? AND e.run_id IS N
 }
 
 func (q *auditQuery) text(low, high int64, order string, limit int) (string, []any) {
-	return "SELECT " + auditColumns + " FROM " + q.from + " LEFT JOIN runs ON runs.id = audit_events.run_id WHERE " + q.where +
-		" ORDER BY audit_events.seq " + order + " LIMIT ?", append(append([]any{low, high}, q.args...), limit)
+	text := "SELECT " + auditColumns + " FROM " + q.from + " LEFT JOIN runs ON runs.id = audit_events.run_id WHERE " + q.where
+	args := append([]any{low, high}, q.args...)
+	if len(q.actions) == 0 {
+		return text + " ORDER BY audit_events.seq " + order + " LIMIT ?", append(args, limit)
+	}
+	arms, all := make([]string, len(q.actions)), []any(nil)
+	for i, action := range q.actions {
+		arms[i], all = text+" AND audit_events.action = ?", append(append(all, args...), action)
+	}
+	return strings.Join(arms, " UNION ALL ") + " ORDER BY 1 " + order + " LIMIT ?", append(all, limit)
 }
 
 // AuditEvents lists audit events, newest first. Checkpoints are left out unless

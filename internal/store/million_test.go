@@ -258,6 +258,12 @@ func measure(t *testing.T, s *store.Store, large bool) {
 		{"runs: wait for approval", runs(func() kairos.RunFilter {
 			return kairos.RunFilter{WaitReasons: []kairos.WaitReason{kairos.WaitApproval}}
 		})},
+		{"runs: in doubt", runs(func() kairos.RunFilter {
+			return kairos.RunFilter{WaitReasons: []kairos.WaitReason{kairos.WaitInDoubt}}
+		})},
+		{"runs: ended badly since yesterday, counted", count(kairos.RunFilter{Statuses: failed, Since: day})},
+		{"home: all that it asks", func() error { return home(ctx, s, day) }},
+		{"audit: what others did since yesterday", audit(func() kairos.AuditFilter { return kairos.AuditFilter{Actions: acts, NotActor: "marta", Since: day} })},
 		{"runs: by label", runs(func() kairos.RunFilter {
 			return kairos.RunFilter{Labels: map[string]string{"customer": fmt.Sprintf("c%04d", rng.IntN(1000))}}
 		})},
@@ -335,6 +341,34 @@ func measure(t *testing.T, s *store.Store, large bool) {
 		}
 		t.Logf("%-44s %10s %10s %10s%s", q.name, took[len(took)/2].Round(time.Microsecond), p95.Round(time.Microsecond), took[len(took)-1].Round(time.Microsecond), mark)
 	}
+}
+
+// acts are some that a person who comes back wants to know of.
+var acts = []string{"run.resume", "run.fork", "run.cancel", "node.resolve", "approval.decide", "plan.archive", "bulk.resume", "failure.ack", "store.released", "user.create"}
+
+// home asks what the first page asks, for somebody who was here last at a time.
+func home(ctx context.Context, s *store.Store, left time.Time) error {
+	_, err := s.RunCounts(ctx)
+	_, groups := s.FailureGroups(ctx, 16)
+	errs := []error{err, groups}
+	for _, st := range []kairos.RunStatus{kairos.RunCompleted, kairos.RunFailed, kairos.RunCancelled} {
+		_, err := s.RunsCount(ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{st}, Since: left}, 1001)
+		errs = append(errs, err)
+	}
+	_, err = s.AuditEvents(ctx, kairos.AuditFilter{Actions: acts, NotActor: "nobody", Since: left, Page: kairos.Page{Limit: 8}})
+	errs = append(errs, err)
+	_, err = s.Outcomes(ctx, time.Now().Add(-24*time.Hour))
+	errs = append(errs, err)
+	_, err = s.FailureAcks(ctx, time.Now().Add(-7*24*time.Hour), 50)
+	errs = append(errs, err)
+	for _, f := range []kairos.RunFilter{{WaitReasons: []kairos.WaitReason{kairos.WaitQuarantined, kairos.WaitHeld, kairos.WaitPaused, kairos.WaitInDoubt, kairos.WaitBudget}},
+		{Statuses: []kairos.RunStatus{kairos.RunRunning}}} {
+		f.Page.Limit = 10
+		_, err := s.Runs(ctx, f)
+		errs = append(errs, err)
+	}
+	_, err = s.Approvals(ctx, kairos.ApprovalFilter{Page: kairos.Page{Limit: 10}})
+	return errors.Join(append(errs, err)...)
 }
 
 // upkeep measures what is done beside running work, and how long checkpoints

@@ -266,6 +266,9 @@ func TestEveryQueryRuns(t *testing.T) {
 			t.Errorf("doctor: %s: %v", c.Name, c.Problems)
 		}
 	}
+	if n, err := s.RunsCount(ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{kairos.RunCompleted}, Since: now}, 9); err != nil || n != 0 {
+		t.Errorf("completed since: %d, %v", n, err)
+	}
 	if n, err := s.CutAudit(ctx, s.now().Add(time.Hour), kairos.System); err != nil || n == 0 {
 		t.Errorf("cut the audit log: %d, %v", n, err)
 	}
@@ -517,7 +520,8 @@ func TestEveryListReadsAnIndexInOrder(t *testing.T) {
 	two := []kairos.RunStatus{kairos.RunFailed, kairos.RunCompleted}
 	for name, f := range map[string]kairos.RunFilter{
 		"all": {}, "status": {Statuses: two[:1]}, "statuses": {Statuses: two}, "plan": {PlanKey: "p"}, "plan, statuses": {PlanKey: "p", Statuses: two},
-		"attention": {NeedsAttention: true}, "reason": {WaitReasons: []kairos.WaitReason{kairos.WaitApproval}}, "deleted": {WithDeleted: true},
+		"attention": {NeedsAttention: true}, "reason": {WaitReasons: []kairos.WaitReason{kairos.WaitApproval}},
+		"reasons": {WaitReasons: []kairos.WaitReason{kairos.WaitInDoubt, kairos.WaitPaused, kairos.WaitBudget}}, "reason of a plan": {WaitReasons: []kairos.WaitReason{kairos.WaitApproval}, PlanKey: "p"}, "deleted": {WithDeleted: true},
 		"actor": {Actor: "a"}, "actor, statuses": {Actor: "a", Statuses: two}, "error": {ErrorCode: "e"}, "node": {Node: "n"}, "labels": {Labels: map[string]string{"a": "b", "c": "d"}}, "parent": {Parent: "x"}, "related": {RelatedTo: "x"}, "text": {Text: "x", Statuses: two},
 		"agent": {Agents: []string{"a"}}, "agents": {Agents: []string{"a", "b"}}, "tool of a plan": {Tools: []string{"t"}, PlanKey: "p", Statuses: two},
 		"retried": {MinAttempts: 2}, "plans": {PlanKeys: []string{"p", "q"}}, "plans, statuses": {PlanKeys: []string{"p", "q"}, Statuses: two}, "word": {Word: "p"},
@@ -545,7 +549,7 @@ func TestEveryListReadsAnIndexInOrder(t *testing.T) {
 		}
 	}
 	for _, f := range []kairos.AuditFilter{{}, {Actor: "a"}, {Action: "login"}, {Action: "checkpoint"}, {Action: "run.created"}, {Actor: "a", Action: "login"},
-		{Actor: "system"}, {Object: "x", Since: time.Now(), Until: time.Now()}} {
+		{Actor: "system"}, {Actions: []string{"login", "run.cancel"}, NotActor: "a", Since: time.Now()}, {Object: "x", Since: time.Now(), Until: time.Now()}} {
 		q := newAuditQuery(f, 0)
 		text, args := q.text(0, 1<<62, "DESC", 51)
 		explain(t, s, "audit", text, args)

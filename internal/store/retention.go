@@ -173,16 +173,23 @@ func (r *retaining) size(ctx context.Context, most int64) error {
 		if err != nil || u.Database-u.Unused <= most || r.dryRun {
 			return err
 		}
-		rows, err := r.s.q.RunEnded(ctx, end, id, purgeRuns)
-		if err != nil {
-			return translate(err, "find old runs")
+		var batch []purgeable
+		for _, status := range []kairos.RunStatus{kairos.RunCompleted, kairos.RunFailed, kairos.RunCancelled} {
+			rows, err := r.s.q.RunEnded(ctx, dbsqlc.RunEndedParams{Status: string(status), AfterEnd: end, AfterID: id, Max: purgeRuns})
+			if err != nil {
+				return translate(err, "find old runs")
+			}
+			for _, row := range rows {
+				batch = append(batch, purgeable{row.ID, row.PlanID, row.EndedAt, row.LastSeq, row.PublicID, "size"})
+			}
 		}
-		batch := make([]purgeable, 0, len(rows))
-		for _, row := range rows {
-			batch = append(batch, purgeable{row.ID, row.PlanID, row.EndedAt, row.LastSeq, row.PublicID, "size"})
-			end, id = row.EndedAt, row.ID
+		slices.SortFunc(batch, func(a, b purgeable) int { return cmp.Or(cmp.Compare(a.end, b.end), cmp.Compare(a.row, b.row)) })
+		batch = batch[:min(len(batch), purgeRuns)]
+		last := len(batch) < purgeRuns
+		if n := len(batch); n > 0 {
+			end, id = batch[n-1].end, batch[n-1].row
 		}
-		if _, err := r.remove(ctx, batch); err != nil || len(rows) < purgeRuns {
+		if _, err := r.remove(ctx, batch); err != nil || last {
 			return err
 		}
 	}

@@ -1,25 +1,14 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
-	"maps"
-	"math"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
-
-// The run list has too many combinations of filters for one fixed query that
-// uses an index in each. It is therefore put together here, from constant
-// pieces only; every value is bound. Each arm of it reads one index in the order
-// of run ids; several arms are merged, never sorted.
 
 const runColumns = `runs.id, runs.public_id, runs.tail, runs.plan_id, runs.version_id, runs.status, runs.wait_reason, runs.attention, runs.last_seq,
 runs.steps, runs.path, runs.headline, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority, runs.run_key, runs.conc_key, runs.parent_run,
@@ -44,415 +33,6 @@ const (
 	// listDeadline bounds every list.
 	listDeadline = 2 * time.Second
 )
-
-// arm is one index to read, in the order of run ids.
-type arm struct {
-	from  string // with the index that serves it
-	where string
-	args  []any
-	id    string // the column that is read in order; empty: runs.id
-}
-
-// runQuery is a filter as SQL.
-type runQuery struct {
-	arms []arm
-	// where holds what remains to be checked row by row.
-	where []string
-	args  []any
-	// scan is set when the rest may refuse most rows that the arms give.
-	scan bool
-	none bool // nothing can match
-	// below is an id that all matches are below; 0: unknown.
-	below int64
-}
-
-func (q *runQuery) also(clause string, args ...any) {
-	q.where = append(q.where, clause)
-	q.args = append(q.args, args...)
-	q.scan = true
-}
-
-// runQuery finds the index for a filter and what is left to check.
-func (s *Store) runQuery(ctx context.Context, f kairos.RunFilter) (*runQuery, error) {
-	q := &runQuery{}
-	statuses := slices.Compact(slices.Sorted(slices.Values(f.Statuses)))
-	if len(statuses) == 0 && len(f.WaitReasons) > 0 {
-		statuses = []kairos.RunStatus{kairos.RunWaiting}
-	}
-	if len(statuses) == len(kairos.RunStatuses) {
-		statuses = nil
-	}
-	plans, err := s.plansOf(ctx, &f)
-	if err != nil {
-		return nil, err
-	}
-	if q.none = plans != nil && len(plans) == 0; q.none {
-		return q, nil
-	}
-	if f.Version > 0 && f.PlanKey != "" && len(plans) == 1 {
-		v, err := s.q.VersionByNumber(ctx, plans[0].PublicID, int64(f.Version))
-		if errors.Is(err, sql.ErrNoRows) {
-			q.none = true
-			return q, nil
-		} else if err != nil {
-			return nil, translate(err, "find plan version")
-		}
-		q.also("runs.version_id = ?", v.PlanVersion.ID)
-	} else if f.Version > 0 {
-		q.also("(SELECT number FROM plan_versions WHERE plan_versions.id = runs.version_id) = ?", f.Version)
-	}
-	if err := s.chooseArms(ctx, q, f, statuses, plans); err != nil {
-		return nil, err
-	}
-	if len(f.WaitReasons) > 0 {
-		q.also("runs.wait_reason IN ("+marks(len(f.WaitReasons))+")", values(f.WaitReasons)...)
-	}
-	for _, c := range []struct{ column, value string }{{"runs.node", f.Node}, {"runs.error_code", f.ErrorCode}, {"runs.actor", f.Actor}} {
-		if c.value != "" {
-			q.also(c.column+" = ?", c.value)
-		}
-	}
-	if len(f.WaitingFor) > 0 {
-		q.also("(runs.status <> 'waiting' OR runs.wait_reason IN ("+marks(len(f.WaitingFor))+"))", values(f.WaitingFor)...)
-	}
-	if f.Acknowledged {
-		q.also("runs.attention = 0")
-	}
-	alsoMore(q, f)
-	if f.Text != "" {
-		q.also("instr(lower(runs.headline), lower(?)) > 0", f.Text)
-	}
-	if !f.Since.IsZero() {
-		q.also("CASE WHEN runs.ended_at <> 0 THEN runs.ended_at ELSE runs.created_at END >= ?", f.Since.UnixMicro())
-	}
-	if !f.Until.IsZero() {
-		// What ended by then was created by then.
-		last, err := s.q.RunLast(ctx)
-		if err == nil {
-			q.below, err = s.firstAfter(ctx, runAtSQL, f.Until.Add(clockSlack), last)
-		}
-		if err != nil {
-			return nil, translate(err, "list runs")
-		}
-		q.also("CASE WHEN runs.ended_at <> 0 THEN runs.ended_at ELSE runs.created_at END <= ?", f.Until.UnixMicro())
-	}
-	return q, nil
-}
-
-// plansOf are the plans that a filter names; nil: it names none. A bare word is
-// a plan's key if there is such a plan, and else looked for in headlines.
-func (s *Store) plansOf(ctx context.Context, f *kairos.RunFilter) ([]dbsqlc.Plan, error) {
-	keys := slices.Clone(f.PlanKeys)
-	if f.PlanKey != "" {
-		keys = []string{f.PlanKey}
-	}
-	if f.Word != "" {
-		switch _, err := s.planRow(ctx, f.Word); {
-		case err == nil && len(keys) == 0:
-			keys = []string{f.Word}
-		case err != nil && kairos.CodeOf(err) != kairos.CodeNotFound:
-			return nil, err
-		default:
-			f.Text = strings.TrimSpace(f.Text + " " + f.Word)
-		}
-	}
-	if len(keys) == 0 {
-		return nil, nil
-	}
-	out := []dbsqlc.Plan{}
-	for _, key := range keys[:min(len(keys), maxChoice)] {
-		p, err := s.planRow(ctx, key)
-		if kairos.CodeOf(err) == kairos.CodeNotFound {
-			continue
-		} else if err != nil {
-			return nil, err
-		}
-		if !slices.ContainsFunc(out, func(o dbsqlc.Plan) bool { return o.ID == p.ID }) {
-			out = append(out, p)
-		}
-	}
-	return out, nil
-}
-
-// maxChoice bounds how many indexes one list reads.
-const maxChoice = 50
-
-// usedBy is what took part in a run, of one kind.
-func usedBy(kind string, names []string) (string, []any) {
-	return "EXISTS (SELECT 1 FROM run_uses WHERE run_uses.kind = ? AND run_uses.name IN (" + marks(len(names)) + ") AND run_uses.run_id = runs.id)",
-		append([]any{kind}, values(names)...)
-}
-
-// uses are what a filter asks to have taken part.
-func uses(f kairos.RunFilter) []useChoice {
-	return slices.DeleteFunc([]useChoice{{kairos.UseAgent, f.Agents}, {kairos.UseTool, f.Tools}, {kairos.UseProvider, f.Providers}},
-		func(u useChoice) bool { return len(u.names) == 0 })
-}
-
-type useChoice struct {
-	kind  string
-	names []string
-}
-
-// alsoMore adds what no index serves.
-func alsoMore(q *runQuery, f kairos.RunFilter) {
-	const took = "(CASE WHEN runs.ended_at <> 0 THEN runs.ended_at ELSE CAST(unixepoch('subsec') * 1000000 AS INTEGER) END - runs.created_at)"
-	for _, c := range []struct {
-		on     bool
-		clause string
-		args   []any
-	}{
-		{f.Origin != "", "runs.origin = ?", []any{f.Origin}},
-		{len(f.ErrorCodes) > 0, "runs.error_code IN (" + marks(len(f.ErrorCodes)) + ")", values(f.ErrorCodes)},
-		{f.MinTook > 0, took + " > ?", []any{f.MinTook.Microseconds()}},
-		{f.MaxTook > 0, took + " < ?", []any{f.MaxTook.Microseconds()}},
-		{f.MinCost > 0, "runs.cost > ?", []any{f.MinCost}},
-		{f.MaxCost > 0, "runs.cost < ?", []any{f.MaxCost}},
-		{f.MinAttempts > 0, "runs.tries > ?", []any{f.MinAttempts}},
-		{len(f.Nodes) > 0, "runs.node IN (" + marks(len(f.Nodes)) + ")", values(f.Nodes)},
-		{len(f.Actors) > 0, "runs.actor IN (" + marks(len(f.Actors)) + ")", values(f.Actors)},
-		{len(f.Origins) > 0, "runs.origin IN (" + marks(len(f.Origins)) + ")", values(f.Origins)},
-		{len(f.Exclude.Origins) > 0, "runs.origin NOT IN (" + marks(len(f.Exclude.Origins)) + ")", values(f.Exclude.Origins)},
-		{len(f.Exclude.WaitReasons) > 0, "runs.wait_reason NOT IN (" + marks(len(f.Exclude.WaitReasons)) + ")", values(f.Exclude.WaitReasons)},
-		{f.MinSteps > 0, "runs.steps > ?", []any{f.MinSteps}},
-		{f.MaxSteps > 0, "runs.steps < ?", []any{f.MaxSteps}},
-		{f.HasFork, "runs.forked_from <> ''", nil},
-		{f.HasParent, "runs.parent_run <> ''", nil},
-		{f.HasApproval, "EXISTS (SELECT 1 FROM approvals WHERE approvals.run_id = runs.id)", nil},
-		{len(f.Exclude.PlanKeys) > 0, "runs.plan_id NOT IN (SELECT id FROM plans WHERE key IN (" + marks(len(f.Exclude.PlanKeys)) + "))", values(f.Exclude.PlanKeys)},
-		{len(f.Exclude.Nodes) > 0, "runs.node NOT IN (" + marks(len(f.Exclude.Nodes)) + ")", values(f.Exclude.Nodes)},
-		{len(f.Exclude.ErrorCodes) > 0, "runs.error_code NOT IN (" + marks(len(f.Exclude.ErrorCodes)) + ")", values(f.Exclude.ErrorCodes)},
-		{len(f.Exclude.Actors) > 0, "runs.actor NOT IN (" + marks(len(f.Exclude.Actors)) + ")", values(f.Exclude.Actors)},
-	} {
-		if c.on {
-			q.also(c.clause, c.args...)
-		}
-	}
-	for _, u := range []useChoice{{kairos.UseAgent, f.Exclude.Agents}, {kairos.UseTool, f.Exclude.Tools}, {kairos.UseProvider, f.Exclude.Providers}} {
-		if len(u.names) > 0 {
-			clause, args := usedBy(u.kind, u.names)
-			q.also("NOT "+clause, args...)
-		}
-	}
-	for _, k := range slices.Sorted(maps.Keys(f.Exclude.Labels)) {
-		q.also("NOT EXISTS (SELECT 1 FROM run_labels WHERE run_labels.key = ? AND run_labels.value = ? AND run_labels.run_id = runs.id)", k, f.Exclude.Labels[k])
-	}
-}
-
-// withHeadline are the statuses of runs that have a headline.
-var withHeadline = []kairos.RunStatus{kairos.RunRunning, kairos.RunWaiting, kairos.RunFailed}
-
-const runAtSQL = "SELECT id, created_at FROM runs WHERE id >= ? ORDER BY id LIMIT 1"
-
-// firstAfter is the first row up to last that is later than t, of rows that are
-// numbered in the order of time; query gives number and time (µs) of the first
-// row from a number on. It looks from the newest row on, so that a clock that was
-// wrong long ago does no harm.
-func (s *Store) firstAfter(ctx context.Context, query string, t time.Time, last int64) (int64, error) {
-	later := func(n int64) (bool, error) {
-		var at int64
-		err := s.read.QueryRowContext(ctx, query, n).Scan(&n, &at)
-		if errors.Is(err, sql.ErrNoRows) {
-			return true, nil
-		}
-		return at > t.UnixMicro(), err
-	}
-	low, high := int64(1), last+1 // high is later, or beyond the last row
-	for stride := int64(1); high-stride >= 1; stride *= 4 {
-		ok, err := later(high - stride)
-		if err != nil {
-			return 0, err
-		}
-		if !ok {
-			low = high - stride + 1
-			break
-		}
-		high -= stride
-	}
-	for low < high {
-		middle := low + (high-low)/2
-		ok, err := later(middle)
-		if err != nil {
-			return 0, err
-		}
-		if ok {
-			high = middle
-		} else {
-			low = middle + 1
-		}
-	}
-	return low, nil
-}
-
-// chooseArms takes the narrowest index that the filter allows; conditions that
-// it does not cover are added to the rest.
-func (s *Store) chooseArms(ctx context.Context, q *runQuery, f kairos.RunFilter, statuses []kairos.RunStatus, plans []dbsqlc.Plan) error {
-	ids := make([]int64, len(plans))
-	for i, p := range plans {
-		ids[i] = p.ID
-	}
-	kept := func() { // not deleted, for arms whose index does not say so
-		if !f.WithDeleted {
-			q.where = append(q.where, "runs.deleted_at = 0")
-		}
-	}
-	rest := func(plan, status, attention bool) {
-		if plan && len(ids) > 0 {
-			q.also("runs.plan_id IN ("+marks(len(ids))+")", values(ids)...)
-		}
-		if status && len(statuses) > 0 {
-			q.also("runs.status IN ("+marks(len(statuses))+")", values(statuses)...)
-		}
-		if attention && f.NeedsAttention {
-			q.also("runs.attention = 1")
-		}
-	}
-	labels := slices.Sorted(maps.Keys(f.Labels))
-	used := uses(f)
-	alsoUsed := func(from int) {
-		for _, u := range used[from:] {
-			clause, args := usedBy(u.kind, u.names)
-			q.also(clause, args...)
-		}
-	}
-	byUse := len(used) > 0 && len(used[0].names) == 1 && len(labels) == 0 && f.Bulk == "" && f.IDs == nil && f.IDTail == "" && f.Parent == "" && f.RelatedTo == ""
-	if !byUse {
-		alsoUsed(0)
-	}
-	hasLabel := func(from int) {
-		for _, k := range labels[from:] {
-			q.also("EXISTS (SELECT 1 FROM run_labels WHERE run_labels.key = ? AND run_labels.value = ? AND run_labels.run_id = runs.id)", k, f.Labels[k])
-		}
-	}
-	switch {
-	case f.Bulk != "":
-		q.arms = []arm{{from: "runs", where: "runs.id IN (SELECT r.id FROM runs AS r WHERE r.public_id IN (SELECT run FROM bulk_items WHERE bulk_id = (SELECT id FROM bulks WHERE public_id = ?) " +
-			"UNION SELECT result FROM bulk_items WHERE result <> '' AND bulk_id = (SELECT id FROM bulks WHERE public_id = ?)))", args: []any{f.Bulk, f.Bulk}}}
-		kept()
-		rest(true, true, true)
-		hasLabel(0)
-	case f.IDs != nil:
-		q.none = len(f.IDs) == 0
-		q.arms = []arm{{from: "runs", where: "runs.id IN (SELECT r.id FROM runs AS r WHERE r.public_id IN (" + marks(len(f.IDs)) + "))", args: values(f.IDs)}}
-		kept()
-		rest(true, true, true)
-		hasLabel(0)
-	case len(ids) == 1 && f.Node != "" && f.ErrorCode != "" && f.NeedsAttention && !byUse && !f.WithDeleted && len(statuses) == 1 && statuses[0] == kairos.RunFailed:
-		q.arms = []arm{{from: "runs INDEXED BY runs_that_failed_alike", where: "runs.attention = 1 AND runs.status = 'failed' AND runs.deleted_at = 0 AND " +
-			"runs.plan_id = ? AND runs.node = ? AND runs.error_code = ?", args: []any{ids[0], f.Node, f.ErrorCode}}}
-	case f.IDTail != "":
-		rows, err := s.runsByPart(ctx, strings.ToLower(f.IDTail))
-		if err != nil {
-			return err
-		}
-		q.none = len(rows) == 0
-		q.arms = []arm{{from: "runs", where: "runs.id IN (" + marks(len(rows)) + ")", args: values(rows)}}
-		kept()
-		rest(true, true, true)
-		hasLabel(0)
-	case f.Parent != "":
-		q.arms = []arm{{from: "runs INDEXED BY runs_by_parent", where: "runs.parent_run = ? AND runs.parent_run <> ''", args: []any{f.Parent}}}
-		kept()
-		rest(true, true, true)
-		hasLabel(0)
-	case f.RelatedTo != "":
-		q.arms = []arm{
-			{from: "runs INDEXED BY runs_by_fork", where: "runs.forked_from = ? AND runs.forked_from <> ''", args: []any{f.RelatedTo}},
-			{from: "runs INDEXED BY runs_by_rerun", where: "runs.rerun_of = ? AND runs.rerun_of <> '' AND runs.forked_from <> runs.rerun_of", args: []any{f.RelatedTo}},
-		}
-		kept()
-		rest(true, true, true)
-		hasLabel(0)
-	case len(labels) > 0:
-		q.arms = []arm{{from: "run_labels AS l CROSS JOIN runs ON runs.id = l.run_id", where: "l.key = ? AND l.value = ?",
-			args: []any{labels[0], f.Labels[labels[0]]}, id: "l.run_id"}}
-		kept()
-		rest(true, true, true)
-		hasLabel(1)
-	case byUse:
-		q.arms = []arm{{from: "run_uses AS u CROSS JOIN runs ON runs.id = u.run_id", where: "u.kind = ? AND u.name = ?",
-			args: []any{used[0].kind, used[0].names[0]}, id: "u.run_id"}}
-		kept()
-		rest(true, true, true)
-		alsoUsed(1)
-	case f.MinAttempts > 0 && !f.WithDeleted:
-		q.arms = []arm{{from: "runs INDEXED BY runs_retried", where: "runs.deleted_at = 0 AND runs.tries > 1"}}
-		rest(true, true, true)
-	case f.Actor != "" && len(ids) == 0 && !f.WithDeleted:
-		q.arms = []arm{{from: "runs INDEXED BY runs_by_actor", where: "runs.deleted_at = 0 AND runs.actor = ?", args: []any{f.Actor}}}
-		rest(false, true, true)
-	case f.ErrorCode != "" && len(ids) == 0 && !f.WithDeleted:
-		q.arms = []arm{{from: "runs INDEXED BY runs_by_error", where: "runs.deleted_at = 0 AND runs.error_code = ? AND runs.error_code <> ''", args: []any{f.ErrorCode}}}
-		rest(false, true, true)
-	case f.WithDeleted:
-		q.arms = []arm{{from: "runs NOT INDEXED", where: "1"}}
-		rest(true, true, true)
-	case f.NeedsAttention && len(ids) == 0:
-		q.arms = []arm{{from: "runs INDEXED BY runs_that_need_attention", where: "runs.deleted_at = 0 AND runs.attention = 1"}}
-		rest(false, true, false)
-	default:
-		if f.Text != "" || f.Node != "" { // other runs have no headline
-			if len(statuses) == 0 {
-				statuses = withHeadline
-			}
-			statuses = slices.DeleteFunc(slices.Clone(statuses), func(st kairos.RunStatus) bool { return !slices.Contains(withHeadline, st) })
-			if q.none = len(statuses) == 0; q.none {
-				return nil
-			}
-		}
-		of := []int64{0} // all plans
-		if len(ids) > 0 {
-			of = ids
-		}
-		for _, planID := range of {
-			index, where, args := "runs_by_", "runs.deleted_at = 0", []any(nil)
-			if planID != 0 {
-				index, where, args = index+"plan_", where+" AND runs.plan_id = ?", append(args, planID)
-			}
-			if len(statuses) == 0 {
-				if planID == 0 {
-					index += "age_"
-				}
-				q.arms = append(q.arms, arm{from: "runs INDEXED BY " + strings.TrimSuffix(index, "_"), where: where, args: args})
-			}
-			for _, st := range statuses {
-				if f.Text != "" && planID == 0 && st == kairos.RunFailed {
-					// The words are in the index, which knows them only by this very clause.
-					q.arms = append(q.arms, arm{from: "runs INDEXED BY runs_failed_by_headline", where: where + " AND runs.status = 'failed'", args: slices.Clone(args)})
-					continue
-				}
-				q.arms = append(q.arms, arm{from: "runs INDEXED BY " + index + "status", where: where + " AND runs.status = ?",
-					args: append(slices.Clone(args), string(st))})
-			}
-		}
-		rest(false, false, true)
-	}
-	return nil
-}
-
-// text is the query for the runs with low < id < high, newest or oldest first.
-func (q *runQuery) text(columns, joins string, low, high int64, order string, limit int) (string, []any) {
-	var b strings.Builder
-	var args []any
-	for i, a := range q.arms {
-		if i > 0 {
-			b.WriteString(" UNION ALL ")
-		}
-		id := cmp.Or(a.id, "runs.id")
-		b.WriteString("SELECT " + columns + " FROM " + a.from + joins + " WHERE " + a.where + " AND " + id + " > ? AND " + id + " < ?")
-		args = append(append(args, a.args...), low, high)
-		for _, clause := range q.where {
-			b.WriteString(" AND " + clause)
-		}
-		args = append(args, q.args...)
-	}
-	term := "1"
-	if len(q.arms) == 1 {
-		term = cmp.Or(q.arms[0].id, "runs.id")
-	}
-	b.WriteString(" ORDER BY " + term + " " + order + " LIMIT ?")
-	return b.String(), append(args, limit)
-}
 
 // Runs lists runs, newest first, by key. A filter that no index serves is
 // answered with what was found in 20 ms; Next then goes on from there, also when
@@ -571,46 +151,44 @@ func scanRun(rows *sql.Rows) (int64, kairos.Run, error) {
 	return r.ID, out, err
 }
 
-// RunsCount counts matches up to the cap; for a filter that no index serves, as
-// many as it finds in 20 ms.
-func (s *Store) RunsCount(ctx context.Context, f kairos.RunFilter, limit int) (int, error) {
-	ctx, cancel := context.WithTimeout(ctx, listDeadline)
-	defer cancel()
-	q, err := s.runQuery(ctx, f)
-	if err != nil || q.none {
-		return 0, err
-	}
-	last, err := s.q.RunLast(ctx)
-	if err != nil {
-		return 0, translate(err, "count runs")
-	}
-	if q.below > 0 {
-		last = min(last, q.below-1)
-	}
-	n := 0
-	_, err = scan(q.scan, 1, last, math.MaxInt64, false, func(low, high int64, order string) (bool, error) {
-		text, args := q.text("runs.id", "", low, high, order, limit-n)
-		var found int
-		if err := s.read.QueryRowContext(ctx, "SELECT count(*) FROM ("+text+")", args...).Scan(&found); err != nil {
-			return false, err
+const runAtSQL = "SELECT id, created_at FROM runs WHERE id >= ? ORDER BY id LIMIT 1"
+
+// firstAfter is the first row up to last that is later than t, of rows that are
+// numbered in the order of time; query gives number and time (µs) of the first
+// row from a number on. It looks from the newest row on, so that a clock that was
+// wrong long ago does no harm.
+func (s *Store) firstAfter(ctx context.Context, query string, t time.Time, last int64) (int64, error) {
+	later := func(n int64) (bool, error) {
+		var at int64
+		err := s.read.QueryRowContext(ctx, query, n).Scan(&n, &at)
+		if errors.Is(err, sql.ErrNoRows) {
+			return true, nil
 		}
-		n += found
-		return n >= limit, nil
-	})
-	return n, translate(err, "count runs")
-}
-
-func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
-
-func values[T ~string | ~int64](list []T) []any {
-	out := make([]any, len(list))
-	for i, v := range list {
-		switch v := any(v).(type) {
-		case int64:
-			out[i] = v
-		default:
-			out[i] = fmt.Sprint(v)
+		return at > t.UnixMicro(), err
+	}
+	low, high := int64(1), last+1 // high is later, or beyond the last row
+	for stride := int64(1); high-stride >= 1; stride *= 4 {
+		ok, err := later(high - stride)
+		if err != nil {
+			return 0, err
+		}
+		if !ok {
+			low = high - stride + 1
+			break
+		}
+		high -= stride
+	}
+	for low < high {
+		middle := low + (high-low)/2
+		ok, err := later(middle)
+		if err != nil {
+			return 0, err
+		}
+		if ok {
+			high = middle
+		} else {
+			low = middle + 1
 		}
 	}
-	return out
+	return low, nil
 }

@@ -212,7 +212,8 @@ func TestRunListPagesByKey(t *testing.T) {
 		"status": {Statuses: []kairos.RunStatus{kairos.RunFailed}}, "attention": {NeedsAttention: true}, "error": {ErrorCode: "x"},
 		"two statuses":    {Statuses: []kairos.RunStatus{kairos.RunFailed, kairos.RunCompleted}, PlanKey: "two"},
 		"plan and status": {Statuses: []kairos.RunStatus{kairos.RunFailed}, PlanKey: "two"}, "tail": {IDTail: ids[2][20:]},
-		"since": {Statuses: []kairos.RunStatus{kairos.RunFailed}, Since: time.Now().Add(-time.Hour), Until: time.Now().Add(time.Hour)},
+		"ended since": {Statuses: []kairos.RunStatus{kairos.RunFailed, kairos.RunCancelled}, Since: time.Now().Add(-time.Hour)},
+		"since":       {Statuses: []kairos.RunStatus{kairos.RunFailed}, Since: time.Now().Add(-time.Hour), Until: time.Now().Add(time.Hour)},
 	} {
 		got, err := s.Runs(ctx, f)
 		if err != nil || len(got.Items) != 1 || got.Items[0].ID != ids[2] {
@@ -221,6 +222,9 @@ func TestRunListPagesByKey(t *testing.T) {
 		if n, err := s.RunsCount(ctx, f, 100); err != nil || n != 1 {
 			t.Errorf("%s: count %d, %v", name, n, err)
 		}
+	}
+	if n, err := s.RunsCount(ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{kairos.RunFailed}, Since: time.Now().Add(time.Hour)}, 100); err != nil || n != 0 {
+		t.Errorf("%d runs ended in the future, %v", n, err)
 	}
 	if _, err := s.Runs(ctx, kairos.RunFilter{Page: kairos.Page{After: "zzz"}}); kairos.CodeOf(err) != kairos.CodeInvalid {
 		t.Errorf("a made-up cursor: %v", err)

@@ -330,6 +330,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.runEndedOfPlanStmt, err = db.PrepareContext(ctx, runEndedOfPlan); err != nil {
 		return nil, fmt.Errorf("error preparing query RunEndedOfPlan: %w", err)
 	}
+	if q.runEndedSinceStmt, err = db.PrepareContext(ctx, runEndedSince); err != nil {
+		return nil, fmt.Errorf("error preparing query RunEndedSince: %w", err)
+	}
 	if q.runForksStmt, err = db.PrepareContext(ctx, runForks); err != nil {
 		return nil, fmt.Errorf("error preparing query RunForks: %w", err)
 	}
@@ -1028,6 +1031,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing runEndedOfPlanStmt: %w", cerr)
 		}
 	}
+	if q.runEndedSinceStmt != nil {
+		if cerr := q.runEndedSinceStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing runEndedSinceStmt: %w", cerr)
+		}
+	}
 	if q.runForksStmt != nil {
 		if cerr := q.runForksStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing runForksStmt: %w", cerr)
@@ -1474,6 +1482,7 @@ type Queries struct {
 	runDetailPurgeStmt         *sql.Stmt
 	runEndedStmt               *sql.Stmt
 	runEndedOfPlanStmt         *sql.Stmt
+	runEndedSinceStmt          *sql.Stmt
 	runForksStmt               *sql.Stmt
 	runHoldStmt                *sql.Stmt
 	runHoldableStmt            *sql.Stmt
@@ -1643,6 +1652,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		runDetailPurgeStmt:         q.runDetailPurgeStmt,
 		runEndedStmt:               q.runEndedStmt,
 		runEndedOfPlanStmt:         q.runEndedOfPlanStmt,
+		runEndedSinceStmt:          q.runEndedSinceStmt,
 		runForksStmt:               q.runForksStmt,
 		runHoldStmt:                q.runHoldStmt,
 		runHoldableStmt:            q.runHoldableStmt,

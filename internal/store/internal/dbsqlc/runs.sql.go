@@ -386,10 +386,17 @@ func (q *Queries) RunDetailPurge(ctx context.Context, runID int64) error {
 }
 
 const runEnded = `-- name: RunEnded :many
-SELECT id, public_id, plan_id, ended_at, last_seq FROM runs
-WHERE ended_at <> 0 AND purged_at = 0 AND (ended_at, id) > (cast(?1 AS integer), cast(?2 AS integer))
-ORDER BY ended_at, id LIMIT ?3
+SELECT id, public_id, plan_id, ended_at, last_seq FROM runs INDEXED BY runs_by_end
+WHERE status = ?1 AND ended_at <> 0 AND purged_at = 0 AND (ended_at, id) > (cast(?2 AS integer), cast(?3 AS integer))
+ORDER BY ended_at, id LIMIT ?4
 `
+
+type RunEndedParams struct {
+	Status   string
+	AfterEnd int64
+	AfterID  int64
+	Max      int64
+}
 
 type RunEndedRow struct {
 	ID       int64
@@ -399,9 +406,15 @@ type RunEndedRow struct {
 	LastSeq  int64
 }
 
-// Final runs of all plans that still have a journal, the oldest end first.
-func (q *Queries) RunEnded(ctx context.Context, afterEnd int64, afterID int64, max int64) ([]RunEndedRow, error) {
-	rows, err := q.query(ctx, q.runEndedStmt, runEnded, afterEnd, afterID, max)
+// Final runs of all plans with one status that still have a journal, the oldest
+// end first.
+func (q *Queries) RunEnded(ctx context.Context, arg RunEndedParams) ([]RunEndedRow, error) {
+	rows, err := q.query(ctx, q.runEndedStmt, runEnded,
+		arg.Status,
+		arg.AfterEnd,
+		arg.AfterID,
+		arg.Max,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -489,6 +502,19 @@ func (q *Queries) RunEndedOfPlan(ctx context.Context, arg RunEndedOfPlanParams) 
 		return nil, err
 	}
 	return items, nil
+}
+
+const runEndedSince = `-- name: RunEndedSince :one
+SELECT count(*) FROM (SELECT 1 FROM runs INDEXED BY runs_by_end
+WHERE runs.status = ?1 AND runs.ended_at <> 0 AND runs.ended_at >= ?2 AND runs.deleted_at = 0 LIMIT ?3)
+`
+
+// How many runs of one status ended since a time, counted up to a number.
+func (q *Queries) RunEndedSince(ctx context.Context, status string, since int64, max int64) (int64, error) {
+	row := q.queryRow(ctx, q.runEndedSinceStmt, runEndedSince, status, since, max)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
 }
 
 const runForks = `-- name: RunForks :many
