@@ -355,6 +355,15 @@ func (s *scene) tools() {
 			s.t.Errorf("try: %d %s", p.Code, words(p.Body))
 		}
 	})
+	s.page("/agents/tools/:tool/stop", "/agents/tools/crm.find/stop", `name="do"`, "reason", "the customer data are moved")
+	s.page("/agents/tools/:tool/stop", "/agents/tools/crm.find/stop", `value="start"`)
+	s.page("/agents/providers/:provider/stop", "/agents/providers/script/stop", `name="do"`, "reason", "out of quota")
+	s.page("/agents/providers/:provider/stop", "/agents/providers/script/stop", `value="start"`)
+	for _, what := range []string{"tools/crm.find", "providers/script"} {
+		kind, _, _ := strings.Cut(what, "/")
+		s.api("POST /"+kind+"/{name}/stop", "/"+what+"/stop", map[string]any{"on": true, "reason": "moved"})
+		s.api("POST /"+kind+"/{name}/stop", "/"+what+"/stop", map[string]any{"on": false})
+	}
 	s.page("/agents/servers/:server/retry", "/agents/servers/crm/retry", `name="idem"`, "reason", "look again")
 	s.api("POST /mcp/{name}/retry", "/mcp/crm/retry", map[string]string{"reason": "look again"})
 }

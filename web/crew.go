@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -61,33 +62,87 @@ func (r *request) crew() error {
 
 func (r *request) agents(p *view.CrewPage) error {
 	list, err := r.s.Crew.Agents(r.ctx)
+	if err != nil {
+		return err
+	}
+	providers, err := r.s.Crew.Providers(r.ctx)
+	if err != nil {
+		return err
+	}
+	named := map[string]int{} // in how many plans
+	if _, _, err := r.plansWith(func(n *planner.ProgramNode) bool { return n.Agent != "" }, func(_ string, nodes []*planner.ProgramNode) {
+		seen := map[string]bool{}
+		for _, n := range nodes {
+			if !seen[n.Agent] {
+				seen[n.Agent] = true
+				named[n.Agent]++
+			}
+		}
+	}); err != nil {
+		return err
+	}
+	own := false
 	for _, a := range list {
 		row := view.AgentRow{ID: a.ID, Name: visible(a.Name), Href: agentHref(a.ID), Icon: visible(a.Icon), About: visible(a.Description), Provider: a.Provider, Model: a.Model,
-			Tools: visible(strings.Join(a.Tools, ", ")), Capabilities: visible(strings.Join(a.Capabilities, ", "))}
+			Tools: visible(strings.Join(a.Tools, ", ")), Capabilities: visible(strings.Join(a.Capabilities, ", ")), State: agentState(a, providers), Pulse: r.pulse(a.Activity), Plans: r.number(int64(named[a.ID]))}
 		row.Notes = r.agentNote(a)
 		p.Agents = append(p.Agents, row)
+		own = own || !a.System && a.Name != "Assistant"
 	}
-	return err
+	if !own {
+		p.Empty = "agents:\n  - {id: writer, name: Writer, description: Writes texts., system_prompt: You write., tools: [http]}\ndefault_agent: writer"
+	}
+	return nil
+}
+
+// agentState says whether an agent can work: as its provider can, and as its own
+// calls of the last hour went.
+func agentState(a kairos.AgentInfo, providers []kairos.ProviderInfo) view.Status {
+	for _, v := range providers {
+		switch {
+		case v.Name != a.Provider:
+		case v.Stop != nil:
+			return word("fail", "i-pause", locale.Mark("its provider is stopped"), true)
+		case v.Circuit == "open":
+			return word("fail", "i-fail", locale.Mark("its provider does not answer"), true)
+		}
+	}
+	switch h := a.Activity.Hour; {
+	case h.Calls == 0:
+		return word("idle", "i-wait", locale.Mark("not called in the last hour"), true)
+	case float64(h.Failures) >= troubled*float64(h.Calls):
+		return word("need", "i-need", locale.Mark("in trouble"), true)
+	}
+	return word("ok", "i-ok", locale.Mark("working"), true)
 }
 
 func (r *request) providers(p *view.CrewPage) error {
 	list, err := r.s.Crew.Providers(r.ctx)
 	for _, v := range list {
-		row := view.ProviderRow{Name: visible(v.Name), Type: v.Type, Model: visible(v.Model), Address: visible(v.BaseURL), Calls: r.number(v.Calls), Failures: r.number(v.Failures),
-			In: r.number(v.Usage.InputTokens), Out: r.number(v.Usage.OutputTokens), Cost: costText(v.Usage.Cost), Error: shortened(visible(v.LastError)), ErrorAt: r.time(v.LastErrorAt)}
+		row := view.ProviderRow{Name: visible(v.Name), Href: providerHref(v.Name), Type: v.Type, Model: visible(v.Model), Address: visible(v.BaseURL), Pulse: r.pulse(v.Activity), Limits: r.providerLimits(v),
+			In: r.number(v.Activity.Usage.InputTokens), Out: r.number(v.Activity.Usage.OutputTokens), Cost: costText(r.today(v.Activity).Cost), Error: shortened(visible(v.LastError)), ErrorAt: r.time(v.LastErrorAt)}
 		if v.Default {
 			row.Notes = r.t("the default")
 		}
 		row.State = providerState(v)
-		switch v.Circuit {
-		case "open":
-			row.Circuit, row.Until = r.t("Not called, since calls failed again and again, until"), r.time(v.OpenUntil)
-		case "half_open":
-			row.Circuit = r.t("Calls failed again and again; the next one is a trial")
-		}
+		row.Circuit, row.Until = r.circuit(v)
 		p.Providers = append(p.Providers, row)
 	}
+	if len(list) < 2 && err == nil {
+		p.Empty = "providers:\n  claude: {type: anthropic, model: NAME, api_key_file: /etc/kairos/anthropic.key}\ndefault_provider: claude"
+	}
 	return err
+}
+
+// circuit says why a provider that fails is not called, and until when.
+func (r *request) circuit(v kairos.ProviderInfo) (string, view.Time) {
+	switch v.Circuit {
+	case "open":
+		return r.t("Not called, since calls failed again and again, until"), r.time(v.OpenUntil)
+	case "half_open":
+		return r.t("Calls failed again and again; the next one is a trial"), view.Time{}
+	}
+	return "", view.Time{}
 }
 
 func (r *request) tools(p *view.CrewPage) error {
@@ -97,8 +152,10 @@ func (r *request) tools(p *view.CrewPage) error {
 	}
 	for _, t := range list {
 		about, _, _ := strings.Cut(t.Description, "\n")
-		row := view.ToolRow{Name: visible(t.Name), About: shortened(visible(about)), Source: visible(t.Source), Effect: t.Effect, Permission: t.Permission, State: toolState(t.State), Reason: shortened(visible(t.Reason)),
-			Calls: r.number(t.Use.Calls), Failures: r.number(t.Use.Failures), Error: shortened(visible(t.Use.LastError)), ErrorAt: r.time(t.Use.LastErrorAt)}
+		row := view.ToolRow{Name: visible(t.Name), About: shortened(visible(about)), Source: visible(t.Source), Effect: t.Effect, Permission: t.Permission, State: callState(t), Reason: shortened(visible(t.Reason)), Pulse: r.pulse(t.Activity)}
+		if len(t.Activity.Recent) > 0 {
+			row.Error, row.ErrorAt = shortened(visible(t.Activity.Recent[0].Message)), r.time(t.Activity.Recent[0].At)
+		}
 		if !strings.HasSuffix(t.Name, ".*") { // a server that has never run
 			row.Href = toolHref(t.Name)
 		}
@@ -141,8 +198,21 @@ func (r *request) agentPage() error {
 	a := list[i]
 	p := view.AgentPage{Shell: r.shell("agents", visible(a.Name)), Name: visible(a.Name), About: visible(a.Description),
 		Prompt: view.Block{ID: "prompt", Title: r.t("System prompt"), Text: cmp.Or(visible(a.SystemPrompt), "—")}}
-	p.Facts = []view.Fact{{Term: r.t("Agent"), Text: visible(a.ID)}, {Term: r.t("Provider"), Text: a.Provider, Href: "/agents/providers"}, {Term: r.t("Model"), Text: cmp.Or(visible(a.Model), r.t("the provider's own"))},
+	p.Pulse = r.pulse(a.Activity)
+	p.Failures, p.Counts = r.failures(a.Activity)
+	p.Facts = []view.Fact{{Term: r.t("Agent"), Text: visible(a.ID)}, {Term: r.t("Provider"), Text: a.Provider, Href: providerHref(a.Provider)}, {Term: r.t("Model"), Text: cmp.Or(visible(a.Model), r.t("the provider's own"))},
 		{Term: r.t("Capabilities"), Text: cmp.Or(visible(strings.Join(a.Capabilities, ", ")), "—")}}
+	p.Facts = append(p.Facts, r.callFacts(a.Activity)...)
+	if a.SystemPrompt != "" {
+		p.Facts = append(p.Facts, view.Fact{Term: r.t("Version of its prompt"), Text: promptVersion(a.SystemPrompt), Mono: true})
+	}
+	card := a
+	card.Activity = kairos.Activity{}
+	raw, err := json.Marshal(card)
+	if err != nil {
+		return err
+	}
+	p.Card = block("card", r.t("All of it as JSON"), raw, "")
 	if note := r.agentNote(a); note != "" {
 		p.Facts = append(p.Facts, view.Fact{Term: r.t("Notes"), Text: note})
 	}
@@ -152,6 +222,7 @@ func (r *request) agentPage() error {
 	}
 	for _, v := range providers {
 		if v.Name == a.Provider {
+			p.State = agentState(a, providers)
 			p.Facts = append(p.Facts, view.Fact{Term: r.t("State of its provider"), Text: r.t(providerState(v).Word)})
 			p.Error, p.ErrorAt = visible(v.LastError), r.time(v.LastErrorAt)
 		}
@@ -167,7 +238,7 @@ func (r *request) agentPage() error {
 		}
 		p.Tools = append(p.Tools, l)
 	}
-	if p.Plans, p.Searched, err = r.plansWith(func(n *planner.ProgramNode) bool { return n.Agent == a.ID }); err != nil {
+	if p.Plans, p.Searched, err = r.plansWith(func(n *planner.ProgramNode) bool { return n.Agent == a.ID }, nil); err != nil {
 		return err
 	}
 	if r.s.Planner != nil && a.Selectable && r.who.Role.Includes(kairos.RoleOperator) {
@@ -189,6 +260,9 @@ func (r *request) agentNote(a kairos.AgentInfo) string {
 }
 
 func providerState(v kairos.ProviderInfo) view.Status {
+	if v.Stop != nil {
+		return word("fail", "i-pause", locale.Mark("stopped"), true)
+	}
 	switch v.State {
 	case "working":
 		return word("ok", "i-ok", locale.Mark("working"), true)
@@ -196,6 +270,12 @@ func providerState(v kairos.ProviderInfo) view.Status {
 		return word("fail", "i-fail", locale.Mark("failing"), true)
 	}
 	return word("idle", "i-wait", locale.Mark("not called yet"), true)
+}
+
+// promptVersion names a prompt by what it says: another text is another version.
+func promptVersion(prompt string) string {
+	sum := sha256.Sum256([]byte(prompt))
+	return "sha256:" + hex.EncodeToString(sum[:6])
 }
 
 // argumentsDigest binds a call to the arguments and the effect that were shown.

@@ -56,7 +56,7 @@ func TestCrewPages(t *testing.T) {
 	site := webtest.New(t)
 	site.Plan(t, "id: talk\nnodes:\n  answer: {type: agent, agent: desk}\n")
 	b := site.Browser(t).Login()
-	if p := b.Get("/agents/providers"); !strings.Contains(words(p.Body), "script scripted the default not called yet") {
+	if p := b.Get("/agents/providers"); !strings.Contains(words(p.Body), "script scripted the default scripted not called yet no call") {
 		t.Errorf("before any call: %s", words(p.Body))
 	}
 	site.Run(t, "talk", `"how much?"`)
@@ -65,7 +65,7 @@ func TestCrewPages(t *testing.T) {
 	}
 	for path, wants := range map[string][]string{
 		"/agents":           {"desk", "Front desk", "the default", "Answers &lt;everybody&gt;", "Accountant", "arithmetic", "handoff", "Supervisor", "part of kairosd"},
-		"/agents/providers": {"script", "failing", "scripted 5 1 330 33", "the model is &lt;b&gt;overloaded&lt;/b&gt;"},
+		"/agents/providers": {"script", "failing", "5 calls, 1 failed 1 of 5 (20 %)", "330 33 0.3960", "the model is &lt;b&gt;overloaded&lt;/b&gt;"},
 		"/agents/tools":     {"calculator", "built-in", "pure", "allow"},
 	} {
 		p := b.Get(path)
@@ -120,5 +120,87 @@ func TestARunThatWasPlannedAnewSaysSo(t *testing.T) {
 		if !strings.Contains(body, want) {
 			t.Errorf("the page does not say %q:\n%s", want, words(body))
 		}
+	}
+}
+
+// The page of a provider says how its calls went, with what they failed and in which
+// run, and never holds a key; one that is drained is not called, whoever asks, and
+// runs that failed by that go on afterwards.
+func TestAProviderIsDrained(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	site.Plan(t, "id: talk\nnodes:\n  answer: {type: agent, agent: desk}\n")
+	b := site.Browser(t).Login()
+	failed := site.Run(t, "talk", `"please break"`)
+	text := words(b.Get("/agents/providers/script").Body)
+	for _, want := range []string{"1 call, 1 failed", "overloaded", kairos.ShortID(failed.ID) + " answer", "Cost today", "Front desk", "It has said nothing of limits"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page does not say %q:\n%s", want, text)
+		}
+	}
+	if text := words(b.Get("/agents/agents/desk").Body); !strings.Contains(text, "Version of its prompt sha256:") || !strings.Contains(text, "Last failures") {
+		t.Errorf("the agent's page: %s", text)
+	}
+	f := form(t, b.Get("/agents/providers/script/stop").Body, `name="do"`)
+	if p := b.Post("/agents/providers/script/stop", f); p.Code != http.StatusUnprocessableEntity || !strings.Contains(p.Body, "Say why") {
+		t.Errorf("without a reason: %d", p.Code)
+	}
+	f.Set("reason", "out of <b>quota</b>")
+	if p := b.Post("/agents/providers/script/stop", f); p.Code != http.StatusSeeOther {
+		t.Fatalf("drain: %d %s", p.Code, words(p.Body))
+	}
+	f.Set("idem", "another")
+	if p := b.Post("/agents/providers/script/stop", f); p.Code != http.StatusConflict || !strings.Contains(p.Body, "Allow calls of script again") {
+		t.Errorf("drained twice: %d %s", p.Code, words(p.Body))
+	}
+	run := site.Run(t, "talk", `"how much?"`)
+	if run.Status != kairos.RunFailed || run.Error.Code != "provider_stopped" || !strings.Contains(run.Error.Message, "by marta") {
+		t.Errorf("while it is drained: %s %+v", run.Status, run.Error)
+	}
+	p := b.Get("/agents/providers/script")
+	if text := words(p.Body); !strings.Contains(text, "No call begins Stopped since") || !strings.Contains(text, "out of &lt;b&gt;quota&lt;/b&gt;") {
+		t.Errorf("the page does not say that it is drained: %s", text)
+	}
+	crawl(t, "provider", p.Body)
+	if p := b.Post("/agents/providers/script/stop", form(t, b.Get("/agents/providers/script/stop").Body, `value="start"`)); p.Code != http.StatusSeeOther {
+		t.Fatalf("start: %d", p.Code)
+	}
+	if run := site.Run(t, "talk", `"how much?"`); run.Status != kairos.RunCompleted {
+		t.Errorf("afterwards: %s %+v", run.Status, run.Error)
+	}
+	if p := b.Get("/agents/providers/none"); p.Code != http.StatusNotFound {
+		t.Errorf("a provider that is none: %d", p.Code)
+	}
+}
+
+// A tool that is stopped is called by nobody; what it refused can be resumed once it
+// may be called again.
+func TestAToolIsStopped(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	site.Plan(t, "id: sum\nnodes:\n  add: {type: calculator, input: {expression: 6*7}}\n")
+	b := site.Browser(t).Login()
+	site.Run(t, "sum", "null")
+	if text := words(b.Get("/agents/tools/calculator").Body); !strings.Contains(text, "Calls in the last 24 hours 1 call") {
+		t.Errorf("a call: %s", text)
+	}
+	f := form(t, b.Get("/agents/tools/calculator/stop").Body, `name="do"`)
+	f.Set("reason", "wrong sums")
+	if p := b.Post("/agents/tools/calculator/stop", f); p.Code != http.StatusSeeOther {
+		t.Fatalf("stop: %d %s", p.Code, words(p.Body))
+	}
+	run := site.Run(t, "sum", "null")
+	if run.Status != kairos.RunFailed || run.Error.Code != "tool_stopped" {
+		t.Fatalf("while it is stopped: %s %+v", run.Status, run.Error)
+	}
+	if text := words(b.Get("/agents/tools").Body); !strings.Contains(text, "calculator built-in pure allow stopped") {
+		t.Errorf("the list: %s", text)
+	}
+	b.Post("/agents/tools/calculator/stop", form(t, b.Get("/agents/tools/calculator/stop").Body, `value="start"`))
+	if _, err := site.Engine.Act(t.Context(), site.Admin, kairos.VerbRequest{Action: kairos.ActionResume, Run: run.ID}); err != nil {
+		t.Fatal(err)
+	}
+	if run, err := site.Engine.Wait(t.Context(), run.ID); err != nil || run.Status != kairos.RunCompleted {
+		t.Errorf("resumed: %s %v", run.Status, err)
 	}
 }

@@ -180,4 +180,9 @@ type Crew interface {
 	// RetryToolServer starts an MCP server again that was given up; CodeNotFound,
 	// CodeForbidden, CodeConflict when it may not be run.
 	RetryToolServer(ctx context.Context, actor kairos.Actor, name, reason string) error
+	// StopTool lets nobody call a tool any more, or with on false lets it be called
+	// again; StopProvider the same of a provider. CodeNotFound, CodeForbidden,
+	// CodeConflict when it is so already.
+	StopTool(ctx context.Context, actor kairos.Actor, name string, on bool, reason string) error
+	StopProvider(ctx context.Context, actor kairos.Actor, name string, on bool, reason string) error
 }

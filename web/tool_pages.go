@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -51,6 +52,67 @@ func toolState(state string) view.Status {
 // The states of tools and servers, for the catalogue of words.
 var _ = []string{locale.Mark("unavailable"), locale.Mark("gone"), locale.Mark("given up"), locale.Mark("off")}
 
+// callState is whether a tool can be called now.
+func callState(t kairos.ToolInfo) view.Status {
+	if t.Stop != nil {
+		return word("fail", "i-pause", locale.Mark("stopped"), true)
+	}
+	return toolState(t.State)
+}
+
+// callFacts are how calls went, as facts of a page.
+func (r *request) callFacts(a kairos.Activity) []view.Fact {
+	p := r.pulse(a)
+	facts := []view.Fact{{Term: r.t("Last call"), Text: cmp.Or(p.Last.Text, r.t("none"))}, {Term: r.t("Failed in the last hour"), Text: cmp.Or(p.Share, r.t("no call"))}}
+	if a.P95 > 0 {
+		facts = append(facts, view.Fact{Term: r.t("Took"), Text: "p50 " + span(a.P50) + " · p95 " + span(a.P95)})
+	}
+	return facts
+}
+
+// secretsOf names the secrets that a tool may be given; names are no secret.
+func (r *request) secretsOf(tool string) string {
+	if r.s.Settings == nil {
+		return ""
+	}
+	s, err := r.s.Settings.Settings(r.ctx)
+	if err != nil {
+		return "" // the page says everything else
+	}
+	var names []string
+	for _, v := range s.Secrets {
+		if slices.Contains(v.Tools, tool) {
+			names = append(names, visible(v.Name))
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// stopToolPage asks before calls of a tool are stopped, or begin again.
+func (r *request) stopToolPage() error { return r.showStopTool(http.StatusOK, "") }
+
+func (r *request) showStopTool(code int, problem string) error {
+	t, err := r.tool()
+	if err != nil {
+		return err
+	}
+	p := view.ConfirmPage{Crumb: view.Link{Text: r.t("Tools"), Href: "/agents/tools"}, Back: toolHref(t.Name), Error: problem}
+	plans, _, err := r.plansWith(func(n *planner.ProgramNode) bool { return n.Type == planner.TypeTool && n.Tool == t.Name }, nil)
+	if err != nil {
+		return err
+	}
+	p.Facts = []view.Fact{{Term: r.t("Plans that call it"), Text: r.number(int64(len(plans)))}, {Term: r.t("Effect"), Text: t.Effect}}
+	return r.stopPage(code, p, visible(t.Name), t.Stop, t.Activity)
+}
+
+func (r *request) stopTool() error {
+	if r.s.Crew == nil {
+		return kairos.Errorf(kairos.CodeNotFound, "this installation has no page about tools")
+	}
+	name := r.c.Param("tool")
+	return r.stop(name, toolHref(name), r.s.Crew.StopTool, r.showStopTool)
+}
+
 // toolPage shows one tool.
 func (r *request) toolPage() error {
 	t, err := r.tool()
@@ -58,11 +120,12 @@ func (r *request) toolPage() error {
 		return err
 	}
 	p := view.ToolPage{Shell: r.shell("agents", visible(t.Name)), Name: visible(t.Name), About: visible(t.Description), Reason: visible(t.Reason), State: toolState(t.State),
-		Arguments: schemaBlock("args", r.t("Arguments"), t.Schema), Error: visible(t.Use.LastError), ErrorAt: r.time(t.Use.LastErrorAt)}
-	p.Facts = []view.Fact{{Term: r.t("From"), Text: visible(t.Source)}, {Term: r.t("Effect"), Text: t.Effect}, {Term: r.t("Permission"), Text: t.Permission}, {Term: r.t("State"), Text: r.t(t.State)},
-		{Term: r.t("Calls since the start"), Text: r.number(t.Use.Calls)}, {Term: r.t("Failed calls"), Text: r.number(t.Use.Failures)}}
-	if !t.Use.LastCallAt.IsZero() {
-		p.Facts = append(p.Facts, view.Fact{Term: r.t("Last call"), Text: r.time(t.Use.LastCallAt).Text})
+		Arguments: schemaBlock("args", r.t("Arguments"), t.Schema), Stopped: r.stopText(t.Stop), Pulse: r.pulse(t.Activity)}
+	p.Failures, p.Counts = r.failures(t.Activity)
+	p.Facts = []view.Fact{{Term: r.t("From"), Text: visible(t.Source)}, {Term: r.t("Effect"), Text: t.Effect}, {Term: r.t("Permission"), Text: t.Permission}, {Term: r.t("State"), Text: r.t(callState(t).Word)}}
+	p.Facts = append(p.Facts, r.callFacts(t.Activity)...)
+	if names := r.secretsOf(t.Name); names != "" {
+		p.Facts = append(p.Facts, view.Fact{Term: r.t("Secrets it may be given"), Text: names})
 	}
 	agents, err := r.s.Crew.Agents(r.ctx)
 	if err != nil {
@@ -73,11 +136,18 @@ func (r *request) toolPage() error {
 			p.Agents = append(p.Agents, view.Link{Text: visible(a.Name), Href: agentHref(a.ID)})
 		}
 	}
-	if p.Plans, p.Searched, err = r.plansWith(func(n *planner.ProgramNode) bool { return n.Type == planner.TypeTool && n.Tool == t.Name }); err != nil {
+	if p.Plans, p.Searched, err = r.plansWith(func(n *planner.ProgramNode) bool { return n.Type == planner.TypeTool && n.Tool == t.Name }, nil); err != nil {
 		return err
 	}
 	if t.Change != nil && r.who.Role.Includes(kairos.RoleAdmin) {
 		p.Actions = append(p.Actions, view.Link{Text: r.t("Read what it says now…"), Href: toolHref(t.Name) + "/accept", Danger: true})
+	}
+	if r.who.Role.Includes(kairos.RoleOperator) {
+		l := view.Link{Text: r.t("Stop its calls…"), Href: toolHref(t.Name) + "/stop", Dialog: true}
+		if t.Stop != nil {
+			l.Text = r.t("Allow its calls again…")
+		}
+		p.Actions = append(p.Actions, l)
 	}
 	if t.State == "ready" && r.who.Role.Includes(kairos.RoleAuthor) {
 		p.Actions = append(p.Actions, view.Link{Text: r.t("Try it…"), Href: toolHref(t.Name) + "/try"})
@@ -89,8 +159,9 @@ func (r *request) toolPage() error {
 const plansSearched = 500
 
 // plansWith are the plans whose newest version has such a node, the last changed
-// first, each with how many; searched says that not all plans were looked at.
-func (r *request) plansWith(has func(*planner.ProgramNode) bool) (out []view.Link, searched string, err error) {
+// first, each with how many; each, if not nil, hears of every plan; searched says
+// that not all plans were looked at.
+func (r *request) plansWith(has func(*planner.ProgramNode) bool, each func(plan string, nodes []*planner.ProgramNode)) (out []view.Link, searched string, err error) {
 	ctx, cancel := context.WithTimeout(r.ctx, readTimeout)
 	defer cancel()
 	f := kairos.PlanFilter{Page: kairos.Page{Limit: 100}}
@@ -109,13 +180,16 @@ func (r *request) plansWith(has func(*planner.ProgramNode) bool) (out []view.Lin
 			} else if err != nil {
 				continue // it names what this installation no longer has
 			}
-			n := 0
+			var found []*planner.ProgramNode
 			for i := range program.Nodes {
 				if has(&program.Nodes[i]) {
-					n++
+					found = append(found, &program.Nodes[i])
 				}
 			}
-			if n > 0 {
+			if n := len(found); n > 0 {
+				if each != nil {
+					each(pl.Key, found)
+				}
 				out = append(out, view.Link{Text: visible(pl.Key), Href: "/plans/" + url.PathEscape(pl.Key), Count: r.n(n, "%s step", "%s steps")})
 			}
 		}

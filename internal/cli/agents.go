@@ -44,11 +44,11 @@ func (c *app) agentsCommand() *cobra.Command {
 }
 
 func (c *app) providersCommand() *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use: "providers", Short: "List the providers of models", Args: cobra.NoArgs,
 		Long: `Lists the providers of the configuration: how the last call went, and the last
-error, also from before the last start. A daemon also counts the calls since it
-started. Nothing is called to find out. A provider that has failed again and again
+error, also from before the last start, and the calls of the last 24 hours. Nothing
+is called to find out. A provider that has failed again and again
 is not called for a while; the list says until when.`,
 		Example: "  kairos providers\n  kairos providers --server http://127.0.0.1:8080",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -65,7 +65,10 @@ is not called for a while; the list says until when.`,
 					if p.Default {
 						mark = "*"
 					}
-					c.printf("%s %-16s %-10s %-24s %-8s %d calls, %d failed, %d + %d tokens\n", mark, p.Name, p.Type, p.Model, p.State, p.Calls, p.Failures, p.Usage.InputTokens, p.Usage.OutputTokens)
+					c.printf("%s %-16s %-10s %-24s %-8s %d calls, %d failed, %d + %d tokens\n", mark, p.Name, p.Type, p.Model, p.State, p.Activity.Calls, p.Activity.Failures, p.Activity.Usage.InputTokens, p.Activity.Usage.OutputTokens)
+					if p.Stop != nil {
+						c.printf("%19sstopped since %s by %s %s\n", "", p.Stop.Since.Format(time.RFC3339), p.Stop.By, firstLine(p.Stop.Reason))
+					}
 					switch p.Circuit {
 					case "open":
 						c.printf("%19snot called until %s: %d calls in a row have failed\n", "", p.OpenUntil.Format(time.RFC3339), p.FailuresInRow)
@@ -83,6 +86,8 @@ is not called for a while; the list says until when.`,
 			})
 		},
 	}
+	c.addStops(cmd, "provider", "openai", backend.StopProvider)
+	return cmd
 }
 
 // showMessages prints what a run's agents said to each other.

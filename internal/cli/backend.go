@@ -48,6 +48,10 @@ type backend interface {
 	// ToolServers lists MCP servers; RetryToolServer starts one again.
 	ToolServers(ctx context.Context) ([]kairos.ToolServer, error)
 	RetryToolServer(ctx context.Context, actor kairos.Actor, name, reason string) error
+	// StopTool lets nobody call a tool any more, or lets it be called again;
+	// StopProvider the same of a provider.
+	StopTool(ctx context.Context, actor kairos.Actor, name string, on bool, reason string) error
+	StopProvider(ctx context.Context, actor kairos.Actor, name string, on bool, reason string) error
 	// What sessions remember, of an owner (empty: whoever asks).
 	MemorySessions(ctx context.Context, owner string, p kairos.Page) (kairos.List[kairos.MemorySession], error)
 	Memories(ctx context.Context, owner, session string, p kairos.Page) (kairos.List[kairos.Memory], error)

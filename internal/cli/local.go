@@ -63,6 +63,14 @@ func (l *local) RetryToolServer(ctx context.Context, actor kairos.Actor, name, r
 	return l.tools.RetryToolServer(ctx, actor, name, reason)
 }
 
+func (l *local) StopTool(ctx context.Context, actor kairos.Actor, name string, on bool, reason string) error {
+	return l.tools.StopTool(ctx, actor, name, on, reason)
+}
+
+func (l *local) StopProvider(ctx context.Context, actor kairos.Actor, name string, on bool, reason string) error {
+	return l.tools.StopProvider(ctx, actor, name, on, reason)
+}
+
 func (l *local) Plans(ctx context.Context, f kairos.PlanFilter) (kairos.List[kairos.Plan], error) {
 	return l.store.Plans(ctx, f)
 }

@@ -40,7 +40,7 @@ func newModels(cfg config.Config) (*handler.Models, error) {
 			return nil, fmt.Errorf("provider %s: %w", name, err)
 		}
 		c.Providers[name], c.Prices[name] = made, p.Prices
-		c.About[name] = kairos.ProviderInfo{Type: p.Type, Model: p.Model, BaseURL: withoutUser(p.BaseURL)}
+		c.About[name] = kairos.ProviderInfo{Type: p.Type, Model: p.Model, BaseURL: withoutUser(p.BaseURL), Key: keyInfo(p)}
 		if (p.Type == "openai" || p.Type == "anthropic") && !slices.Contains(p.Models, "*") { // the others call whatever they are asked for
 			c.Models[name] = append(slices.AppendSeq([]string{p.Model}, maps.Keys(p.Prices)), p.Models...)
 		}
@@ -108,6 +108,24 @@ func apiKey(p config.Provider) (string, error) {
 		return "", nil
 	}
 	return os.Getenv(p.APIKeyEnv), nil
+}
+
+// keyInfo says where a provider's key comes from, and how old its file is.
+func keyInfo(p config.Provider) *kairos.KeyInfo {
+	key, err := apiKey(p)
+	info := &kairos.KeyInfo{Set: err == nil && key != ""}
+	switch {
+	case p.APIKeyFile != "":
+		info.Source = "file " + p.APIKeyFile
+		if st, err := os.Stat(p.APIKeyFile); err == nil {
+			info.ChangedAt = st.ModTime().UTC()
+		}
+	case p.APIKeyEnv != "":
+		info.Source = "environment variable " + p.APIKeyEnv
+	default:
+		return nil
+	}
+	return info
 }
 
 // newAsker makes what turns intents into plans. With the offline provider there

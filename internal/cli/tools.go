@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -32,6 +34,9 @@ is refused until "kairos tools accept NAME".`,
 					c.printf("%-24s %-10s %-6s %-12s %s\n", t.Name, t.Effect, t.Permission, t.State, firstLine(t.Description))
 					if t.Reason != "" {
 						c.printf("%24s %s\n", "", firstLine(t.Reason))
+					}
+					if t.Stop != nil {
+						c.printf("%24s stopped since %s by %s %s\n", "", t.Stop.Since.Format(time.RFC3339), t.Stop.By, firstLine(t.Stop.Reason))
 					}
 					if t.Change != nil {
 						c.printf("%24s now: %s\n", "", firstLine(t.Change.Offered.Description))
@@ -78,7 +83,27 @@ read is accepted.`,
 	accept.Flags().StringVar(&reason, "reason", "", "why; kept in the audit log")
 	accept.Flags().StringVar(&digest, "digest", "", "accept only the definition with this digest")
 	cmd.AddCommand(accept, c.toolServersCommand(), c.retryServerCommand())
+	c.addStops(cmd, "tool", "http", backend.StopTool)
 	return cmd
+}
+
+// addStops adds the two commands that stop the calls of something, and let them
+// begin again.
+func (c *app) addStops(to *cobra.Command, what, example string, stop func(backend, context.Context, kairos.Actor, string, bool, string) error) {
+	add := func(use, short, long string, on bool) {
+		var reason string
+		cmd := &cobra.Command{
+			Use: use + " NAME", Short: short, Args: cobra.ExactArgs(1), Long: long,
+			Example: "  kairos " + to.Name() + " " + use + " " + example + " --reason \"maintenance until 6\"",
+			RunE: func(cmd *cobra.Command, args []string) error {
+				return c.with(cmd, func(b backend) error { return stop(b, cmd.Context(), c.actor(), args[0], on, reason) })
+			},
+		}
+		cmd.Flags().StringVar(&reason, "reason", "", "why; kept in the audit log")
+		to.AddCommand(cmd)
+	}
+	add("stop", "Let no call of a "+what+" begin any more", "Refuses every new call of a "+what+" until it is started again; what is under way goes on. A refused call\nmay be retried and fails its node otherwise; resuming the run makes it again. It outlasts restarts.", true)
+	add("start", "Let a "+what+" be called again", "Ends what \"stop\" began.", false)
 }
 
 // toolServersCommand lists MCP servers.

@@ -66,10 +66,19 @@ func newEngine(ctx context.Context, s *store.Store, cfg config.Config, log *slog
 	registry.SetMemory(s)
 	o.MaxReplans = maxReplans(cfg.Planner)
 	tools.Models = registry.Models()
-	if tools.OnClose, err = registry.Models().Keep(ctx, s, log); err != nil {
+	registry.Models().Watch(tools.Calls)
+	keepHealth, err := registry.Models().Keep(ctx, s, log)
+	if err != nil {
 		tools.Close()
 		return nil, nil, nil, err
 	}
+	tools.OnClose = keepHealth
+	keepCalls, err := tools.Calls.Keep(ctx, s, log)
+	if err != nil {
+		tools.Close()
+		return nil, nil, nil, err
+	}
+	tools.OnClose = func() { keepHealth(); keepCalls() }
 	for _, p := range registry.Catalog().Check() {
 		// Not fatal: a tool server that is down takes its tools with it.
 		log.Error("the configuration offers what no plan can use", "code", p.Code, "problem", p.Message, "suggestion", p.Suggestion)

@@ -34,3 +34,19 @@ func (c *Client) RetryToolServer(ctx context.Context, _ kairos.Actor, name, reas
 	_, err := c.do(ctx, call{method: http.MethodPost, path: "/mcp/" + url.PathEscape(name) + "/retry", body: map[string]any{"reason": reason}})
 	return err
 }
+
+// StopTool lets nobody call a tool of the daemon any more, or lets it be called
+// again.
+func (c *Client) StopTool(ctx context.Context, _ kairos.Actor, name string, on bool, reason string) error {
+	return c.stop(ctx, "/tools/", name, on, reason)
+}
+
+// StopProvider is StopTool for a provider of models.
+func (c *Client) StopProvider(ctx context.Context, _ kairos.Actor, name string, on bool, reason string) error {
+	return c.stop(ctx, "/providers/", name, on, reason)
+}
+
+func (c *Client) stop(ctx context.Context, kind, name string, on bool, reason string) error {
+	_, err := c.do(ctx, call{method: http.MethodPost, path: kind + url.PathEscape(name) + "/stop", body: map[string]any{"on": on, "reason": reason}})
+	return err
+}

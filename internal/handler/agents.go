@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/internal/activity"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/provider"
@@ -50,6 +51,8 @@ type Models struct {
 	// allowed are the models that plans may name, by provider; nil: any.
 	allowed map[string]map[string]bool
 	health  map[string]*health // the map itself never changes
+
+	calls *activity.Log // nil: nothing is noted
 
 	mu      sync.Mutex
 	log     *slog.Logger
@@ -144,7 +147,7 @@ func (m *Models) AgentInfos() []kairos.AgentInfo {
 	for _, a := range m.Agents() {
 		out = append(out, kairos.AgentInfo{ID: a.ID, Name: a.Name, Description: a.Description, Icon: a.Icon, Color: a.Color, Capabilities: append([]string{}, a.Capabilities...),
 			Provider: cmp.Or(a.Provider, m.defaultProvider), Model: a.Model, Tools: append([]string{}, a.Tools...), SystemPrompt: a.SystemPrompt,
-			Default: a.ID == m.defaultAgent, Selectable: a.Selectable, System: a.System})
+			Default: a.ID == m.defaultAgent, Selectable: a.Selectable, System: a.System, Activity: m.calls.Of(activity.Agent + a.ID)})
 	}
 	return out
 }
@@ -159,6 +162,9 @@ func (m *Models) Provider(name string) (agent.Provider, bool) {
 	p := m.providers[name]
 	return counted{m, name, p}, p != nil
 }
+
+// HasProvider reports whether a provider of that name is configured.
+func (m *Models) HasProvider(name string) bool { return m.providers[name] != nil }
 
 // mayUse reports whether plans may name a model for an agent (L18).
 func (m *Models) mayUse(a Agent, model string) bool {
@@ -184,11 +190,11 @@ func (r *Registry) SetModels(m *Models) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.models = m
-	r.byType[planner.TypeAgent] = stepped{agentNode{r, m}}
-	r.byType[planner.TypeLLM] = llmNode{r, m}
-	r.byType[planner.TypeRouter] = stepped{routerNode{r, m}}
-	r.byType[planner.TypeTools] = stepped{toolsNode{r, m}}
-	r.byType[planner.TypeGenerator] = generatorNode{r, m}
+	r.byType[planner.TypeAgent] = stepped{noted{m, agentNode{r, m}}}
+	r.byType[planner.TypeLLM] = noted{m, llmNode{r, m}}
+	r.byType[planner.TypeRouter] = stepped{noted{m, routerNode{r, m}}}
+	r.byType[planner.TypeTools] = stepped{noted{m, toolsNode{r, m}}}
+	r.byType[planner.TypeGenerator] = noted{m, generatorNode{r, m}}
 }
 
 // reaches reports whether an agent has a tool that is unsafe, or may hand over

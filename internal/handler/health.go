@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -12,8 +13,11 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/internal/activity"
+	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/provider"
+	"github.com/kairosd/kairosd/planner"
 )
 
 // health is how the calls of one provider go.
@@ -149,6 +153,11 @@ func (m *Models) infoOf(h *health, now time.Time) kairos.ProviderInfo {
 		i.OpenUntil = time.Time{}
 	}
 	i.Models = slices.Sorted(maps.Keys(m.allowed[i.Name]))
+	i.Activity = m.calls.Of(activity.Provider + i.Name)
+	if stop, ok := m.calls.Stopped(activity.Provider + i.Name); ok {
+		i.Stop = &stop
+	}
+	i.Limits = slices.Clone(i.Limits)
 	return i
 }
 
@@ -167,6 +176,9 @@ const minPatience = 10 * time.Second
 func (c counted) Complete(ctx context.Context, r agent.Request) (out agent.Response, err error) {
 	m := c.m
 	began := time.Now()
+	if stop, ok := m.calls.Stopped(activity.Provider + c.name); ok {
+		return out, drained(c.name, stop)
+	}
 	m.mu.Lock()
 	h := m.health[c.name]
 	last := h.info.LastError
@@ -187,8 +199,10 @@ func (c counted) Complete(ctx context.Context, r agent.Request) (out agent.Respo
 			verdict = context.DeadlineExceeded
 		}
 		c.left(h, trial, out, verdict, err)
+		m.calls.Ended(ctx, activity.Provider+c.name, activity.Call{Took: time.Since(began), Err: said(verdict, err),
+			Usage: kairos.Usage{InputTokens: out.Usage.InputTokens, OutputTokens: out.Usage.OutputTokens, Cost: out.Usage.Cost}})
 	}()
-	out, err = c.Provider.Complete(ctx, r)
+	out, err = c.Provider.Complete(provider.WithLimits(ctx, func(l []provider.Limit) { m.limited(h, l) }), r)
 	prices := m.prices[c.name]
 	price, ok := prices[out.Model]
 	if !ok {
@@ -196,6 +210,67 @@ func (c counted) Complete(ctx context.Context, r agent.Request) (out agent.Respo
 	}
 	out.Usage.Cost = price.Cost(out.Usage)
 	finished = true
+	return out, err
+}
+
+// said is what a call says of its provider: its own error, unless the verdict is
+// that it says nothing.
+func said(verdict, err error) error {
+	if verdict == context.Canceled {
+		return verdict
+	}
+	return err
+}
+
+// CodeStopped is the failure of a call to a provider that a person has drained.
+const CodeStopped = "provider_stopped"
+
+func drained(name string, stop kairos.Stop) *planner.Failure {
+	f := &planner.Failure{Code: CodeStopped, NoEffect: true, RetryAfter: provider.MaxRetryAfter,
+		Message:    fmt.Sprintf("the provider %s is drained since %s by %s", name, stop.Since.Format("2006-01-02 15:04 UTC"), stop.By),
+		Suggestion: "let it be called again on its page, then resume"}
+	if stop.Reason != "" {
+		f.Message += ": " + stop.Reason
+	}
+	return f
+}
+
+// limited keeps what a provider said of its limits in its last answer.
+func (m *Models) limited(h *health, list []provider.Limit) {
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	h.info.Limits = h.info.Limits[:0:0]
+	for _, l := range list {
+		h.info.Limits = append(h.info.Limits, kairos.ProviderLimit{Of: l.Of, Limit: l.Limit, Remaining: l.Remaining, ResetAt: l.Reset, At: now})
+	}
+}
+
+// Watch notes every call of agents and providers from now on, and calls no
+// provider that a person has stopped. It is called before the models are used.
+func (m *Models) Watch(calls *activity.Log) { m.calls = calls }
+
+// Activity of agents: noted runs a node and notes how it went for its agent.
+type noted struct {
+	m *Models
+	engine.Handler
+}
+
+func (n noted) Handle(ctx context.Context, call *engine.Call) (engine.Result, error) {
+	began := time.Now()
+	ctx = activity.In(ctx, call.RunID, call.Node.ID)
+	out, err := n.Handler.Handle(ctx, call)
+	who := out.Agent
+	if who == "" {
+		a, unknown := n.m.named(call.Node)
+		if unknown != nil {
+			return out, err
+		}
+		who = a.ID
+	}
+	if !errors.Is(err, engine.ErrAsked) { // it waits for a person, and is called again
+		n.m.calls.Ended(ctx, activity.Agent+who, activity.Call{Took: time.Since(began), Err: err, Usage: out.Usage})
+	}
 	return out, err
 }
 

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/internal/activity"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/tool"
 	"github.com/kairosd/kairosd/planner"
@@ -155,7 +156,7 @@ func (r *Registry) Catalog() *planner.Catalog {
 // tool runs a tool node (SPEC 5).
 func (r *Registry) tool(ctx context.Context, call *engine.Call) (engine.Result, error) {
 	name := call.Node.Tool
-	out, err := r.tools.Call(ctx, name, agent.ToolCall{Args: call.Input, IdempotencyKey: call.IdempotencyKey, Log: call.Log, Progress: call.Progress})
+	out, err := r.tools.Call(activity.In(ctx, call.RunID, call.Node.ID), name, agent.ToolCall{Args: call.Input, IdempotencyKey: call.IdempotencyKey, Log: call.Log, Progress: call.Progress})
 	return engine.Result{Output: out}, err
 }
 

@@ -19,6 +19,8 @@ type AgentInfo struct {
 	Default    bool `json:"default"`
 	Selectable bool `json:"selectable"`
 	System     bool `json:"system"`
+
+	Activity Activity `json:"activity"`
 }
 
 // ProviderInfo is what people are told of a provider: never its key.
@@ -44,6 +46,32 @@ type ProviderInfo struct {
 	LastCallAt  time.Time `json:"lastCallAt,omitzero"`
 	LastError   string    `json:"lastError,omitempty"` // kept when later calls succeed
 	LastErrorAt time.Time `json:"lastErrorAt,omitzero"`
+
+	Activity Activity `json:"activity"`
+	// Limits are what the provider said of its own limits in its last answer.
+	Limits []ProviderLimit `json:"limits,omitempty"`
+	// Key says where its key comes from; nil: it is called without one.
+	Key *KeyInfo `json:"key,omitempty"`
+	// Stop says since when a person lets it not be called; nil: it is.
+	Stop *Stop `json:"stop,omitempty"`
+}
+
+// ProviderLimit is how much of something a provider lets one have, and how much of
+// it is left.
+type ProviderLimit struct {
+	Of        string    `json:"of" doc:"requests, tokens, input tokens or output tokens"`
+	Limit     int64     `json:"limit"`
+	Remaining int64     `json:"remaining"`
+	ResetAt   time.Time `json:"resetAt,omitzero" doc:"When all of it is there again."`
+	At        time.Time `json:"at" doc:"When the provider said so."`
+}
+
+// KeyInfo is where a key comes from: never the key.
+type KeyInfo struct {
+	Source string `json:"source"`
+	Set    bool   `json:"set" doc:"It is not empty."`
+	// ChangedAt is when the file was last written; zero for the environment.
+	ChangedAt time.Time `json:"changedAt,omitzero"`
 }
 
 // Conversation is what a run's agents said to each other and how work passed

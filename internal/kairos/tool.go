@@ -19,7 +19,10 @@ type ToolInfo struct {
 	Schema map[string]any `json:"schema,omitempty"`
 	// Change is how the definition of a changed tool differs from the accepted one.
 	Change *ToolChange `json:"change,omitempty"`
-	Use    ToolUse     `json:"use"`
+
+	Activity Activity `json:"activity"`
+	// Stop says since when a person lets it not be called; nil: it may be.
+	Stop *Stop `json:"stop,omitempty"`
 }
 
 // ToolChange is a definition that an MCP server offers in place of the accepted
@@ -40,15 +43,6 @@ type ToolDefinition struct {
 	Idempotent  bool           `json:"idempotentHint"`
 	// Effect is what a call may do under it, by the configuration.
 	Effect string `json:"effect"`
-}
-
-// ToolUse is how the calls of a tool went since the start.
-type ToolUse struct {
-	Calls       int64     `json:"calls"` // failures included
-	Failures    int64     `json:"failures"`
-	LastCallAt  time.Time `json:"lastCallAt,omitzero"`
-	LastError   string    `json:"lastError,omitempty"` // kept when later calls succeed
-	LastErrorAt time.Time `json:"lastErrorAt,omitzero"`
 }
 
 // ToolServer is what people are told of an MCP server.

@@ -65,6 +65,7 @@ func (g guarded) RoundTrip(r *http.Request) (*http.Response, error) {
 		cancel(nil)
 		return nil, err
 	}
+	tellLimits(r.Context(), resp.Header)
 	if resp.StatusCode >= 400 {
 		defer cancel(nil)
 		defer resp.Body.Close()

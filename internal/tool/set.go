@@ -2,7 +2,6 @@ package tool
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -12,6 +11,8 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/internal/activity"
+	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -22,16 +23,7 @@ type Set struct {
 	permissions Permissions
 	plans       map[string]Permissions
 
-	useMu sync.Mutex
-	use   map[string]Use
-}
-
-// Use is how the calls of a tool went.
-type Use struct {
-	Calls, Failures int64 // Calls counts failures too
-	LastCallAt      time.Time
-	LastError       string // kept when later calls succeed
-	LastErrorAt     time.Time
+	calls *activity.Log // nil: nothing is noted
 }
 
 type registered struct {
@@ -42,7 +34,7 @@ type registered struct {
 
 // NewSet makes an empty set; a tool without a permission is allowed.
 func NewSet(permissions Permissions) *Set {
-	return &Set{tools: map[string]registered{}, permissions: maps.Clone(permissions), use: map[string]Use{}}
+	return &Set{tools: map[string]registered{}, permissions: maps.Clone(permissions)}
 }
 
 // names of tools: those of an MCP server are `server.tool`.
@@ -161,31 +153,32 @@ func (s *Set) Call(ctx context.Context, name string, call agent.ToolCall) (any, 
 	if !ok {
 		return nil, refused(planner.CodeUnknownTool, "Tool %q not found", name)
 	}
+	if stop, ok := s.calls.Stopped(activity.Tool + name); ok {
+		return nil, stopped(name, stop)
+	}
+	began := time.Now()
 	out, err := s.run(ctx, r, name, call)
-	s.count(name, err)
+	s.calls.Ended(ctx, activity.Tool+name, activity.Call{Took: time.Since(began), Err: err})
 	return out, err
 }
 
-// Used says how the calls of a tool went since the set was made.
-func (s *Set) Used(name string) Use {
-	s.useMu.Lock()
-	defer s.useMu.Unlock()
-	return s.use[name]
+// CodeStopped is the failure of a call of a tool that a person has stopped.
+const CodeStopped = "tool_stopped"
+
+// stopped is the failure of a call that was not made; a retry may find the tool
+// allowed again.
+func stopped(name string, stop kairos.Stop) *planner.Failure {
+	f := &planner.Failure{Code: CodeStopped, NoEffect: true, RetryAfter: time.Minute,
+		Message: fmt.Sprintf("calls of %s are stopped since %s by %s", name, stop.Since.Format("2006-01-02 15:04 UTC"), stop.By)}
+	if stop.Reason != "" {
+		f.Message += ": " + stop.Reason
+	}
+	return suggest(f, "allow its calls again on its page or with: kairos tools start %s; then resume", name)
 }
 
-func (s *Set) count(name string, err error) {
-	now := time.Now().UTC()
-	s.useMu.Lock()
-	defer s.useMu.Unlock()
-	u := s.use[name]
-	u.Calls++
-	u.LastCallAt = now
-	if err != nil && !errors.Is(err, context.Canceled) { // whoever cancels says nothing of the tool
-		u.Failures++
-		u.LastError, u.LastErrorAt = planner.AsFailure(err).Message, now
-	}
-	s.use[name] = u
-}
+// Watch notes every call from now on, and makes none that a person has stopped. It
+// is called before the set is used.
+func (s *Set) Watch(calls *activity.Log) { s.calls = calls }
 
 func (s *Set) run(ctx context.Context, r registered, name string, call agent.ToolCall) (any, error) {
 	if s.Permission(name) == Deny {

@@ -10,8 +10,10 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 
+	"github.com/kairosd/kairosd/internal/activity"
 	"github.com/kairosd/kairosd/internal/handler"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/mcp"
@@ -25,6 +27,9 @@ type Box struct {
 	// Models are the agents and providers of the same installation; nil: none. It
 	// is set before the box is used.
 	Models *handler.Models
+	// Calls is how the calls of tools, agents and providers went, and which of them
+	// people have stopped.
+	Calls *activity.Log
 	// OnClose, if set, is called when the box is closed, before its store is.
 	OnClose func()
 
@@ -33,6 +38,7 @@ type Box struct {
 	mask  func([]byte) []byte
 	pins  mcp.Pins
 	audit func(context.Context, kairos.AuditRecord) error
+	stops activity.Recorder // nil: nothing can be stopped
 }
 
 // Options of a [Box]; the zero value is for looking only.
@@ -64,7 +70,9 @@ func New(ctx context.Context, o Options) (*Box, error) {
 	if err != nil {
 		return nil, kairos.Errorf(kairos.CodeInvalid, "configuration: %w", err)
 	}
-	t := &Box{set: set, mask: o.Mask, audit: o.Audit}
+	t := &Box{set: set, mask: o.Mask, audit: o.Audit, Calls: activity.New(o.Mask)}
+	set.Watch(t.Calls)
+	t.stops, _ = o.Pins.(activity.Recorder)
 	if len(o.Servers) == 0 {
 		return t, nil
 	}
@@ -135,8 +143,10 @@ func (t *Box) Tools(context.Context) ([]kairos.ToolInfo, error) {
 		if r, ok := remote[s.Name]; ok {
 			info.Source, info.State, info.Reason, info.Change = r.Server, r.State, r.Reason, changeOf(r.Change)
 		}
-		u := t.set.Used(s.Name)
-		info.Use = kairos.ToolUse{Calls: u.Calls, Failures: u.Failures, LastCallAt: u.LastCallAt, LastErrorAt: u.LastErrorAt, LastError: t.masked(u.LastError)}
+		info.Activity = t.Calls.Of(activity.Tool + s.Name)
+		if stop, ok := t.Calls.Stopped(activity.Tool + s.Name); ok {
+			info.Stop = &stop
+		}
 		list = append(list, info)
 	}
 	slices.SortFunc(list, func(a, b kairos.ToolInfo) int { return cmp.Compare(a.Name, b.Name) })
@@ -225,6 +235,31 @@ func (t *Box) RetryToolServer(ctx context.Context, actor kairos.Actor, name, rea
 		return kairos.Errorf(kairos.CodeConflict, "the MCP server %s is not started: %w", name, err)
 	}
 	return nil
+}
+
+// StopTool lets nobody call a tool any more; with on false, it may be called again.
+// What is under way goes on. It needs an operator, and is recorded.
+func (t *Box) StopTool(ctx context.Context, actor kairos.Actor, name string, on bool, reason string) error {
+	_, known := t.set.Lookup(name)
+	return t.stop(ctx, actor, activity.Tool, name, known, on, reason)
+}
+
+// StopProvider is StopTool for a provider of models: it is drained.
+func (t *Box) StopProvider(ctx context.Context, actor kairos.Actor, name string, on bool, reason string) error {
+	return t.stop(ctx, actor, activity.Provider, name, t.Models != nil && t.Models.HasProvider(name), on, reason)
+}
+
+func (t *Box) stop(ctx context.Context, actor kairos.Actor, kind, name string, known, on bool, reason string) error {
+	_, stopped := t.Calls.Stopped(kind + name)
+	switch {
+	case !actor.Role.Includes(kairos.RoleOperator):
+		return kairos.Errorf(kairos.CodeForbidden, "stopping calls needs the role operator")
+	case !known && !stopped: // one that is no longer configured can be let go
+		return kairos.Errorf(kairos.CodeNotFound, "there is no %s %q", strings.TrimSuffix(kind, ":"), name)
+	case t.stops == nil:
+		return kairos.Errorf(kairos.CodeUnavailable, "nothing can be stopped here")
+	}
+	return t.Calls.Stop(ctx, t.stops, actor, kind+name, on, reason)
 }
 
 // forgetful keeps accepted definitions for the life of a command.

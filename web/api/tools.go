@@ -22,6 +22,17 @@ type Tools interface {
 	// RetryToolServer starts a server again that was given up; CodeNotFound,
 	// CodeForbidden, CodeConflict when it may not be run.
 	RetryToolServer(ctx context.Context, actor kairos.Actor, name, reason string) error
+	// StopTool lets nobody call a tool any more, or with on false lets it be called
+	// again; StopProvider the same of a provider. CodeNotFound, CodeForbidden,
+	// CodeConflict when it is so already.
+	StopTool(ctx context.Context, actor kairos.Actor, name string, on bool, reason string) error
+	StopProvider(ctx context.Context, actor kairos.Actor, name string, on bool, reason string) error
+}
+
+// StopCallsBody says whether calls are stopped or allowed again.
+type StopCallsBody struct {
+	On     bool   `json:"on" doc:"true: no call begins any more; false: they may again."`
+	Reason string `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log, and shown to whoever meets the stop."`
 }
 
 // AcceptBody goes with the acceptance of a tool.
@@ -42,7 +53,11 @@ type (
 		Body *AcceptBody
 	}
 	serversOut struct{ Body List[kairos.ToolServer] }
-	retryIn    struct {
+	stopIn     struct {
+		Name string `path:"name" maxLength:"200"`
+		Body StopCallsBody
+	}
+	retryIn struct {
 		Name string `path:"name" maxLength:"64"`
 		Body *RetryServerBody
 	}
@@ -80,6 +95,24 @@ func (a *API) toolRoutes() {
 			}
 			return nil, a.Tools.AcceptTool(ctx, actorOf(ctx), in.Name, body.Digest, body.Reason)
 		})
+	stops := map[string]func(context.Context, kairos.Actor, string, bool, string) error{
+		"tool": func(ctx context.Context, actor kairos.Actor, name string, on bool, reason string) error {
+			return a.Tools.StopTool(ctx, actor, name, on, reason)
+		},
+		"provider": func(ctx context.Context, actor kairos.Actor, name string, on bool, reason string) error {
+			return a.Tools.StopProvider(ctx, actor, name, on, reason)
+		},
+	}
+	for what, stop := range stops {
+		register(a, huma.Operation{OperationID: "stop-" + what, Method: http.MethodPost, Path: "/" + what + "s/{name}/stop", Tags: []string{what + "s"}, DefaultStatus: http.StatusNoContent,
+			Summary: "Let no call of a " + what + " begin any more, or let them begin again"},
+			func(ctx context.Context, in *stopIn) (*struct{}, error) {
+				if err := there(); err != nil {
+					return nil, err
+				}
+				return nil, stop(ctx, actorOf(ctx), in.Name, in.Body.On, in.Body.Reason)
+			})
+	}
 	register(a, huma.Operation{OperationID: "list-tool-servers", Method: http.MethodGet, Path: "/mcp", Tags: tags,
 		Summary: "List MCP servers: whether they run, and if not, why"},
 		func(ctx context.Context, _ *struct{}) (*serversOut, error) {

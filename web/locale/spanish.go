@@ -16,6 +16,7 @@ var (
 		spanishLists,
 		spanishRun,
 		spanishTools,
+		spanishCalls,
 		spanishMemory,
 		spanishStale,
 		spanishSystem,
@@ -29,6 +30,7 @@ var (
 		spanishRunPlurals,
 		spanishAccessPlurals,
 		spanishToolsPlurals,
+		spanishCallsPlurals,
 	)
 )
 

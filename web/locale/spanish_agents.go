@@ -14,7 +14,6 @@ var spanishAgents = map[string]string{
 	"Permission":     "Permiso",
 	"What it does":   "Qué hace",
 	"Last error":     "Último error",
-	"Failed calls":   "Llamadas fallidas",
 	"Calls":          "Llamadas",
 	"Model calls":    "Llamadas al modelo",
 	"Tool calls":     "Llamadas a herramientas",
@@ -38,13 +37,12 @@ var spanishAgents = map[string]string{
 	"only where it is named":   "solo donde se nombra",
 	"not acknowledged":         "sin acuse de recibo",
 
-	"No agent or model has worked in this run.":                    "Ningún agente ni modelo ha trabajado en esta ejecución.",
-	"Calls of models and tools, in order":                          "Llamadas a modelos y herramientas, en orden",
-	"What the agents said to each other, in order":                 "Lo que los agentes se dijeron, en orden",
-	"Agents, providers and tools":                                  "Agentes, proveedores y herramientas",
-	"Providers of models and how their calls went since the start": "Proveedores de modelos y cómo fueron sus llamadas desde el arranque",
-	"Tools that plans and agents may call":                         "Herramientas que los planes y agentes pueden llamar",
-	"Agents of this installation":                                  "Agentes de esta instalación",
+	"No agent or model has worked in this run.":    "Ningún agente ni modelo ha trabajado en esta ejecución.",
+	"Calls of models and tools, in order":          "Llamadas a modelos y herramientas, en orden",
+	"What the agents said to each other, in order": "Lo que los agentes se dijeron, en orden",
+	"Agents, providers and tools":                  "Agentes, proveedores y herramientas",
+	"Tools that plans and agents may call":         "Herramientas que los planes y agentes pueden llamar",
+	"Agents of this installation":                  "Agentes de esta instalación",
 }
 
 var spanishAgentsPlurals = map[string][2]string{

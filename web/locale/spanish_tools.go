@@ -29,7 +29,6 @@ var spanishTools = map[string]string{
 	"State of its provider":            "Estado de su proveedor",
 	"Last error of its provider":       "Último error de su proveedor",
 	"the provider's own":               "el propio del proveedor",
-	"Calls since the start":            "Llamadas desde el arranque",
 	"Agents that may call it":          "Agentes que pueden llamarla",
 	"No agent lists it.":               "Ningún agente la tiene en su lista.",
 	"Plans that call it":               "Planes que la llaman",

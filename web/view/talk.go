@@ -39,25 +39,32 @@ type CrewPage struct {
 	Tools     []ToolRow
 	Servers   []ServerRow
 	Changed   []Link // tools whose definition is not the accepted one
+	Empty     string // configuration that adds to what comes with kairosd, where nothing does
 }
 
 // AgentRow is an agent in a list.
 type AgentRow struct {
 	ID, Name, Href, Icon, About, Provider, Model, Tools, Capabilities string
-	Notes                                                             string
+	Notes, Handoffs, Plans                                            string
+	State                                                             Status
+	Pulse                                                             Pulse
 }
 
 // ProviderRow is a provider in a list.
 type ProviderRow struct {
-	Name, Type, Model, Address, Calls, Failures, In, Out, Cost string
-	Notes, Error, Circuit                                      string
-	State                                                      Status
-	LastCall, ErrorAt, Until                                   Time
+	Name, Href, Type, Model, Address string
+	In, Out, Cost                    string // of the last 24 hours
+	Notes, Error, Circuit            string
+	State                            Status
+	ErrorAt, Until                   Time
+	Limits                           []LimitBar
+	Pulse                            Pulse
 }
 
 // ToolRow is a tool in a list.
 type ToolRow struct {
-	Name, Href, About, Source, Effect, Permission, Reason, Calls, Failures, Error string
-	State                                                                         Status
-	ErrorAt                                                                       Time
+	Name, Href, About, Source, Effect, Permission, Reason, Error string
+	State                                                        Status
+	ErrorAt                                                      Time
+	Pulse                                                        Pulse
 }

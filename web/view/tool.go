@@ -10,8 +10,10 @@ type ToolPage struct {
 	Agents, Plans       []Link
 	Searched            string // how many plans were looked through, when not all
 	Actions             []Link
-	Error               string
-	ErrorAt             Time
+	Stopped             string
+	Pulse               Pulse
+	Failures            []FailureRow
+	Counts              []CountRow
 }
 
 // AcceptToolPage holds the accepted and the offered definition of a tool side by
@@ -45,6 +47,7 @@ type ConfirmPage struct {
 	Shell
 	Crumb                                  Link
 	Heading, Says, Post, Back, Idem, Error string
+	Do                                     string // sent along: what was read is what is done
 	Facts                                  []Fact
 	Danger, NeedsReason                    bool
 }
@@ -52,15 +55,36 @@ type ConfirmPage struct {
 // AgentPage is one agent.
 type AgentPage struct {
 	Shell
-	Name, About     string
-	Facts           []Fact
-	Prompt          Block
-	Tools, Plans    []Link
-	Searched        string
-	Actions         []Link
-	Provider        Link
-	Error, NoPrompt string
-	ErrorAt         Time
+	Name, About  string
+	Facts        []Fact
+	Prompt       Block
+	Tools, Plans []Link
+	Searched     string
+	Actions      []Link
+	State        Status
+	Error        string
+	ErrorAt      Time
+	Pulse        Pulse
+	Failures     []FailureRow
+	Counts       []CountRow
+	Card         Block
+}
+
+// ProviderPage is one provider of models.
+type ProviderPage struct {
+	Shell
+	Name     string
+	State    Status
+	Stopped  string
+	Circuit  string
+	Until    Time
+	Facts    []Fact
+	Limits   []LimitBar
+	Pulse    Pulse
+	Failures []FailureRow
+	Counts   []CountRow
+	Agents   []Link
+	Actions  []Link
 }
 
 // ServerRow is an MCP server in a list.

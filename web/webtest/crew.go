@@ -92,6 +92,7 @@ func newCrew(tb testing.TB, box *toolbox.Box) *handler.Registry {
 	}
 	r := handler.New(box.Set())
 	r.SetModels(models)
+	models.Watch(box.Calls)
 	box.Models = models
 	return r
 }

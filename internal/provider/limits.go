@@ -1,0 +1,66 @@
+package provider
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// Limit is what a server says of one of its limits in an answer.
+type Limit struct {
+	Of               string // requests, tokens, input tokens, output tokens
+	Limit, Remaining int64
+	Reset            time.Time // when all of it is there again; zero: not said
+}
+
+type limitsKey struct{}
+
+// WithLimits lets tell hear what the answers to calls under a context say of the
+// server's limits, if they say anything.
+func WithLimits(ctx context.Context, tell func([]Limit)) context.Context {
+	return context.WithValue(ctx, limitsKey{}, tell)
+}
+
+func tellLimits(ctx context.Context, h http.Header) {
+	tell, ok := ctx.Value(limitsKey{}).(func([]Limit))
+	if !ok {
+		return
+	}
+	if list := limits(h, time.Now()); len(list) > 0 {
+		tell(list)
+	}
+}
+
+// limits reads the headers of both families of servers:
+// anthropic-ratelimit-tokens-limit and x-ratelimit-limit-tokens, with a time or a
+// duration until the reset.
+func limits(h http.Header, now time.Time) []Limit {
+	var out []Limit
+	for _, of := range []struct{ header, words string }{{"requests", "requests"}, {"tokens", "tokens"}, {"input-tokens", "input tokens"}, {"output-tokens", "output tokens"}} {
+		get := func(what string) string {
+			if v := h.Get("anthropic-ratelimit-" + of.header + "-" + what); v != "" {
+				return v
+			}
+			return h.Get("x-ratelimit-" + what + "-" + of.header)
+		}
+		limit, err := strconv.ParseInt(get("limit"), 10, 64)
+		if err != nil || limit <= 0 {
+			continue
+		}
+		left, err := strconv.ParseInt(get("remaining"), 10, 64)
+		if err != nil {
+			continue
+		}
+		l := Limit{Of: of.words, Limit: limit, Remaining: min(max(left, 0), limit)}
+		if text := get("reset"); text != "" {
+			if at, err := time.Parse(time.RFC3339, text); err == nil {
+				l.Reset = at.UTC()
+			} else if d, err := time.ParseDuration(text); err == nil && d >= 0 && d < 24*time.Hour*366 {
+				l.Reset = now.Add(d).UTC().Truncate(time.Millisecond)
+			}
+		}
+		out = append(out, l)
+	}
+	return out
+}
