@@ -21,6 +21,16 @@ func (s *Site) Browser(tb testing.TB) *Browser {
 	return &Browser{tb: tb, site: s, http: http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
+// Cookies are what the browser sends to the site.
+func (b *Browser) Cookies() []*http.Cookie {
+	b.tb.Helper()
+	u, err := url.Parse(b.site.URL)
+	if err != nil {
+		b.tb.Fatal(err)
+	}
+	return b.http.Jar.Cookies(u)
+}
+
 // Page is an answer.
 type Page struct {
 	Code     int
