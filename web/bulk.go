@@ -65,7 +65,7 @@ func (r *request) groupRow(g kairos.FailureGroup) view.GroupRow {
 		row.Resume = "/bulk/new?" + url.Values{"do": {"resume"}, "q": {q}}.Encode()
 	}
 	if r.who.Role.Includes(kairos.RoleOperator) {
-		row.Ack = "/failures/ack?" + url.Values{"plan": {g.PlanKey}, "node": {g.Node}, "code": {g.Code}}.Encode()
+		row.Ack = "/failures/ack?" + ackQuery(g.Ref())
 	}
 	if a := g.Ack; a != nil {
 		row.Acked, row.Note = r.t("It is back: %s took note of it on %s.", visible(a.Actor), r.time(a.At).Text), visible(a.Note)

@@ -3,7 +3,6 @@ package web
 import (
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,100 +12,38 @@ import (
 	"github.com/kairosd/kairosd/web/view"
 )
 
-// ackedDays is for how long home shows failures that were acknowledged.
-const ackedDays = 7
-
-// lastFailure says when a run failed last.
-func (r *request) lastFailure() (string, error) {
-	list, err := r.s.Reader.Runs(r.ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{kairos.RunFailed}, Page: kairos.Page{Limit: 1}})
-	if err != nil || len(list.Items) == 0 {
-		return "", err
-	}
-	return r.t("The last failure was %s.", r.ago(r.s.now().Sub(list.Items[0].EndedAt))), nil
-}
-
-// homeGroups is how many failures the home page lists.
-const homeGroups = 15
-
-// waitsForPerson are the reasons that are not asked as approvals.
-var waitsForPerson = slices.DeleteFunc(slices.Clone(kairos.WaitReasons), func(w kairos.WaitReason) bool {
-	return !w.NeedsPerson() || w == kairos.WaitApproval
-})
-
-// home answers in five seconds: is anything wrong, what needs me, what runs.
+// home answers in five seconds: is anything wrong, what needs me, what runs. It
+// is made of bands that are read and refreshed each by itself.
 func (r *request) home() error {
-	p := view.HomePage{Shell: r.shell("home", "Home"), Topic: "runs"}
+	if b, ok := bandOf(r.target()); ok {
+		return r.refreshBand(b)
+	}
+	p := view.HomePage{Shell: r.shell("home", "Home")}
 	p.Live = true
 	counts, err := r.s.Reader.RunCounts(r.ctx)
 	if err != nil {
 		return err
 	}
-	p.Empty = counts.Total == 0
-	groups, err := r.s.Reader.FailureGroups(r.ctx, homeGroups+1)
-	if err != nil {
-		return err
-	}
-	if len(groups) > homeGroups {
-		groups, p.More = groups[:homeGroups], r.t("All that failed")
-	}
-	for _, g := range groups {
-		p.Groups = append(p.Groups, r.groupRow(g))
-	}
-	now := r.s.now()
-	if err := r.sinceLeft(&p, groups, now); err != nil {
-		return err
-	}
-	if err := r.strips(&p, now); err != nil {
-		return err
-	}
-	acks, err := r.s.Reader.FailureAcks(r.ctx, now.Add(-ackedDays*24*time.Hour), 50)
-	if err != nil {
-		return err
-	}
-	for _, a := range acks {
-		if !slices.ContainsFunc(groups, func(g kairos.FailureGroup) bool { return g.Ref() == a.FailureRef }) {
-			p.Acked = append(p.Acked, r.ackOf(a))
-		}
-	}
-	if len(p.Acked) > 0 {
-		p.AckedHead = r.n(len(p.Acked), "%s failure is acknowledged", "%s failures are acknowledged")
-	}
-	if len(groups) == 0 {
-		p.LastFailure, err = r.lastFailure()
-		if err != nil {
-			return err
-		}
-	}
-	p.Failed = r.number(counts.ByStatus[kairos.RunFailed])
-	// What else only a person can end: interrupted, parked, over budget, paused.
-	attention, err := r.s.Reader.Runs(r.ctx, kairos.RunFilter{WaitReasons: waitsForPerson, Page: kairos.Page{Limit: 10}})
-	if err != nil {
-		return err
-	}
-	p.Attention = r.runRows(attention.Items)
-	if attention.Next != "" {
-		p.MoreWaiting = r.t("All that wait for a person")
-	}
-	open, err := r.s.Reader.Approvals(r.ctx, kairos.ApprovalFilter{Page: kairos.Page{Limit: 10}})
-	if err != nil {
-		return err
-	}
-	for _, a := range open.Items {
-		p.Approvals = append(p.Approvals, r.approvalView(a))
-	}
-	running, err := r.s.Reader.Runs(r.ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{kairos.RunRunning}, Page: kairos.Page{Limit: 10}})
-	if err != nil {
-		return err
-	}
-	p.Running = r.runRows(running.Items)
-	for _, s := range kairos.RunStatuses {
-		st := runStatus(s, kairos.WaitTimer)
-		p.Counts = append(p.Counts, view.Fact{Term: r.t(st.Word), Text: r.number(counts.ByStatus[s]), Href: "/runs?q=" + url.QueryEscape("status:"+string(s))})
-	}
-	if r.htmx() && !p.Empty {
-		return r.render(http.StatusOK, view.HomeBands(p))
+	if p.Empty = counts.Total == 0; p.Empty {
+		p.Steps = r.firstSteps()
+	} else {
+		p.Bands = r.bands()
 	}
 	return r.render(http.StatusOK, view.Home(p))
+}
+
+// firstSteps are the commands by which a first plan is stored and run.
+func (r *request) firstSteps() []view.FirstStep {
+	scheme := "http"
+	if r.s.secure(r.c.Request()) {
+		scheme = "https"
+	}
+	api := scheme + "://" + r.c.Request().Host + "/api/v1"
+	return []view.FirstStep{
+		{Text: r.t("Write a plan into a file, plan.yaml:"), Code: "id: hello\nnodes:\n  greet: {type: set, input: {text: \"hello, ${input.name}\"}}\n"},
+		{Text: r.t("Store it. The token comes from Settings, or from kairosd token create:"), Code: "curl -H \"Authorization: Bearer $KAIROS_TOKEN\" -H \"Content-Type: application/yaml\" \\\n  --data-binary @plan.yaml " + api + "/plans"},
+		{Text: r.t("Start a run. This page then shows it:"), Code: "curl -H \"Authorization: Bearer $KAIROS_TOKEN\" -H \"Content-Type: application/json\" \\\n  -d '{\"plan\": \"hello\", \"input\": {\"name\": \"marta\"}}' " + api + "/runs"},
+	}
 }
 
 func (r *request) help() error {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/a-h/templ"
+
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -56,13 +58,13 @@ func (r *request) visit(now time.Time) (left time.Time, err error) {
 	return left, r.s.Reader.SetPreference(r.ctx, r.who.Name, homeVisit, text)
 }
 
-// sinceLeft tells what happened since the reader's last visit.
-func (r *request) sinceLeft(p *view.HomePage, groups []kairos.FailureGroup, now time.Time) error {
-	left, err := r.visit(now)
+// sinceBand tells what happened since the reader's last visit.
+func (r *request) sinceBand() (templ.Component, error) {
+	left, err := r.visit(r.s.now())
 	if err != nil || left.IsZero() {
-		return err
+		return nil, err
 	}
-	p.Left = r.time(left)
+	p := view.SinceBand{Left: r.time(left)}
 	stamp := left.UTC().Format(time.RFC3339)
 	for _, st := range []struct {
 		status kairos.RunStatus
@@ -72,7 +74,7 @@ func (r *request) sinceLeft(p *view.HomePage, groups []kairos.FailureGroup, now 
 		{kairos.RunCancelled, func(n int) string { return r.n(n, "%s was cancelled", "%s were cancelled") }}} {
 		n, err := r.s.Reader.RunsCount(r.ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{st.status}, Since: left}, sinceCap+1)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if n == 0 {
 			continue
@@ -83,6 +85,10 @@ func (r *request) sinceLeft(p *view.HomePage, groups []kairos.FailureGroup, now 
 		}
 		p.Since = append(p.Since, l)
 	}
+	groups, err := r.s.Reader.FailureGroups(r.ctx, homeGroups)
+	if err != nil {
+		return nil, err
+	}
 	for _, g := range groups {
 		if g.First.After(left) {
 			p.Since = append(p.Since, view.Link{Text: r.t("new: %s at %s of %s", visible(g.Code), visible(g.Node), visible(g.PlanKey)), Href: listAt("/runs", groupQuery(g.Ref()))})
@@ -90,7 +96,7 @@ func (r *request) sinceLeft(p *view.HomePage, groups []kairos.FailureGroup, now 
 	}
 	acts, err := r.s.Reader.AuditEvents(r.ctx, kairos.AuditFilter{Actions: told, NotActor: r.who.Name, Since: left, Page: kairos.Page{Limit: sinceActs}})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, e := range acts.Items {
 		p.Acts = append(p.Acts, r.auditRow(e))
@@ -98,7 +104,8 @@ func (r *request) sinceLeft(p *view.HomePage, groups []kairos.FailureGroup, now 
 	if acts.Next != "" {
 		p.MoreActs = "/audit?" + url.Values{"since": {stamp}}.Encode()
 	}
-	return nil
+	p.ActsHead = r.n(len(p.Acts), "%s act of others", "%s acts of others")
+	return view.Since(p), nil
 }
 
 const (
@@ -108,7 +115,7 @@ const (
 
 // strips are the last 24 hours: one row per plan, one cell per half hour; plans
 // with failures come first.
-func (r *request) strips(p *view.HomePage, now time.Time) error {
+func (r *request) strips(p *view.DayBand, now time.Time) error {
 	from := now.Truncate(kairos.OutcomeSlot).Add(-(stripSlots - 1) * kairos.OutcomeSlot)
 	list, err := r.s.Reader.Outcomes(r.ctx, from)
 	if err != nil {
@@ -188,6 +195,16 @@ func (r *request) strips(p *view.HomePage, now time.Time) error {
 func (r *request) ackForm() error { return r.showAck(http.StatusOK, "") }
 
 func (r *request) showAck(code int, problem string) error {
+	if r.c.FormValue("all") != "" {
+		p, err := r.ackAllForm()
+		if err != nil {
+			return err
+		}
+		p.Idem, p.Error, p.Post = newID(), problem, "/failures/ack"
+		p.Says = r.t("These runs need attention no more: they leave home and its counts, and stay failed. When one of them, or another like them, fails anew, the failure is back.")
+		p.Shell = r.shell("home", p.Heading)
+		return r.render(code, view.Ack(p))
+	}
 	ref := kairos.FailureRef{PlanKey: r.c.FormValue("plan"), Node: r.c.FormValue("node"), Code: r.c.FormValue("code")}
 	if ref.PlanKey == "" {
 		return kairos.Errorf(kairos.CodeNotFound, "this address names no failure")
@@ -216,6 +233,9 @@ func (r *request) ack() error {
 		if strings.HasSuffix(r.c.Path(), "/unack") {
 			_, err := r.s.Reader.UnackFailures(r.ctx, r.who.actor(), ref)
 			return "/", err
+		}
+		if r.c.FormValue("all") != "" {
+			return "/", r.ackChosen(r.c.Request().PostForm["group"], note)
 		}
 		_, err := r.s.Reader.AckFailures(r.ctx, r.who.actor(), ref, note)
 		return "/", err

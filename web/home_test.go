@@ -1,7 +1,10 @@
 package web_test
 
 import (
+	"errors"
+	"html"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -99,4 +102,94 @@ func TestHomeTellsWhatHappenedMeanwhile(t *testing.T) {
 	if fresh := b.Get("/"); strings.Contains(fresh.Body, "Since you left") {
 		t.Error("the first visit tells of one before it")
 	}
+}
+
+// What is read for a band that cannot be read is not shown; the others are, and
+// the band says so, with a way to try again (R30). It catches up by itself.
+func TestABandThatFailsLeavesTheOthers(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	site.Seed(t)
+	b := site.Browser(t).Login()
+	site.System.Fail(errors.New("the disk does not answer"))
+	home := b.Get("/")
+	says(t, home, http.StatusOK, "This part could not be read.", "Try again", "3 problems in 3 runs", "1 approval, oldest waits", "ledger: 0 succeeded, 1 failed")
+	if strings.Contains(home.Body, "the disk does not answer") {
+		t.Error("a cause that is for the log is on the page")
+	}
+	ask := func(id, version string) webtest.Page {
+		t.Helper()
+		req := request(t, http.MethodGet, site.URL+"/?v="+version, "", "HX-Request", "true", "HX-Target", id)
+		return b.Do(req)
+	}
+	if p := ask("system", ""); p.Code != http.StatusOK || !strings.Contains(p.Body, "This part could not be read.") || strings.Contains(p.Body, "<html") {
+		t.Errorf("the band alone: %d %s", p.Code, p.Body)
+	}
+	site.System.Fail(nil)
+	p := ask("system", "")
+	says(t, p, http.StatusOK, "checkpoints p95 4 ms", "no backups configured")
+	// What says nothing new is not sent again.
+	at := regexp.MustCompile(`hx-get="/\?v=([a-z0-9]+)"`).FindStringSubmatch(p.Body)
+	if at == nil {
+		t.Fatalf("the band has no version: %s", p.Body)
+	}
+	if again := ask("system", at[1]); again.Code != http.StatusNoContent {
+		t.Errorf("what is unchanged is sent: %d", again.Code)
+	}
+	if p := ask("attention", "old"); p.Code != http.StatusOK || !strings.HasPrefix(p.Body, `<section id="attention"`) {
+		t.Errorf("a band by itself: %d %.80s", p.Code, p.Body)
+	}
+}
+
+// A failure that began with a version says so, and leads to what changed.
+func TestAFailureIsNewSinceAVersion(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	site.Plan(t, "id: sync\nnodes:\n  a: {type: set, input: 1}\n")
+	site.Run(t, "sync", "null")
+	site.Plan(t, "id: sync\nnodes:\n  a: {type: json, input: {value: 1, path: \"[\"}}\n")
+	site.Run(t, "sync", "null")
+	says(t, b.Get("/"), http.StatusOK, "new since v2", "marta", "Compare v1..v2", `href="/plans/sync/diff/1/2"`, "last success", "1 problem in 1 run")
+	// One that never succeeded is not new since anything.
+	site.Plan(t, "id: never\nnodes:\n  a: {type: json, input: {value: 1, path: \"[\"}}\n")
+	site.Run(t, "never", "null")
+	if home := b.Get("/"); strings.Count(home.Body, "new since") != 1 {
+		t.Error("what never succeeded is called new")
+	}
+}
+
+// All that home lists is acknowledged with one note; what nobody has seen is not.
+func TestAllFailuresAreAcknowledgedAtOnce(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	site.Seed(t)
+	b := site.Browser(t).Login()
+	says(t, b.Get("/"), http.StatusOK, "Acknowledge all…", "/failures/ack?all=1")
+	shown := b.Get("/failures/ack?all=1")
+	says(t, shown, http.StatusOK, "Acknowledge 2 failures")
+	f := form(t, shown.Body, "Acknowledge 2 failures")
+	for _, m := range regexp.MustCompile(`name="group" value="([^"]*)"`).FindAllStringSubmatch(shown.Body, -1) {
+		f.Add("group", html.UnescapeString(m[1]))
+	}
+	if len(f["group"]) != 2 {
+		t.Fatalf("the form names %q", f["group"])
+	}
+	f.Set("note", "known since yesterday")
+	if p := b.Post("/failures/ack", f); p.Location != "/" {
+		t.Fatalf("%d %s", p.Code, p.Body)
+	}
+	says(t, b.Get("/"), http.StatusOK, "2 failures are acknowledged", "known since yesterday")
+	f.Set("idem", "again")
+	if p := b.Post("/failures/ack", f); p.Code != http.StatusConflict {
+		t.Errorf("acknowledged twice: %d", p.Code)
+	}
+}
+
+// Before anything ran, home says how to begin, with commands that work here.
+func TestHomeOfAnEmptyInstallation(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	says(t, b.Get("/"), http.StatusOK, "Nothing has run here yet", "--data-binary @plan.yaml "+site.URL+"/api/v1/plans", site.URL+"/api/v1/runs", "Create your first plan")
 }

@@ -11,7 +11,8 @@ import (
 )
 
 // live streams hints: which topic has changed, never what it says. The page
-// fetches its own parts again (UI 3.2.3). Topics are "runs" and "run-<id>".
+// fetches its own parts again (UI 3.2.3). Topics are "runs", "run-<id>" and the
+// bands of home.
 func (r *request) live() error {
 	topics := strings.Split(r.c.QueryParam("t"), ",")
 	only := ""
@@ -55,6 +56,17 @@ func (r *request) live() error {
 	for _, t := range topics {
 		wanted[t] = true
 	}
+	hints := func(topics []string) error {
+		for _, t := range topics {
+			if wanted[t] {
+				if err := send("hint", t); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	beats := 0
 	for {
 		select {
 		case <-r.ctx.Done():
@@ -63,22 +75,41 @@ func (r *request) live() error {
 			return nil
 		case <-beat.C:
 			err = send("beat", "1")
+			if beats++; err == nil && beats%4 == 0 { // what changes with time alone
+				err = hints([]string{"day", "system"})
+			}
 		case e, ok := <-events:
 			switch {
 			case !ok:
 				return nil
 			case e.Type == "reset":
 				err = send("resync", "1")
-			case wanted["runs"]:
-				err = send("hint", "runs")
-			case e.Run != "" && wanted["run-"+e.Run]:
-				err = send("hint", "run-"+e.Run)
+			default:
+				err = hints(topicsOf(e))
 			}
 		}
 		if err != nil {
 			return nil // the browser has gone
 		}
 	}
+}
+
+// topicsOf says what an event may have changed.
+func topicsOf(e kairos.Event) []string {
+	out := []string{"runs", "now"}
+	if e.Run != "" {
+		out = append(out, "run-"+e.Run)
+	}
+	kind, _, _ := strings.Cut(e.Type, "_")
+	switch {
+	case kind == "run" || kind == "failure" || kind == "bulk" || kind == "daemon" || e.Type == "node_retrying":
+		return append(out, "attention", "approvals") // a run that ends takes its questions along
+	case kind == "approval" || e.Type == "node_resolved":
+		return append(out, "attention", "approvals")
+	case kind == "store" || kind == "maintenance":
+		return append(out, "system")
+	}
+	return out
 }
 
 // streamsPerSession leaves two of the six connections that a browser opens to one

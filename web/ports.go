@@ -52,6 +52,9 @@ type Reader interface {
 	LastEvent(ctx context.Context) (int64, error)
 	// FailureGroups are failed runs by what failed, the newest failure first.
 	FailureGroups(ctx context.Context, limit int) ([]kairos.FailureGroup, error)
+	// FailureOrigin is what went before the first failure of a group; CodeNotFound
+	// when none of it needs attention.
+	FailureOrigin(ctx context.Context, ref kairos.FailureRef) (kairos.FailureOrigin, error)
 	// FailureAcks are failures that people took note of since a time. AckFailures
 	// takes note of a group, CodeConflict if nothing of it is left; UnackFailures
 	// takes that back.

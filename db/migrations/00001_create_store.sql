@@ -110,6 +110,7 @@ CREATE INDEX runs_by_end ON runs (status, ended_at) WHERE ended_at <> 0;
 CREATE INDEX runs_that_wait ON runs (deleted_at, wait_reason, id) WHERE wait_reason <> '';
 CREATE INDEX runs_of_plan_by_end ON runs (plan_id, status, ended_at) WHERE ended_at <> 0 AND purged_at = 0;
 CREATE INDEX runs_retried ON runs (deleted_at, id) WHERE tries > 1;
+CREATE INDEX runs_that_crashed ON runs (deleted_at, id) WHERE crashes > 0;
 CREATE INDEX runs_by_parent ON runs (parent_run, id) WHERE parent_run <> '';
 CREATE INDEX runs_by_fork ON runs (forked_from, id) WHERE forked_from <> '';
 CREATE INDEX runs_by_rerun ON runs (rerun_of, id) WHERE rerun_of <> '';

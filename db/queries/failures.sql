@@ -12,6 +12,21 @@ JOIN plans ON plans.id = runs.plan_id JOIN plan_versions ON plan_versions.id = r
 WHERE runs.attention = 1 AND runs.status = 'failed' AND runs.deleted_at = 0 AND runs.plan_id = @plan_id AND runs.node = @node AND runs.error_code = @error_code
 ORDER BY runs.id DESC LIMIT 1;
 
+-- The first of the failures that are alike.
+-- name: FailureGroupFirst :one
+SELECT runs.id, runs.created_at, plan_versions.number, runs.plan_id
+FROM runs INDEXED BY runs_that_failed_alike JOIN plan_versions ON plan_versions.id = runs.version_id
+WHERE runs.attention = 1 AND runs.status = 'failed' AND runs.deleted_at = 0
+AND runs.plan_id = (SELECT plans.id FROM plans WHERE plans.key = @plan) AND runs.node = @node AND runs.error_code = @error_code
+ORDER BY runs.id LIMIT 1;
+
+-- The last run of a plan before another that succeeded.
+-- name: RunGoodBefore :one
+SELECT runs.public_id, runs.created_at, plan_versions.number
+FROM runs INDEXED BY runs_by_plan_status JOIN plan_versions ON plan_versions.id = runs.version_id
+WHERE runs.deleted_at = 0 AND runs.plan_id = @plan_id AND runs.status = 'completed' AND runs.id < @before
+ORDER BY runs.id DESC LIMIT 1;
+
 -- name: FailureAck :one
 SELECT * FROM failure_acks WHERE plan_id = @plan_id AND node = @node AND error_code = @error_code;
 

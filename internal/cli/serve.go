@@ -236,7 +236,7 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe string) error {
 		return err
 	}
 	defer s.stopEngine()
-	if err := s.system.noteStart(ctx); err != nil {
+	if err := s.system.noteStart(ctx, s.tools.Models); err != nil {
 		return err
 	}
 	if err := s.bulk.Open(ctx); err != nil {

@@ -3,6 +3,9 @@ package cli
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"os"
@@ -14,6 +17,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/config"
 	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/handler"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/metric"
 	"github.com/kairosd/kairosd/internal/store"
@@ -93,12 +97,34 @@ const (
 	startsWindow = 7 * 24 * time.Hour
 )
 
-func (s *system) noteStart(ctx context.Context) error {
-	r := kairos.AuditRecord{Action: startAction, Actor: kairos.System.Name, Surface: kairos.System.Surface, Object: "version:" + thisBuild().Version}
+// noteStart records the start, and with what: a failure that is new since another
+// model answers, or since an agent's prompt changed, is known by it.
+func (s *system) noteStart(ctx context.Context, with *handler.Models) error {
+	detail, err := json.Marshal(startedWith(with))
+	if err != nil {
+		return fmt.Errorf("record the start: %w", err)
+	}
+	r := kairos.AuditRecord{Action: startAction, Actor: kairos.System.Name, Surface: kairos.System.Surface, Object: "version:" + thisBuild().Version, Detail: detail}
 	if s.unclean {
 		r.Reason = afterCrash
 	}
 	return s.store.Audit(ctx, r)
+}
+
+// startedWith names the model of each provider, and each agent by a digest of
+// what it is told: no text of a configuration belongs into the audit log.
+func startedWith(m *handler.Models) map[string]map[string]string {
+	out := map[string]map[string]string{kairos.UseProvider: {}, kairos.UseAgent: {}}
+	for _, p := range m.ProviderInfos() {
+		out[kairos.UseProvider][p.Name] = strings.TrimSpace(p.Type + " " + p.Model)
+	}
+	for _, a := range m.AgentInfos() {
+		if b, err := json.Marshal(a); err == nil { // strings and booleans
+			sum := sha256.Sum256(b)
+			out[kairos.UseAgent][a.ID] = hex.EncodeToString(sum[:6])
+		}
+	}
+	return out
 }
 
 // recentStarts counts the starts of the last week, and those after a crash; at

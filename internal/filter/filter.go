@@ -237,6 +237,15 @@ func choice(of func(f *kairos.RunFilter) (one *string, any, none *[]string)) rea
 	}
 }
 
+// unknown says that a key has no such value, and the nearest that it has.
+func unknown(key, value string, known []string) *kairos.Error {
+	e := kairos.Errorf(kairos.CodeInvalid, "%s:%s is not understood", key, value)
+	if near := nearest(value, known); near != "" {
+		return e.Suggest("did you mean %s:%s?", key, near)
+	}
+	return e.Suggest("%s: has the values %s", key, strings.Join(known, ", "))
+}
+
 func text(set func(*kairos.RunFilter, string)) reader {
 	return func(f *kairos.RunFilter, value string, not bool, _ time.Time) *kairos.Error {
 		if not {
@@ -424,8 +433,10 @@ func readHas(f *kairos.RunFilter, value string, not bool, _ time.Time) *kairos.E
 			f.HasApproval = true
 		case v == "parent":
 			f.HasParent = true
+		case v == "crash":
+			f.HasCrash = true
 		default:
-			return kairos.Errorf(kairos.CodeInvalid, "has:%s is not understood", v).Suggest("write has:fork, has:approval or has:parent")
+			return unknown("has", v, []string{"fork", "approval", "parent", "crash"})
 		}
 	}
 	return nil

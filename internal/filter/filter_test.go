@@ -48,7 +48,7 @@ func TestWhatIsNotUnderstoodSaysWhatWasMeant(t *testing.T) {
 	t.Parallel()
 	for q, want := range map[string]string{
 		"stats:failed": "did you mean status:failed?", "status:faild": "did you mean status:failed?", "since:x": "write 24h, 7d or 2030-01-31T08:00", "took:5m": "write took:>5m or took:<10s",
-		"has:cheese": "write has:fork, has:approval or has:parent", "is:odd": "write is:attention, is:acknowledged or is:deleted", "-text:x": "status, waiting, plan, step, error, agent, tool, provider, trigger, by and labels can be excluded with a dash",
+		"has:cheese": "has: has the values fork, approval, parent, crash", "has:frok": "did you mean has:fork?", "is:odd": "write is:attention, is:acknowledged or is:deleted", "-text:x": "status, waiting, plan, step, error, agent, tool, provider, trigger, by and labels can be excluded with a dash",
 	} {
 		if _, problem := filter.Parse(q, now); problem == nil || problem.Suggestion != want {
 			t.Errorf("%s: %+v, want %q", q, problem, want)

@@ -74,6 +74,11 @@ type KeyInfo struct {
 	ChangedAt time.Time `json:"changedAt,omitzero"`
 }
 
+// Degraded reports whether calls fail, or are refused because they did.
+func (p ProviderInfo) Degraded() bool {
+	return p.State == "failing" || p.Circuit != "" && p.Circuit != "closed"
+}
+
 // Conversation is what a run's agents said to each other and how work passed
 // between them.
 type Conversation struct {

@@ -43,6 +43,20 @@ type FailureAck struct {
 	At    time.Time `json:"at"`
 }
 
+// FailureOrigin is what went before the first failure of a group that still
+// needs attention. What changed between the two runs is why it may have begun.
+type FailureOrigin struct {
+	// Version is the plan's in the first run that failed so, FirstAt when that run
+	// was created.
+	Version int       `json:"version"`
+	FirstAt time.Time `json:"firstAt"`
+	// Good is the last run of the plan before it that succeeded, empty if there
+	// was none; GoodVersion its version, GoodAt when it was created.
+	Good        string    `json:"good,omitempty"`
+	GoodVersion int       `json:"goodVersion,omitempty"`
+	GoodAt      time.Time `json:"goodAt,omitzero"`
+}
+
 // OutcomeSlot is the time that an Outcome counts.
 const OutcomeSlot = 30 * time.Minute
 

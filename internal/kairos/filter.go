@@ -49,6 +49,8 @@ type RunFilter struct {
 	// HasFork, HasApproval, HasParent: it was forked from another, has asked a
 	// person, is a child.
 	HasFork, HasApproval, HasParent bool
+	// HasCrash: the daemon died while a step of it was in flight.
+	HasCrash bool
 	// Exclude: none of these.
 	Exclude RunExclusion
 	// Query is the filter as it was written, for the API; the store does not read it.
@@ -70,6 +72,9 @@ type Page struct {
 	After string
 	// Before is the cursor of the first item of the page after (towards newer).
 	Before string
+	// Oldest begins with the oldest items instead of the newest; the page is in
+	// the list's order all the same.
+	Oldest bool
 	Limit  int // default 50, at most 200
 }
 

@@ -31,6 +31,8 @@ func position(kind string, p kairos.Page) (at int64, newer bool, err error) {
 	case p.Before != "":
 		at, err = openCursor(kind, p.Before)
 		return at, true, err
+	case p.Oldest:
+		return 0, true, nil
 	}
 	return math.MaxInt64, false, nil
 }

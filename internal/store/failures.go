@@ -40,6 +40,26 @@ func (s *Store) FailureGroups(ctx context.Context, limit int) ([]kairos.FailureG
 	return out, nil
 }
 
+// FailureOrigin says what went before the first failure of a group;
+// CodeNotFound when none of it needs attention any more.
+func (s *Store) FailureOrigin(ctx context.Context, ref kairos.FailureRef) (kairos.FailureOrigin, error) {
+	first, err := s.q.FailureGroupFirst(ctx, ref.PlanKey, ref.Node, ref.Code)
+	if errors.Is(err, sql.ErrNoRows) {
+		return kairos.FailureOrigin{}, kairos.Errorf(kairos.CodeNotFound, "no failure of %s at %s with %s needs attention", ref.PlanKey, ref.Node, ref.Code)
+	} else if err != nil {
+		return kairos.FailureOrigin{}, translate(err, "find the first failure")
+	}
+	o := kairos.FailureOrigin{Version: int(first.Number), FirstAt: fromMicros(first.CreatedAt)}
+	good, err := s.q.RunGoodBefore(ctx, first.PlanID, first.ID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return o, nil
+	} else if err != nil {
+		return o, translate(err, "find the last success")
+	}
+	o.Good, o.GoodVersion, o.GoodAt = good.PublicID, int(good.Number), fromMicros(good.CreatedAt)
+	return o, nil
+}
+
 func failureAck(r dbsqlc.FailureAck, plan string) kairos.FailureAck {
 	return kairos.FailureAck{FailureRef: kairos.FailureRef{PlanKey: plan, Node: r.Node, Code: r.ErrorCode}, Actor: r.Actor, Note: r.Note, Runs: r.Runs, At: fromMicros(r.At)}
 }

@@ -323,6 +323,13 @@ func everyFailureQuery(t *testing.T, s *Store, must func(string, error)) {
 	if must("unack", err); n != 1 {
 		t.Errorf("%d runs came back", n)
 	}
+	origin, err := s.FailureOrigin(ctx, ref)
+	if must("origin", err); origin.Version != 1 || origin.FirstAt.IsZero() || origin.Good != "" {
+		t.Errorf("%+v", origin)
+	}
+	if crashed, err := s.Runs(ctx, kairos.RunFilter{HasCrash: true}); err != nil || len(crashed.Items) != 0 {
+		t.Errorf("crashed: %d %v", len(crashed.Items), err)
+	}
 	out, err := s.Outcomes(ctx, time.Now().Add(-time.Hour))
 	if must("outcomes", err); len(out) != 1 || out[0].Runs != 1 || out[0].Status != kairos.RunFailed {
 		t.Errorf("%+v", out)

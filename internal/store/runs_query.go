@@ -194,6 +194,7 @@ func alsoMore(q *runQuery, f kairos.RunFilter) {
 		{f.MaxSteps > 0, "runs.steps < ?", []any{f.MaxSteps}},
 		{f.HasFork, "runs.forked_from <> ''", nil},
 		{f.HasParent, "runs.parent_run <> ''", nil},
+		{f.HasCrash, "runs.crashes > 0", nil},
 		{f.HasApproval, "EXISTS (SELECT 1 FROM approvals WHERE approvals.run_id = runs.id)", nil},
 		{len(f.Exclude.PlanKeys) > 0, "runs.plan_id NOT IN (SELECT id FROM plans WHERE key IN (" + marks(len(f.Exclude.PlanKeys)) + "))", values(f.Exclude.PlanKeys)},
 		{len(f.Exclude.Nodes) > 0, "runs.node NOT IN (" + marks(len(f.Exclude.Nodes)) + ")", values(f.Exclude.Nodes)},
@@ -309,6 +310,9 @@ func (s *Store) chooseArms(ctx context.Context, q *runQuery, f kairos.RunFilter,
 		kept()
 		rest(true, true, true)
 		alsoUsed(1)
+	case f.HasCrash && !f.WithDeleted:
+		q.arms = []arm{{from: "runs INDEXED BY runs_that_crashed", where: "runs.deleted_at = 0 AND runs.crashes > 0"}}
+		rest(true, true, true)
 	case f.MinAttempts > 0 && !f.WithDeleted:
 		q.arms = []arm{{from: "runs INDEXED BY runs_retried", where: "runs.deleted_at = 0 AND runs.tries > 1"}}
 		rest(true, true, true)

@@ -20,6 +20,7 @@ var (
 		spanishMemory,
 		spanishStale,
 		spanishSystem,
+		spanishHome,
 	)
 	spanishPlurals = joined(
 		spanishCorePlurals,
@@ -31,6 +32,7 @@ var (
 		spanishAccessPlurals,
 		spanishToolsPlurals,
 		spanishCallsPlurals,
+		spanishHomePlurals,
 	)
 )
 

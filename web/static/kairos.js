@@ -35,11 +35,12 @@
   const lost = () => show(navigator.onLine === false ? "offline" : "stale");
   const fire = (topic) => {
     if (pending[topic] || paused) return;
+    const part = $('[data-live="' + topic + '"]'), gap = Number(part && part.dataset.every || 700); // a part may say how often is enough
     pending[topic] = setTimeout(() => {
       pending[topic] = 0;
       last[topic] = Date.now();
       body.dispatchEvent(new CustomEvent("k:" + topic));
-    }, Math.max(0, 700 - (Date.now() - (last[topic] || 0))));
+    }, Math.max(0, gap - (Date.now() - (last[topic] || 0))));
   };
   const poll = (on) => {
     clearTimeout(poller);

@@ -42,3 +42,11 @@ func sorted(is bool) templ.Attributes {
 
 // truth is a yes or no as attributes want it.
 func truth(b bool) string { return strconv.FormatBool(b) }
+
+// following are the attributes by which a band of home keeps up to date.
+func following(b Band) templ.Attributes {
+	if b.Topic == "" {
+		return nil
+	}
+	return templ.Attributes{"data-live": b.Topic, "data-every": b.Every, "hx-get": "/?v=" + b.Version, "hx-trigger": "k:" + b.Topic + " from:body", "hx-swap": "morph:outerHTML"}
+}

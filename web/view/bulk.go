@@ -13,6 +13,10 @@ type GroupRow struct {
 	Ack                       string // address of taking note of it
 	// Acked says that it was acknowledged before and has come back, Note with what.
 	Acked, Note string
+	// New says since what change failures like these are new, Compare and Good
+	// lead to what differs.
+	New           string
+	Compare, Good Link
 }
 
 // BulkPage says what an act on many runs would do.

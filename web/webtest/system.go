@@ -17,6 +17,14 @@ type System struct {
 	now     kairos.Installation
 	notices []kairos.Notice
 	backups int
+	broken  error
+}
+
+// Fail lets the installation not be read any more; nil: again.
+func (s *System) Fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.broken = err
 }
 
 // Set says how the installation is from now on.
@@ -37,7 +45,7 @@ func (s *System) Backups() int {
 func (s *System) Installation(context.Context) (kairos.Installation, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.now, nil
+	return s.now, s.broken
 }
 
 // Maintain changes what was set.

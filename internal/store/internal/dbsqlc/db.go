@@ -141,6 +141,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.failureAckRunsStmt, err = db.PrepareContext(ctx, failureAckRuns); err != nil {
 		return nil, fmt.Errorf("error preparing query FailureAckRuns: %w", err)
 	}
+	if q.failureGroupFirstStmt, err = db.PrepareContext(ctx, failureGroupFirst); err != nil {
+		return nil, fmt.Errorf("error preparing query FailureGroupFirst: %w", err)
+	}
 	if q.failureGroupNewestStmt, err = db.PrepareContext(ctx, failureGroupNewest); err != nil {
 		return nil, fmt.Errorf("error preparing query FailureGroupNewest: %w", err)
 	}
@@ -335,6 +338,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.runForksStmt, err = db.PrepareContext(ctx, runForks); err != nil {
 		return nil, fmt.Errorf("error preparing query RunForks: %w", err)
+	}
+	if q.runGoodBeforeStmt, err = db.PrepareContext(ctx, runGoodBefore); err != nil {
+		return nil, fmt.Errorf("error preparing query RunGoodBefore: %w", err)
 	}
 	if q.runHoldStmt, err = db.PrepareContext(ctx, runHold); err != nil {
 		return nil, fmt.Errorf("error preparing query RunHold: %w", err)
@@ -716,6 +722,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing failureAckRunsStmt: %w", cerr)
 		}
 	}
+	if q.failureGroupFirstStmt != nil {
+		if cerr := q.failureGroupFirstStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing failureGroupFirstStmt: %w", cerr)
+		}
+	}
 	if q.failureGroupNewestStmt != nil {
 		if cerr := q.failureGroupNewestStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing failureGroupNewestStmt: %w", cerr)
@@ -1039,6 +1050,11 @@ func (q *Queries) Close() error {
 	if q.runForksStmt != nil {
 		if cerr := q.runForksStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing runForksStmt: %w", cerr)
+		}
+	}
+	if q.runGoodBeforeStmt != nil {
+		if cerr := q.runGoodBeforeStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing runGoodBeforeStmt: %w", cerr)
 		}
 	}
 	if q.runHoldStmt != nil {
@@ -1419,6 +1435,7 @@ type Queries struct {
 	failureAckListStmt         *sql.Stmt
 	failureAckPutStmt          *sql.Stmt
 	failureAckRunsStmt         *sql.Stmt
+	failureGroupFirstStmt      *sql.Stmt
 	failureGroupNewestStmt     *sql.Stmt
 	failureGroupsStmt          *sql.Stmt
 	failureUnackRunsStmt       *sql.Stmt
@@ -1484,6 +1501,7 @@ type Queries struct {
 	runEndedOfPlanStmt         *sql.Stmt
 	runEndedSinceStmt          *sql.Stmt
 	runForksStmt               *sql.Stmt
+	runGoodBeforeStmt          *sql.Stmt
 	runHoldStmt                *sql.Stmt
 	runHoldableStmt            *sql.Stmt
 	runInsertStmt              *sql.Stmt
@@ -1589,6 +1607,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		failureAckListStmt:         q.failureAckListStmt,
 		failureAckPutStmt:          q.failureAckPutStmt,
 		failureAckRunsStmt:         q.failureAckRunsStmt,
+		failureGroupFirstStmt:      q.failureGroupFirstStmt,
 		failureGroupNewestStmt:     q.failureGroupNewestStmt,
 		failureGroupsStmt:          q.failureGroupsStmt,
 		failureUnackRunsStmt:       q.failureUnackRunsStmt,
@@ -1654,6 +1673,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		runEndedOfPlanStmt:         q.runEndedOfPlanStmt,
 		runEndedSinceStmt:          q.runEndedSinceStmt,
 		runForksStmt:               q.runForksStmt,
+		runGoodBeforeStmt:          q.runGoodBeforeStmt,
 		runHoldStmt:                q.runHoldStmt,
 		runHoldableStmt:            q.runHoldableStmt,
 		runInsertStmt:              q.runInsertStmt,

@@ -159,6 +159,34 @@ func (q *Queries) FailureAckRuns(ctx context.Context, arg FailureAckRunsParams) 
 	return items, nil
 }
 
+const failureGroupFirst = `-- name: FailureGroupFirst :one
+SELECT runs.id, runs.created_at, plan_versions.number, runs.plan_id
+FROM runs INDEXED BY runs_that_failed_alike JOIN plan_versions ON plan_versions.id = runs.version_id
+WHERE runs.attention = 1 AND runs.status = 'failed' AND runs.deleted_at = 0
+AND runs.plan_id = (SELECT plans.id FROM plans WHERE plans.key = ?1) AND runs.node = ?2 AND runs.error_code = ?3
+ORDER BY runs.id LIMIT 1
+`
+
+type FailureGroupFirstRow struct {
+	ID        int64
+	CreatedAt int64
+	Number    int64
+	PlanID    int64
+}
+
+// The first of the failures that are alike.
+func (q *Queries) FailureGroupFirst(ctx context.Context, plan string, node string, errorCode string) (FailureGroupFirstRow, error) {
+	row := q.queryRow(ctx, q.failureGroupFirstStmt, failureGroupFirst, plan, node, errorCode)
+	var i FailureGroupFirstRow
+	err := row.Scan(
+		&i.ID,
+		&i.CreatedAt,
+		&i.Number,
+		&i.PlanID,
+	)
+	return i, err
+}
+
 const failureGroupNewest = `-- name: FailureGroupNewest :one
 SELECT runs.public_id, runs.headline, plan_versions.number, plans.key, plans.public_id AS plan_public_id
 FROM runs INDEXED BY runs_that_failed_alike
@@ -403,4 +431,25 @@ UPDATE runs SET attention = ?1 WHERE id = ?2 AND status = 'failed'
 func (q *Queries) RunAttention(ctx context.Context, attention int64, iD int64) error {
 	_, err := q.exec(ctx, q.runAttentionStmt, runAttention, attention, iD)
 	return err
+}
+
+const runGoodBefore = `-- name: RunGoodBefore :one
+SELECT runs.public_id, runs.created_at, plan_versions.number
+FROM runs INDEXED BY runs_by_plan_status JOIN plan_versions ON plan_versions.id = runs.version_id
+WHERE runs.deleted_at = 0 AND runs.plan_id = ?1 AND runs.status = 'completed' AND runs.id < ?2
+ORDER BY runs.id DESC LIMIT 1
+`
+
+type RunGoodBeforeRow struct {
+	PublicID  string
+	CreatedAt int64
+	Number    int64
+}
+
+// The last run of a plan before another that succeeded.
+func (q *Queries) RunGoodBefore(ctx context.Context, planID int64, before int64) (RunGoodBeforeRow, error) {
+	row := q.queryRow(ctx, q.runGoodBeforeStmt, runGoodBefore, planID, before)
+	var i RunGoodBeforeRow
+	err := row.Scan(&i.PublicID, &i.CreatedAt, &i.Number)
+	return i, err
 }

@@ -1,0 +1,188 @@
+package web
+
+import (
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/view"
+)
+
+const (
+	// homeGroups is how many failures the home page lists.
+	homeGroups = 15
+	// homeRows is how many runs or approvals a band lists.
+	homeRows = 10
+	// ackedDays is for how long home shows failures that were acknowledged.
+	ackedDays = 7
+	// restartShown is for how long home speaks of a start after a crash.
+	restartShown = 24 * time.Hour
+	// stubborn is how many attempts a step has had when its retries need
+	// attention.
+	stubborn = 3
+)
+
+// waitsForPerson are the reasons that are not asked as approvals.
+var waitsForPerson = slices.DeleteFunc(slices.Clone(kairos.WaitReasons), func(w kairos.WaitReason) bool {
+	return !w.NeedsPerson() || w == kairos.WaitApproval
+})
+
+// attentionBand is what is wrong: failures that are alike as one line each, what
+// a crash interrupted, and runs that only a person can let go on.
+func (r *request) attentionBand() (templ.Component, error) {
+	var p view.AttentionBand
+	counts, err := r.s.Reader.RunCounts(r.ctx)
+	if err != nil {
+		return nil, err
+	}
+	groups, err := r.s.Reader.FailureGroups(r.ctx, homeGroups+1)
+	if err != nil {
+		return nil, err
+	}
+	more := len(groups) > homeGroups
+	if more {
+		groups, p.More = groups[:homeGroups], r.t("All that failed")
+	}
+	for _, g := range groups {
+		row := r.groupRow(g)
+		if err := r.newSince(&row, g); err != nil {
+			return nil, err
+		}
+		p.Groups = append(p.Groups, row)
+	}
+	if err := r.acked(&p, groups); err != nil {
+		return nil, err
+	}
+	// What else only a person can end: interrupted, parked, over budget, paused;
+	// and what is tried again and again.
+	waiting, err := r.s.Reader.Runs(r.ctx, kairos.RunFilter{WaitReasons: waitsForPerson, Page: kairos.Page{Limit: homeRows}})
+	if err != nil {
+		return nil, err
+	}
+	p.Waiting = r.runRows(waiting.Items)
+	if waiting.Next != "" {
+		p.MoreWaiting = r.t("All that wait for a person")
+	}
+	retrying, err := r.s.Reader.Runs(r.ctx, kairos.RunFilter{WaitReasons: []kairos.WaitReason{kairos.WaitRetry}, MinAttempts: stubborn - 1, Page: kairos.Page{Limit: homeRows}})
+	if err != nil {
+		return nil, err
+	}
+	p.Retrying = r.runRows(retrying.Items)
+	if retrying.Next != "" {
+		p.MoreRetrying = r.t("All that are tried again and again")
+	}
+	if p.Restart, err = r.restart(); err != nil {
+		return nil, err
+	}
+	problems := len(p.Groups) + len(p.Waiting) + len(p.Retrying)
+	if problems == 0 {
+		p.Nothing, err = r.lastFailure()
+		return view.Attention(p), err
+	}
+	runs := counts.NeedsAttention - counts.Waiting[kairos.WaitApproval] + int64(len(p.Retrying))
+	p.Sum = r.t("%s in %s", r.n(problems, "%s problem", "%s problems"), r.n(int(runs), "%s run", "%s runs"))
+	if more || p.MoreWaiting != "" || p.MoreRetrying != "" {
+		p.Sum = r.t("more than %s", p.Sum)
+	}
+	if len(groups) > 1 && r.who.Role.Includes(kairos.RoleOperator) {
+		p.AckAll = "/failures/ack?all=1"
+	}
+	return view.Attention(p), nil
+}
+
+// acked adds the failures that people took note of and that are not back.
+func (r *request) acked(p *view.AttentionBand, groups []kairos.FailureGroup) error {
+	acks, err := r.s.Reader.FailureAcks(r.ctx, r.s.now().Add(-ackedDays*24*time.Hour), 50)
+	if err != nil {
+		return err
+	}
+	for _, a := range acks {
+		if !slices.ContainsFunc(groups, func(g kairos.FailureGroup) bool { return g.Ref() == a.FailureRef }) {
+			p.Acked = append(p.Acked, r.ackOf(a))
+		}
+	}
+	if len(p.Acked) > 0 {
+		p.AckedHead = r.n(len(p.Acked), "%s failure is acknowledged", "%s failures are acknowledged")
+	}
+	return nil
+}
+
+// lastFailure says when a run failed last.
+func (r *request) lastFailure() (string, error) {
+	list, err := r.s.Reader.Runs(r.ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{kairos.RunFailed}, Page: kairos.Page{Limit: 1}})
+	if err != nil || len(list.Items) == 0 {
+		return "", err
+	}
+	return r.t("The last failure was %s.", r.ago(r.s.now().Sub(list.Items[0].EndedAt))), nil
+}
+
+// restart says what the last start after a crash found in flight, and what has
+// become of it; nil: there was none of late.
+func (r *request) restart() (*view.RestartLine, error) {
+	starts, err := r.s.Reader.AuditEvents(r.ctx, kairos.AuditFilter{Action: "daemon.start", Page: kairos.Page{Limit: 1}})
+	if err != nil || len(starts.Items) == 0 {
+		return nil, err
+	}
+	start := starts.Items[0]
+	if start.Reason != "unclean" || r.s.now().Sub(start.At) > restartShown {
+		return nil, nil
+	}
+	open, err := r.s.Reader.Runs(r.ctx, kairos.RunFilter{HasCrash: true, Statuses: []kairos.RunStatus{kairos.RunQueued, kairos.RunRunning, kairos.RunWaiting}, Page: kairos.Page{Limit: 200}})
+	if err != nil {
+		return nil, err
+	}
+	ended, err := r.s.Reader.RunsCount(r.ctx, kairos.RunFilter{HasCrash: true, Statuses: []kairos.RunStatus{kairos.RunCompleted, kairos.RunFailed, kairos.RunCancelled}, Since: start.At}, sinceCap)
+	if err != nil {
+		return nil, err
+	}
+	decide := 0
+	for _, run := range open.Items {
+		if run.Status == kairos.RunWaiting && run.WaitReason.NeedsPerson() {
+			decide++
+		}
+	}
+	all := len(open.Items) + ended
+	if all == 0 {
+		return nil, nil
+	}
+	l := &view.RestartLine{At: r.time(start.At), Href: listAt("/runs", "has:crash since:24h")}
+	l.Text = r.n(all, "%s run: ", "%s runs: ") + r.n(all-decide, "%s recovered", "%s recovered")
+	if decide > 0 {
+		l.Text += r.n(decide, ", %s needs a decision", ", %s need a decision")
+		l.Href = listAt("/runs", "has:crash waiting:in_doubt,quarantined")
+	}
+	return l, nil
+}
+
+// approvalsBand is what waits for a decision.
+func (r *request) approvalsBand() (templ.Component, error) {
+	var p view.ApprovalsBand
+	open, err := r.s.Reader.Approvals(r.ctx, kairos.ApprovalFilter{Page: kairos.Page{Limit: 200}})
+	if err != nil {
+		return nil, err
+	}
+	oldest := r.s.now()
+	for i, a := range open.Items {
+		if i < homeRows {
+			p.Items = append(p.Items, r.approvalView(a))
+		}
+		if a.CreatedAt.Before(oldest) {
+			oldest = a.CreatedAt
+		}
+	}
+	if n := len(open.Items); n > 0 {
+		p.Sum = r.n(n, "%s approval, oldest waits %s", "%s approvals, oldest waits %s", about(r.s.now().Sub(oldest)))
+		if open.Next != "" {
+			p.Sum = r.t("more than %s", p.Sum)
+		}
+	}
+	return view.ApprovalsOpen(p), nil
+}
+
+// ackQuery names a group of failures in an address or a form.
+func ackQuery(g kairos.FailureRef) string {
+	return url.Values{"plan": {g.PlanKey}, "node": {g.Node}, "code": {g.Code}}.Encode()
+}

@@ -1,0 +1,115 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/view"
+)
+
+// bandDeadline is how long one band may read. A band that takes longer says so;
+// the others do not wait for it.
+const bandDeadline = 2 * time.Second
+
+// homeBand is one part of home. It has a topic of its own and is read by itself,
+// so that one that cannot be read leaves the others as they are (UI R30).
+type homeBand struct {
+	id, heading string
+	// live bands follow the topic of their name, at most once every so many ms.
+	live  bool
+	every int
+	// build gives the band's content; nil: there is nothing to say, and no band.
+	build func(*request) (templ.Component, error)
+}
+
+// homeBands stand on the page in this order.
+var homeBands = []homeBand{
+	{id: "since", heading: locale.Mark("Since you left"), build: (*request).sinceBand},
+	{id: "attention", heading: locale.Mark("Needs attention"), live: true, every: 2000, build: (*request).attentionBand},
+	{id: "approvals", heading: locale.Mark("Needs you"), live: true, every: 2000, build: (*request).approvalsBand},
+	{id: "now", heading: locale.Mark("Now"), live: true, every: 2000, build: (*request).nowBand},
+	{id: "day", heading: locale.Mark("Last 24 hours"), live: true, every: 60_000, build: (*request).dayBand},
+	{id: "system", heading: locale.Mark("System"), live: true, every: 2000, build: (*request).systemBand},
+}
+
+func bandOf(id string) (homeBand, bool) {
+	i := slices.IndexFunc(homeBands, func(b homeBand) bool { return b.id == id })
+	if i < 0 {
+		return homeBand{}, false
+	}
+	return homeBands[i], true
+}
+
+// bands reads all bands at the same time.
+func (r *request) bands() []view.Band {
+	all := make([]view.Band, len(homeBands))
+	var reading sync.WaitGroup
+	for i, b := range homeBands {
+		reading.Go(func() { all[i] = r.band(b) })
+	}
+	reading.Wait()
+	return slices.DeleteFunc(all, func(b view.Band) bool { return b.HTML == "" && b.Failed == "" })
+}
+
+// refreshBand answers for one band: nothing, if it says what the page has.
+func (r *request) refreshBand(b homeBand) error {
+	v := r.band(b)
+	if v.Failed == "" && v.Version == r.c.QueryParam("v") {
+		return r.c.NoContent(http.StatusNoContent)
+	}
+	return r.render(http.StatusOK, view.HomeBand(v))
+}
+
+// band reads one band. Whatever goes wrong stays in it.
+func (r *request) band(b homeBand) (v view.Band) {
+	v = view.Band{ID: b.id, Heading: r.t(b.heading), Every: strconv.Itoa(b.every)}
+	if b.live {
+		v.Topic = b.id
+	}
+	failed := func(err error) {
+		id := newID()
+		r.s.Logger.Error("a band of home failed", "id", id, "band", b.id, "err", err)
+		v.Failed = r.t("This part could not be read. Error %s.", id)
+		if errors.Is(err, context.DeadlineExceeded) {
+			v.Failed = r.t("This part took too long to read. Error %s.", id)
+		}
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			failed(fmt.Errorf("panic: %v", p))
+		}
+	}()
+	ctx, cancel := context.WithTimeout(r.ctx, bandDeadline)
+	defer cancel()
+	mine := *r
+	mine.ctx = ctx
+	content, err := b.build(&mine)
+	if err != nil {
+		failed(err)
+		return v
+	}
+	if content == nil {
+		return v
+	}
+	var out bytes.Buffer
+	if err := content.Render(ctx, &out); err != nil {
+		failed(err)
+		return v
+	}
+	v.HTML = out.String()
+	sum := fnv.New64a()
+	sum.Write(out.Bytes())
+	v.Version = strconv.FormatUint(sum.Sum64(), 36)
+	return v
+}
