@@ -324,7 +324,7 @@ func everyFailureQuery(t *testing.T, s *Store, must func(string, error)) {
 		t.Errorf("%d runs came back", n)
 	}
 	origin, err := s.FailureOrigin(ctx, ref)
-	if must("origin", err); origin.Version != 1 || origin.FirstAt.IsZero() || origin.Good != "" {
+	if must("origin", err); origin.Version != 2 || origin.FirstAt.IsZero() || origin.Good != "" {
 		t.Errorf("%+v", origin)
 	}
 	if crashed, err := s.Runs(ctx, kairos.RunFilter{HasCrash: true}); err != nil || len(crashed.Items) != 0 {
