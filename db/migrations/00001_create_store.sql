@@ -15,9 +15,18 @@ CREATE TABLE plans (
     latest      INTEGER NOT NULL,
     latest_hash TEXT    NOT NULL,
     archived_at INTEGER NOT NULL DEFAULT 0,
+    stage       TEXT    NOT NULL DEFAULT '' CHECK (stage IN ('', 'draft', 'trial')),
     created_at  INTEGER NOT NULL,
     updated_at  INTEGER NOT NULL
 ) STRICT;
+
+-- What plans are found by: of their newest versions only.
+CREATE TABLE plan_facts (
+    plan_id INTEGER NOT NULL REFERENCES plans (id) ON DELETE CASCADE,
+    kind    TEXT    NOT NULL CHECK (kind IN ('tool', 'agent', 'owner', 'label')),
+    value   TEXT    NOT NULL,
+    PRIMARY KEY (plan_id, kind, value)
+) STRICT, WITHOUT ROWID;
 
 CREATE INDEX plans_by_update ON plans ((archived_at <> 0), updated_at, id);
 
@@ -114,6 +123,7 @@ CREATE INDEX runs_that_crashed ON runs (deleted_at, id) WHERE crashes > 0;
 CREATE INDEX runs_by_parent ON runs (parent_run, id) WHERE parent_run <> '';
 CREATE INDEX runs_by_fork ON runs (forked_from, id) WHERE forked_from <> '';
 CREATE INDEX runs_by_rerun ON runs (rerun_of, id) WHERE rerun_of <> '';
+CREATE INDEX runs_dry ON runs (deleted_at, id) WHERE origin = 'dry'; -- left out of lists
 
 -- Legal moves, as in kairos.CanMove: a run that completed stays so, and one that
 -- failed or was cancelled can only go on.
@@ -166,14 +176,16 @@ CREATE TABLE run_counts (
     PRIMARY KEY (status, wait_reason)
 ) STRICT, WITHOUT ROWID;
 
--- How many runs of a plan ended in each half hour, and how: what charts show.
--- A run that is resumed and ends again has ended twice.
+-- How many runs of each version of a plan ended in each half hour, and how: what
+-- charts show. A run that is resumed and ends again has ended twice; a dry run
+-- has not.
 CREATE TABLE run_outcomes (
-    plan_id INTEGER NOT NULL REFERENCES plans (id) ON DELETE CASCADE,
-    slot    INTEGER NOT NULL, -- half hours since 1970
-    status  TEXT    NOT NULL,
-    n       INTEGER NOT NULL,
-    PRIMARY KEY (plan_id, slot, status)
+    plan_id    INTEGER NOT NULL REFERENCES plans (id) ON DELETE CASCADE,
+    slot       INTEGER NOT NULL, -- half hours since 1970
+    status     TEXT    NOT NULL,
+    version_id INTEGER NOT NULL,
+    n          INTEGER NOT NULL,
+    PRIMARY KEY (plan_id, slot, status, version_id)
 ) STRICT, WITHOUT ROWID;
 
 -- Failures that somebody took note of: those of a plan, at a node, with a code.
@@ -226,6 +238,9 @@ CREATE TABLE step_results (
     hash          BLOB    NOT NULL,
     CONSTRAINT seq_is_unique UNIQUE (run_id, seq)
 ) STRICT;
+
+-- Attempts that failed, also those that a retry or an edge made good.
+CREATE INDEX step_results_that_failed ON step_results (run_id, seq) WHERE status = 'failed';
 
 -- +goose StatementBegin
 CREATE TRIGGER step_results_are_immutable BEFORE UPDATE ON step_results
@@ -592,5 +607,6 @@ DROP TABLE run_labels;
 DROP TABLE run_details;
 DROP TABLE runs;
 DROP TABLE plan_versions;
+DROP TABLE plan_facts;
 DROP TABLE plans;
 DROP TABLE settings;

@@ -52,14 +52,15 @@ ORDER BY runs.id LIMIT @max;
 -- name: FailureUnackRuns :many
 SELECT runs.id FROM runs INDEXED BY runs_by_plan_status
 WHERE runs.deleted_at = 0 AND runs.plan_id = @plan_id AND runs.status = 'failed' AND runs.attention = 0 AND runs.node = @node AND runs.error_code = @error_code
+  AND runs.origin <> 'dry'
 ORDER BY runs.id LIMIT @max;
 
 -- name: RunAttention :exec
 UPDATE runs SET attention = @attention WHERE id = @id AND status = 'failed';
 
 -- name: OutcomeAdd :exec
-INSERT INTO run_outcomes (plan_id, slot, status, n) VALUES (@plan_id, @slot, @status, @n)
-ON CONFLICT (plan_id, slot, status) DO UPDATE SET n = n + excluded.n;
+INSERT INTO run_outcomes (plan_id, slot, status, version_id, n) VALUES (@plan_id, @slot, @status, @version_id, @n)
+ON CONFLICT (plan_id, slot, status, version_id) DO UPDATE SET n = n + excluded.n;
 
 -- How runs ended since a slot, per plan, slot and status.
 -- name: OutcomeList :many
@@ -71,6 +72,11 @@ LIMIT @max;
 -- name: OutcomeOfPlan :many
 SELECT slot, status, n FROM run_outcomes
 WHERE plan_id = (SELECT id FROM plans WHERE key = @plan) AND slot >= @since ORDER BY slot, status;
+
+-- How runs of each version of a plan ended since a slot.
+-- name: OutcomeOfVersions :many
+SELECT version_id, status, n FROM run_outcomes
+WHERE plan_id = (SELECT id FROM plans WHERE public_id = @plan_public_id) AND slot >= @since ORDER BY slot, status;
 
 -- name: PreferenceGet :one
 SELECT value FROM preferences WHERE owner = @owner AND key = @key;

@@ -5,14 +5,26 @@ SELECT * FROM plans WHERE key = @key;
 SELECT * FROM plans WHERE public_id = @public_id;
 
 -- name: PlanInsert :one
-INSERT INTO plans (public_id, key, name, description, latest, latest_hash, created_at, updated_at)
-VALUES (@public_id, @key, @name, @description, 1, @latest_hash, @created_at, @created_at)
+INSERT INTO plans (public_id, key, name, description, latest, latest_hash, stage, created_at, updated_at)
+VALUES (@public_id, @key, @name, @description, 1, @latest_hash, @stage, @created_at, @created_at)
 RETURNING *;
 
 -- name: PlanAdvance :exec
 UPDATE plans
-SET latest = @latest, latest_hash = @latest_hash, name = @name, description = @description, updated_at = @updated_at, archived_at = 0
+SET latest = @latest, latest_hash = @latest_hash, name = @name, description = @description, updated_at = @updated_at, archived_at = 0, stage = @stage
 WHERE id = @id;
+
+-- name: PlanAccept :exec
+UPDATE plans SET stage = '', updated_at = @updated_at WHERE public_id = @public_id;
+
+-- name: PlanFactsClear :exec
+DELETE FROM plan_facts WHERE plan_id = @plan_id;
+
+-- name: PlanFactAdd :exec
+INSERT INTO plan_facts (plan_id, kind, value) VALUES (@plan_id, @kind, @value) ON CONFLICT DO NOTHING;
+
+-- name: PlanFacts :many
+SELECT kind, value FROM plan_facts WHERE plan_id = (SELECT id FROM plans WHERE key = @plan) ORDER BY kind, value;
 
 -- name: PlanArchive :execrows
 UPDATE plans SET archived_at = @archived_at WHERE public_id = @public_id;
@@ -21,6 +33,9 @@ UPDATE plans SET archived_at = @archived_at WHERE public_id = @public_id;
 -- name: PlanListOlder :many
 SELECT * FROM plans
 WHERE (archived_at <> 0) = @archived AND (instr(lower(name), lower(cast(@text AS text))) > 0 OR instr(lower(key), lower(cast(@text AS text))) > 0)
+  AND CASE cast(@stage AS text) WHEN '' THEN stage <> 'trial' WHEN 'used' THEN stage = '' ELSE stage = @stage END
+  AND NOT EXISTS (SELECT 1 FROM json_each(cast(@facts AS text)) AS f WHERE NOT EXISTS (SELECT 1 FROM plan_facts
+                  WHERE plan_facts.plan_id = plans.id AND plan_facts.kind = json_extract(f.value, '$[0]') AND plan_facts.value = json_extract(f.value, '$[1]')))
   AND updated_at <= @updated_at AND (updated_at < @updated_at OR id < @id)
 ORDER BY updated_at DESC, id DESC
 LIMIT @max;
@@ -28,6 +43,9 @@ LIMIT @max;
 -- name: PlanListNewer :many
 SELECT * FROM plans
 WHERE (archived_at <> 0) = @archived AND (instr(lower(name), lower(cast(@text AS text))) > 0 OR instr(lower(key), lower(cast(@text AS text))) > 0)
+  AND CASE cast(@stage AS text) WHEN '' THEN stage <> 'trial' WHEN 'used' THEN stage = '' ELSE stage = @stage END
+  AND NOT EXISTS (SELECT 1 FROM json_each(cast(@facts AS text)) AS f WHERE NOT EXISTS (SELECT 1 FROM plan_facts
+                  WHERE plan_facts.plan_id = plans.id AND plan_facts.kind = json_extract(f.value, '$[0]') AND plan_facts.value = json_extract(f.value, '$[1]')))
   AND updated_at >= @updated_at AND (updated_at > @updated_at OR id > @id)
 ORDER BY updated_at ASC, id ASC
 LIMIT @max;
@@ -70,7 +88,13 @@ SELECT id, public_id, key FROM plans ORDER BY id;
 -- How the newest runs of a plan went.
 -- name: RunsOfPlan :many
 SELECT public_id, status, wait_reason, created_at, ended_at FROM runs INDEXED BY runs_by_plan
-WHERE deleted_at = 0 AND plan_id = (SELECT id FROM plans WHERE key = @plan) ORDER BY id DESC LIMIT @max;
+WHERE deleted_at = 0 AND plan_id = (SELECT id FROM plans WHERE key = @plan) AND origin <> 'dry' ORDER BY id DESC LIMIT @max;
+
+-- How many runs of each version of a plan are under way.
+-- name: VersionsUnderWay :many
+SELECT version_id, count(*) AS n FROM runs INDEXED BY runs_unfinished
+WHERE ended_at = 0 AND deleted_at = 0 AND origin <> 'dry' AND plan_id = (SELECT p.id FROM plans AS p WHERE p.public_id = @plan_public_id)
+GROUP BY version_id;
 
 -- Plans whose newest version has a text in it.
 -- name: PlansWithText :many

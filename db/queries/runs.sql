@@ -97,7 +97,7 @@ UPDATE runs SET deleted_at = @deleted_at, attention = @attention WHERE id = @id;
 
 -- name: RunState :one
 SELECT id, plan_id, status, wait_reason, attention, last_seq, path, headline, node, error_code, version_id, due_at, crashes, paused, started_at, ended_at,
-       running_us, deleted_at, tries
+       running_us, deleted_at, tries, origin
 FROM runs WHERE public_id = @public_id;
 
 -- name: RunDetailOutput :exec
@@ -124,7 +124,7 @@ ORDER BY ended_at, id LIMIT @max;
 -- How many runs of one status ended since a time, counted up to a number.
 -- name: RunEndedSince :one
 SELECT count(*) FROM (SELECT 1 FROM runs INDEXED BY runs_by_end
-WHERE runs.status = @status AND runs.ended_at <> 0 AND runs.ended_at >= @since AND runs.deleted_at = 0 LIMIT @max);
+WHERE runs.status = @status AND runs.ended_at <> 0 AND runs.ended_at >= @since AND runs.deleted_at = 0 AND runs.origin <> 'dry' LIMIT @max);
 
 -- Final runs of one plan with one status that ended before a time and still have
 -- a journal, the oldest end first.

@@ -63,6 +63,7 @@ type Edge struct {
 	// Path is SVG path data that ends at the arrow's tip; Arrow is the closed
 	// path of the head.
 	Path, Arrow string
+	TipX, TipY  float64
 	// Label is the condition, cut to fit; Condition is all of it.
 	Label, Condition string
 	// LabelX and LabelY are the centre of the label's box.

@@ -249,7 +249,7 @@ func (g *graph) edge(i int, turns []turn, at func(turn) float64, left, right []f
 		}
 	}
 	path = append(path, point{tip.x - head, tip.y})
-	e.Path = rounded(path, g.s.radius)
+	e.Path, e.TipX, e.TipY = rounded(path, g.s.radius), tip.x, tip.y
 	e.Arrow = fmt.Sprintf("M%s %sl-%d -4v8z", num(tip.x), num(tip.y), head)
 	if v := l.labelAt; v >= 0 {
 		e.LabelW, e.LabelH = labelSize(l.label)

@@ -16,6 +16,10 @@ func (a *actor) control(w *work, node *planner.ProgramNode) {
 		a.refuse(w, failure)
 		return
 	}
+	if a.run.Dry() && node.Type != planner.TypePlan {
+		a.stub(w, node, input)
+		return
+	}
 	switch node.Type {
 	case planner.TypeWait:
 		a.startTimer(w, node, input)

@@ -54,6 +54,9 @@ func (e *Engine) newRun(ctx context.Context, actor kairos.Actor, req kairos.Verb
 	if req.Labels != nil {
 		n.Labels = req.Labels
 	}
+	if v.run.Dry() {
+		n.Origin = kairos.OriginDry
+	}
 	if req.Action == kairos.ActionRerun {
 		n.RerunOf = v.run.ID
 	} else {

@@ -34,7 +34,7 @@ func (a *actor) dispatch(k workKey) bool {
 		a.control(w, node)
 		return true
 	}
-	if builtin(node.Type) && node.Effect == "" {
+	if builtin(node.Type) && (node.Effect == "" || a.run.Dry()) {
 		a.pop(k)
 		a.inline(w, node)
 		return true
@@ -146,6 +146,11 @@ func (a *actor) call(w *work, node *planner.ProgramNode) bool {
 	input, failure := a.s.walk.Input(w.VisitKey, w.item)
 	if failure != nil {
 		return refuse(failure)
+	}
+	if a.stubs(node, input) {
+		a.pop(w.workKey)
+		a.stub(w, node, input)
+		return true
 	}
 	switch waits, failure := a.gate(w, node, input); {
 	case failure != nil:

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
@@ -38,12 +40,17 @@ func (e *Engine) SavePlanOver(ctx context.Context, actor kairos.Actor, src []byt
 	}
 	v := kairos.NewVersion{Key: doc.ID, Hash: doc.Hash, Kind: string(doc.Kind()), Format: string(doc.Format), Origin: origin,
 		Semantics: planner.Semantics, Source: doc.Source, Canonical: doc.Canonical(),
-		ByPerson: origin != "planner" && origin != "replan", Reason: reason, Author: actor.Name, Base: base}
+		ByPerson: origin != originPlanner && origin != "replan", Reason: reason, Author: actor.Name, Base: base}
 	if doc.Graph != nil {
 		v.Name, v.Description = doc.Graph.Name, doc.Graph.Description
 	} else {
 		v.Name, v.Description = doc.Steps.Name, doc.Steps.Description
 	}
+	program, err := doc.Program(e.registry.Catalog())
+	if err != nil {
+		return kairos.Plan{}, kairos.Version{}, false, problems, kairos.Errorf(kairos.CodeInvalid, "the plan is not valid: %w", err)
+	}
+	v.Facts = factsOf(program, v.Canonical, v.Author)
 	p, stored, created, err := e.store.PutVersion(ctx, v, actor)
 	return p, stored, created, problems, err
 }
@@ -80,3 +87,126 @@ func (e *Engine) ArchivePlan(ctx context.Context, actor kairos.Actor, plan strin
 	}
 	return e.store.ArchivePlan(ctx, p.ID, archived, actor, reason)
 }
+
+// originTry marks versions that are there for one run by hand.
+const originTry = "try"
+
+// TryPlan starts a dry run of a document that is not saved: it is kept under a key
+// of its own, and no plan has another version for it (UI 3.3.8). Problems are
+// returned also when it runs; with errors the error is CodeInvalid.
+func (e *Engine) TryPlan(ctx context.Context, actor kairos.Actor, src []byte, f planner.Format, input kairos.RawJSON) (kairos.Run, planner.Problems, error) {
+	doc, problems := e.CheckPlan(src, f)
+	if err := problems.Err(); err != nil {
+		return kairos.Run{}, problems, kairos.Errorf(kairos.CodeInvalid, "the plan is not valid: %w", err)
+	}
+	tried, err := withKey(doc, draftKey(doc.ID))
+	if err != nil {
+		return kairos.Run{}, problems, kairos.Errorf(kairos.CodeInvalid, "the plan: %w", err)
+	}
+	p, v, _, _, err := e.SavePlan(ctx, actor, tried, planner.FormatJSON, originTry, "tried without saving")
+	if err != nil {
+		return kairos.Run{}, problems, err
+	}
+	run, err := e.Start(ctx, actor, kairos.StartRequest{Plan: p.ID, Hash: v.Hash, Input: input, Labels: dryLabel, Dry: true})
+	return run, problems, err
+}
+
+// RestoreVersion makes an earlier version of a plan its current one: what is
+// started from now on follows it. Versions are content (ruling 29), so that no
+// copy of it is made; the audit log says who went back, from where and why.
+// CodeStale when the plan's current version is not the one with the hash base.
+func (e *Engine) RestoreVersion(ctx context.Context, actor kairos.Actor, plan string, number int, base, reason string) (kairos.Plan, error) {
+	if err := e.allow(ctx, actor, kairos.RoleAuthor, "plan.restore", "", "plan:"+plan); err != nil {
+		return kairos.Plan{}, err
+	}
+	p, err := e.store.Plan(ctx, plan)
+	if err != nil {
+		return p, err
+	}
+	v, err := e.store.VersionByNumber(ctx, p.ID, number)
+	if err != nil {
+		return p, err
+	}
+	if v.Hash == p.LatestHash {
+		return p, kairos.Errorf(kairos.CodeConflict, "v%d is the current version of %s already", number, p.Key)
+	}
+	prog, err := e.program(ctx, v.Hash)
+	if err != nil {
+		return p, err
+	}
+	return e.store.RestoreVersion(ctx, kairos.RestoredVersion{PlanID: p.ID, Hash: v.Hash, Base: base, Name: prog.Name, Description: prog.Description,
+		Reason: reason, Facts: factsOf(prog.Program, v.Canonical, v.Author)}, actor)
+}
+
+// AcceptPlan takes a planner's draft into use; CodeConflict if it is no draft.
+func (e *Engine) AcceptPlan(ctx context.Context, actor kairos.Actor, plan, reason string) (kairos.Plan, error) {
+	if err := e.allow(ctx, actor, kairos.RoleOperator, "plan.accept", "", "plan:"+plan); err != nil {
+		return kairos.Plan{}, err
+	}
+	p, err := e.store.Plan(ctx, plan)
+	if err != nil {
+		return p, err
+	}
+	if p.Stage != kairos.StageDraft {
+		return p, kairos.Errorf(kairos.CodeConflict, "plan %s is no draft", p.Key)
+	}
+	return e.store.AcceptPlan(ctx, p.ID, actor, reason)
+}
+
+// outgrowDraft takes a draft into use whose version is started: nobody starts what
+// they have not accepted.
+func (e *Engine) outgrowDraft(ctx context.Context, actor kairos.Actor, p *program) error {
+	if p.version.Origin != originPlanner {
+		return nil
+	}
+	plan, err := e.store.Plan(ctx, p.version.PlanID)
+	if err != nil || plan.Stage != kairos.StageDraft {
+		return err
+	}
+	_, err = e.store.AcceptPlan(ctx, plan.ID, actor, "a run of it was started")
+	return err
+}
+
+// originPlanner marks versions that a planner made.
+const originPlanner = "planner"
+
+// factsOf are what a plan is found by: what its nodes name, its owner by its
+// metadata or else its author, and the rest of its metadata as labels.
+func factsOf(p *planner.Program, canonical []byte, author string) []kairos.PlanFact {
+	seen := map[kairos.PlanFact]bool{}
+	var out []kairos.PlanFact
+	add := func(kind, value string) {
+		f := kairos.PlanFact{Kind: kind, Value: value}
+		if value != "" && !seen[f] {
+			seen[f] = true
+			out = append(out, f)
+		}
+	}
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		add(kairos.FactTool, n.Tool)
+		add(kairos.FactAgent, n.Agent)
+	}
+	owner := author
+	var metadata map[string]any
+	if doc, err := planner.DecodeValue(canonical); err == nil { // a document that is stored can be read
+		m, _ := doc.(map[string]any)
+		metadata, _ = m["metadata"].(map[string]any)
+	}
+	for _, k := range slices.Sorted(maps.Keys(metadata)) {
+		switch v := metadata[k].(type) {
+		case map[string]any, []any, nil:
+		default:
+			if k == "owner" {
+				owner = planner.Text(v)
+			} else if len(out) < maxFacts {
+				add(kairos.FactLabel, k+"="+planner.Text(v))
+			}
+		}
+	}
+	add(kairos.FactOwner, owner)
+	return out
+}
+
+// maxFacts bounds what a plan is found by.
+const maxFacts = 1000

@@ -47,6 +47,11 @@ type Store interface {
 	// ArchivePlan hides a plan from lists, or shows it again, with its audit
 	// record ("plan.archive", "plan.unarchive"). Runs are not touched.
 	ArchivePlan(ctx context.Context, planID string, archived bool, actor kairos.Actor, reason string) error
+	// RestoreVersion makes an earlier version of a plan its current one ("plan.restore");
+	// CodeStale when the current one is not Base.
+	RestoreVersion(ctx context.Context, r kairos.RestoredVersion, actor kairos.Actor) (kairos.Plan, error)
+	// AcceptPlan takes a draft into use ("plan.accept").
+	AcceptPlan(ctx context.Context, planID string, actor kairos.Actor, reason string) (kairos.Plan, error)
 	// EventsAfter gives audit events with Seq > after in order, with their
 	// journal rows, at most limit; run restricts to one run.
 	EventsAfter(ctx context.Context, after int64, run string, limit int) ([]kairos.AuditEvent, error)

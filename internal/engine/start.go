@@ -55,6 +55,11 @@ func (e *Engine) Start(ctx context.Context, actor kairos.Actor, r kairos.StartRe
 	}
 	n := kairos.NewRun{Input: r.Input, Actor: actor.Name, Origin: cmp.Or(r.Origin, actor.Surface), Session: r.Session, Priority: cmp.Or(r.Priority, p.Priority),
 		Labels: r.Labels, Limits: r.Limits, Key: r.Key, Concurrency: r.Concurrency, StartAt: r.StartAt}
+	if r.Dry {
+		n.Origin = kairos.OriginDry
+	} else if err := e.outgrowDraft(ctx, actor, p); err != nil {
+		return kairos.Run{}, err
+	}
 	return e.create(ctx, p, n, actor)
 }
 

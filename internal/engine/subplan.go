@@ -145,7 +145,11 @@ func (e *Engine) createChild(ctx context.Context, id, hash string, input kairos.
 			return kairos.Run{}, err
 		}
 	}
-	return e.create(ctx, p, kairos.NewRun{ID: id, Input: input, Parent: &ref, Actor: parent.Actor, Origin: "child", Session: parent.Session,
+	origin := "child"
+	if parent.Dry() {
+		origin = kairos.OriginDry
+	}
+	return e.create(ctx, p, kairos.NewRun{ID: id, Input: input, Parent: &ref, Actor: parent.Actor, Origin: origin, Session: parent.Session,
 		Priority: parent.Priority, Labels: parent.Labels}, kairos.System)
 }
 

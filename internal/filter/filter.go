@@ -67,11 +67,8 @@ func init() {
 // with blanks stands in quotes. Bare words are an id's tail, else a plan's key,
 // else text in the headline. The error says what is not understood and what was perhaps meant.
 func Parse(q string, now time.Time) (f kairos.RunFilter, problem *kairos.Error) {
-	if len(q) > 4096 {
-		return f, kairos.Errorf(kairos.CodeInvalid, "the filter is longer than 4096 characters")
-	}
-	if !utf8.ValidString(q) {
-		return f, kairos.Errorf(kairos.CodeInvalid, "the filter is not UTF-8")
+	if problem := readable(q); problem != nil {
+		return f, problem
 	}
 	var words []string
 	for _, t := range split(q) {
@@ -125,6 +122,17 @@ func Parse(q string, now time.Time) (f kairos.RunFilter, problem *kairos.Error) 
 		f.Text = strings.TrimSpace(f.Text + " " + strings.Join(words, " "))
 	}
 	return f, nil
+}
+
+// readable refuses a query that is too long or no text.
+func readable(q string) *kairos.Error {
+	if len(q) > 4096 {
+		return kairos.Errorf(kairos.CodeInvalid, "the filter is longer than 4096 characters")
+	}
+	if !utf8.ValidString(q) {
+		return kairos.Errorf(kairos.CodeInvalid, "the filter is not UTF-8")
+	}
+	return nil
 }
 
 // split cuts a query at blanks outside quotes.

@@ -53,6 +53,9 @@ type RunFilter struct {
 	HasCrash bool
 	// Exclude: none of these.
 	Exclude RunExclusion
+	// WithDry lists dry runs too. Otherwise they are left out, unless the filter
+	// asks for them by origin, id, label, kin or bulk.
+	WithDry bool
 	// Query is the filter as it was written, for the API; the store does not read it.
 	Query string
 	Page  Page
@@ -89,8 +92,15 @@ type List[T any] struct {
 type PlanFilter struct {
 	Text     string
 	Archived bool
-	Page     Page
+	// Stage is one stage; empty: all but trials. [PlansUsed] are those in use.
+	Stage string
+	// Facts are all true of the plan.
+	Facts []PlanFact
+	Page  Page
 }
+
+// PlansUsed as a Stage selects plans that are neither drafts nor trials.
+const PlansUsed = "used"
 
 // AuditFilter selects audit events, newest first.
 type AuditFilter struct {

@@ -16,9 +16,34 @@ type Plan struct {
 	Latest      int // number of the newest version, from 1
 	LatestHash  string
 	Archived    bool
+	Stage       PlanStage
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
 }
+
+// PlanStage says whether a plan is in use.
+type PlanStage string
+
+const (
+	// StageUsed: people wrote it, or accepted it.
+	StageUsed PlanStage = ""
+	// StageDraft: a planner made it, and nobody has accepted or started it.
+	StageDraft PlanStage = "draft"
+	// StageTrial: it holds what was tried and not saved; it is in no list.
+	StageTrial PlanStage = "trial"
+)
+
+// PlanFact is something that plans are found by: a tool or agent that the newest
+// version names, its owner, or a label ("key=value") of its metadata.
+type PlanFact struct{ Kind, Value string }
+
+// The kinds of a PlanFact.
+const (
+	FactTool  = "tool"
+	FactAgent = "agent"
+	FactOwner = "owner"
+	FactLabel = "label"
+)
 
 // Version is one immutable content of a plan.
 type Version struct {
@@ -31,7 +56,8 @@ type Version struct {
 	Format    string // "yaml" or "json"
 	Source    []byte // as written
 	Canonical []byte // canonical JSON
-	// Origin says how it came to be: "upload", "cli", "example", "planner", "replan".
+	// Origin says how it came to be: "upload", "cli", "example", "planner", "replan",
+	// "try".
 	Origin string
 	// ByPerson is set when a person with the author role stored it: only then
 	// may a node's effect be laxer than its type's default.
@@ -53,7 +79,21 @@ type NewVersion struct {
 	// Base is the version that its author began with; when the plan has another
 	// newest version by now, nothing is stored (CodeStale). Empty: whatever it is.
 	Base string
+	// Facts are what the plan is found by from now on.
+	Facts []PlanFact
 }
+
+// RestoredVersion is an earlier version that becomes its plan's current one.
+type RestoredVersion struct {
+	PlanID, Hash      string
+	Base              string // hash of the current version as its author saw it; empty: whatever it is
+	Name, Description string
+	Reason            string
+	Facts             []PlanFact
+}
+
+// VersionRuns says how the runs of a version did.
+type VersionRuns struct{ Ended, Completed, Failed, Active int64 }
 
 // Usage counts what models consumed.
 type Usage struct {

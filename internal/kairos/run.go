@@ -31,7 +31,7 @@ type Run struct {
 	RerunOf    string
 
 	Actor    string // who started it
-	Origin   string // "api", "cli", "ui", "child", "rerun", "fork", "ask"
+	Origin   string // "api", "cli", "ui", "child", "rerun", "fork", "ask", "dry"
 	Session  string
 	Priority int // higher runs first; default 0
 	Labels   map[string]string
@@ -64,6 +64,13 @@ type Run struct {
 	// PurgedAt is when retention took its journal, input and output away.
 	PurgedAt time.Time
 }
+
+// OriginDry marks dry runs: what might change something is not done in them. They
+// need nobody's attention and stand in no statistics.
+const OriginDry = "dry"
+
+// Dry reports whether the run is a dry run.
+func (r *Run) Dry() bool { return r.Origin == OriginDry }
 
 // RunError is why a run failed.
 type RunError struct {

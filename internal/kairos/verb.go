@@ -32,6 +32,8 @@ type StartRequest struct {
 	Concurrency *Concurrency
 	Session     string
 	Origin      string
+	// Dry leaves undone whatever might change something or ask a model.
+	Dry bool
 }
 
 // VerbRequest asks for an act on a run. Which fields matter depends on the

@@ -336,7 +336,7 @@ func (p *prepared) advance(w *writer, before, next *runState) (int64, error) {
 	if !final {
 		next.EndedAt = 0
 	}
-	next.Attention = flag(needsAttention(next.Status, next.WaitReason, next.DeletedAt))
+	next.Attention = flag(next.Origin != kairos.OriginDry && needsAttention(next.Status, next.WaitReason, next.DeletedAt))
 	n, err := p.update(w, before, next)
 	if n != 1 || err != nil {
 		return n, err
@@ -355,8 +355,8 @@ func (p *prepared) advance(w *writer, before, next *runState) (int64, error) {
 		w.count(before, -1)
 		w.count(next, 1)
 	}
-	if final && !kairos.RunStatus(before.Status).Final() {
-		w.outcomes[endedKey{next.PlanID, slotOf(next.EndedAt), next.Status}]++
+	if final && !kairos.RunStatus(before.Status).Final() && next.Origin != kairos.OriginDry {
+		w.outcomes[endedKey{next.PlanID, slotOf(next.EndedAt), next.VersionID, next.Status}]++
 	}
 	return n, nil
 }
@@ -387,10 +387,10 @@ func needsAttention(status, reason string, deletedAt int64) bool {
 // took note of.
 const acknowledged = "acknowledged"
 
-// count keeps the maintained counters; deleted runs are in none.
+// count keeps the maintained counters; deleted and dry runs are in none.
 func (w *writer) count(st *runState, n int64) {
 	switch {
-	case st.DeletedAt != 0:
+	case st.DeletedAt != 0, st.Origin == kairos.OriginDry:
 	case st.Status == string(kairos.RunFailed) && st.Attention == 0:
 		w.counts[countKey{st.Status, acknowledged}] += n
 	default:

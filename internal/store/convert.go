@@ -72,7 +72,7 @@ func encodeJSON(v any) string {
 
 func plan(p dbsqlc.Plan) kairos.Plan {
 	return kairos.Plan{ID: p.PublicID, Key: p.Key, Name: p.Name, Description: p.Description, Latest: int(p.Latest), LatestHash: p.LatestHash,
-		Archived: p.ArchivedAt != 0, CreatedAt: fromMicros(p.CreatedAt), UpdatedAt: fromMicros(p.UpdatedAt)}
+		Archived: p.ArchivedAt != 0, Stage: kairos.PlanStage(p.Stage), CreatedAt: fromMicros(p.CreatedAt), UpdatedAt: fromMicros(p.UpdatedAt)}
 }
 
 func version(v dbsqlc.PlanVersion, planID, planKey string) kairos.Version {

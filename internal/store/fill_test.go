@@ -103,7 +103,7 @@ func (w *writer) fillRun(insert *sql.Stmt, f FillRun, v *dbsqlc.PlanVersion, row
 	}
 	w.counts[countKey{string(t.Status), string(t.WaitReason)}]++
 	if ended := move(t.EndedAt); !ended.IsZero() {
-		w.outcomes[endedKey{v.PlanID, slotOf(micros(ended)), string(t.Status)}]++
+		w.outcomes[endedKey{v.PlanID, slotOf(micros(ended)), v.ID, string(t.Status)}]++
 	}
 	for _, u := range f.Uses {
 		if err := w.q.RunUse(w.ctx, u.Kind, u.Name, rowID); err != nil {

@@ -292,6 +292,31 @@ func measure(t *testing.T, s *store.Store, large bool) {
 			return err
 		}},
 		{"runs: cost more than", runs(func() kairos.RunFilter { return kairos.RunFilter{MinCost: 1} })},
+		{"steps: failed", func() error {
+			_, err := s.Steps(ctx, kairos.StepFilter{Statuses: []kairos.NodeStatus{kairos.NodeFailed}})
+			return err
+		}},
+		{"steps: of a node of a plan, longer than an hour", func() error {
+			_, err := s.Steps(ctx, kairos.StepFilter{PlanKey: plan(), Nodes: []string{"book"}, MinTook: time.Hour})
+			return err
+		}},
+		{"steps: slowest of a node", func() error {
+			_, err := s.Steps(ctx, kairos.StepFilter{Nodes: []string{"book"}, Slowest: true})
+			return err
+		}},
+		{"steps: failed, of a node that no plan has", func() error {
+			_, err := s.Steps(ctx, kairos.StepFilter{Nodes: []string{"none"}, Statuses: []kairos.NodeStatus{kairos.NodeFailed}})
+			return err
+		}},
+		{"how runs went through a plan", func() error { _, err := s.PlanFlow(ctx, plan(), 0, old); return err }},
+		{"how runs went through a version, in a week", func() error { _, err := s.PlanFlow(ctx, plan(), 1, time.Now().Add(-7*24*time.Hour)); return err }},
+		{"outcomes of versions", func() error {
+			newest, err := s.Runs(ctx, kairos.RunFilter{Page: kairos.Page{Limit: 1}})
+			if err == nil {
+				_, err = s.VersionRuns(ctx, newest.Items[0].PlanID, time.Now().Add(-7*24*time.Hour))
+			}
+			return err
+		}},
 		{"outcomes of a day", func() error { _, err := s.Outcomes(ctx, day); return err }},
 		{"outcomes of a plan in a week", func() error { _, err := s.PlanOutcomes(ctx, plan(), time.Now().Add(-7*24*time.Hour)); return err }},
 		{"runs: count all", count(kairos.RunFilter{})},

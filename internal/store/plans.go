@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
@@ -30,7 +31,7 @@ func (s *Store) PutVersion(ctx context.Context, v kairos.NewVersion, actor kairo
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
 			p, err = w.q.PlanInsert(w.ctx, dbsqlc.PlanInsertParams{PublicID: kairos.NewID(), Key: v.Key, Name: v.Name, Description: v.Description,
-				LatestHash: v.Hash, CreatedAt: now})
+				LatestHash: v.Hash, Stage: string(firstStage(v.Origin)), CreatedAt: now})
 		case err == nil && v.Base != "" && v.Base != p.LatestHash:
 			return nil, kairos.Errorf(kairos.CodeStale, "plan %s has version %d by now, which is not the one that this was made from", v.Key, p.Latest).
 				Suggest("look at what has changed, and save on top of that")
@@ -42,7 +43,13 @@ func (s *Store) PutVersion(ctx context.Context, v kairos.NewVersion, actor kairo
 			if v.Origin == originReplan {
 				break // it is one run's; others follow what a person or planner chose
 			}
-			err = w.q.PlanAdvance(w.ctx, dbsqlc.PlanAdvanceParams{Latest: number, LatestHash: v.Hash, Name: v.Name, Description: v.Description, UpdatedAt: now, ID: p.ID})
+			if v.Origin != originPlanner && v.Origin != originTry {
+				p.Stage = string(kairos.StageUsed) // a person has saved it
+			}
+			err = w.q.PlanAdvance(w.ctx, dbsqlc.PlanAdvanceParams{Latest: number, LatestHash: v.Hash, Name: v.Name, Description: v.Description, UpdatedAt: now, Stage: p.Stage, ID: p.ID})
+		}
+		if err == nil && v.Origin != originReplan {
+			err = w.putFacts(p.ID, v.Facts)
 		}
 		if err != nil {
 			return nil, err
@@ -65,8 +72,151 @@ func (s *Store) PutVersion(ctx context.Context, v kairos.NewVersion, actor kairo
 	return p, stored, created, err
 }
 
-// originReplan marks versions that were made for one run under way.
-const originReplan = "replan"
+// Origins of versions that people did not save as such: made for one run under
+// way, by a planner, or to try something once.
+const (
+	originReplan  = "replan"
+	originPlanner = "planner"
+	originTry     = "try"
+)
+
+// firstStage is the stage of a plan whose first version has an origin.
+func firstStage(origin string) kairos.PlanStage {
+	switch origin {
+	case originPlanner:
+		return kairos.StageDraft
+	case originTry:
+		return kairos.StageTrial
+	}
+	return kairos.StageUsed
+}
+
+// putFacts replaces what a plan is found by.
+func (w *writer) putFacts(planID int64, facts []kairos.PlanFact) error {
+	if err := w.q.PlanFactsClear(w.ctx, planID); err != nil {
+		return err
+	}
+	for _, f := range facts {
+		if err := w.q.PlanFactAdd(w.ctx, planID, f.Kind, f.Value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// PlanFacts are what a plan is found by.
+func (s *Store) PlanFacts(ctx context.Context, plan string) ([]kairos.PlanFact, error) {
+	rows, err := s.q.PlanFacts(ctx, plan)
+	if err != nil {
+		return nil, translate(err, "read what plan "+plan+" is found by")
+	}
+	out := make([]kairos.PlanFact, len(rows))
+	for i, r := range rows {
+		out[i] = kairos.PlanFact{Kind: r.Kind, Value: r.Value}
+	}
+	return out, nil
+}
+
+// RestoreVersion makes an earlier version of a plan its current one.
+func (s *Store) RestoreVersion(ctx context.Context, r kairos.RestoredVersion, actor kairos.Actor) (kairos.Plan, error) {
+	err := s.writer.perform(func(w *writer) ([]auditRow, error) {
+		p, err := w.q.PlanByPublicID(w.ctx, r.PlanID)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil, kairos.Errorf(kairos.CodeNotFound, "no plan %q", r.PlanID)
+		} else if err != nil {
+			return nil, err
+		}
+		if r.Base != "" && r.Base != p.LatestHash {
+			return nil, kairos.Errorf(kairos.CodeStale, "plan %s follows version %d by now", p.Key, p.Latest).Suggest("look at what has changed, and restore on top of that")
+		}
+		v, err := w.q.VersionByHash(w.ctx, r.Hash)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return nil, err
+		}
+		if err != nil || v.PlanVersion.PlanID != p.ID {
+			return nil, kairos.Errorf(kairos.CodeNotFound, "plan %s has no version with hash %s", p.Key, r.Hash)
+		}
+		if err := w.q.PlanAdvance(w.ctx, dbsqlc.PlanAdvanceParams{Latest: v.PlanVersion.Number, LatestHash: r.Hash, Name: r.Name, Description: r.Description,
+			UpdatedAt: w.s.now().UnixMicro(), Stage: p.Stage, ID: p.ID}); err != nil {
+			return nil, err
+		}
+		return []auditRow{{record: kairos.AuditRecord{Action: "plan.restore", Actor: actor.Name, Surface: actor.Surface, Object: "plan:" + p.Key, Reason: r.Reason,
+			Detail: kairos.RawJSON(encodeJSON(map[string]any{"version": v.PlanVersion.Number, "hash": r.Hash, "from": p.Latest}))}}}, w.putFacts(p.ID, r.Facts)
+	})
+	if err != nil {
+		return kairos.Plan{}, translate(err, "restore a plan version")
+	}
+	return s.Plan(ctx, r.PlanID)
+}
+
+// AcceptPlan takes a draft into use.
+func (s *Store) AcceptPlan(ctx context.Context, planID string, actor kairos.Actor, reason string) (kairos.Plan, error) {
+	err := s.writer.perform(func(w *writer) ([]auditRow, error) {
+		p, err := w.q.PlanByPublicID(w.ctx, planID)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil, kairos.Errorf(kairos.CodeNotFound, "no plan %q", planID)
+		} else if err != nil {
+			return nil, err
+		}
+		if p.Stage != string(kairos.StageDraft) {
+			return nil, nil // somebody else was first
+		}
+		return []auditRow{{record: kairos.AuditRecord{Action: "plan.accept", Actor: actor.Name, Surface: actor.Surface, Object: "plan:" + p.Key, Reason: reason,
+				Detail: kairos.RawJSON(encodeJSON(map[string]any{"version": p.Latest, "hash": p.LatestHash}))}}},
+			w.q.PlanAccept(w.ctx, w.s.now().UnixMicro(), planID)
+	})
+	if err != nil {
+		return kairos.Plan{}, translate(err, "accept a plan")
+	}
+	return s.Plan(ctx, planID)
+}
+
+// VersionRuns says, per version number of a plan, how many runs ended since a
+// time and how, and how many are under way.
+func (s *Store) VersionRuns(ctx context.Context, planID string, since time.Time) (map[int]kairos.VersionRuns, error) {
+	versions, err := s.q.VersionList(ctx, planID)
+	if err != nil {
+		return nil, translate(err, "list plan versions")
+	}
+	numbers := make(map[int64]int, len(versions))
+	for _, v := range versions {
+		numbers[v.ID] = int(v.Number)
+	}
+	ended, err := s.q.OutcomeOfVersions(ctx, planID, slotOf(since.UnixMicro()))
+	if err != nil {
+		return nil, translate(err, "read outcomes of versions")
+	}
+	out := map[int]kairos.VersionRuns{}
+	for _, r := range ended {
+		n := out[numbers[r.VersionID]]
+		switch n.Ended += r.N; kairos.RunStatus(r.Status) {
+		case kairos.RunCompleted:
+			n.Completed += r.N
+		case kairos.RunFailed:
+			n.Failed += r.N
+		}
+		out[numbers[r.VersionID]] = n
+	}
+	active, err := s.q.VersionsUnderWay(ctx, planID)
+	if err != nil {
+		return nil, translate(err, "count runs of versions")
+	}
+	for _, r := range active {
+		n := out[numbers[r.VersionID]]
+		n.Active = r.N
+		out[numbers[r.VersionID]] = n
+	}
+	return out, nil
+}
+
+// factList is a filter of plans as JSON.
+func factList(facts []kairos.PlanFact) string {
+	list := make([][2]string, len(facts))
+	for i, f := range facts {
+		list[i] = [2]string{f.Kind, f.Value}
+	}
+	return encodeJSON(list)
+}
 
 // Plan finds a plan by key or id, archived ones included; CodeNotFound.
 func (s *Store) Plan(ctx context.Context, idOrKey string) (kairos.Plan, error) {
@@ -129,9 +279,9 @@ func (s *Store) Plans(ctx context.Context, f kairos.PlanFilter) (kairos.List[kai
 	var rows []dbsqlc.Plan
 	var err error
 	if newer {
-		rows, err = s.q.PlanListNewer(ctx, dbsqlc.PlanListNewerParams{Archived: flag(f.Archived), Text: f.Text, UpdatedAt: at, ID: id, Max: int64(limit) + 1})
+		rows, err = s.q.PlanListNewer(ctx, dbsqlc.PlanListNewerParams{Archived: flag(f.Archived), Text: f.Text, Stage: f.Stage, Facts: factList(f.Facts), UpdatedAt: at, ID: id, Max: int64(limit) + 1})
 	} else {
-		rows, err = s.q.PlanListOlder(ctx, dbsqlc.PlanListOlderParams{Archived: flag(f.Archived), Text: f.Text, UpdatedAt: at, ID: id, Max: int64(limit) + 1})
+		rows, err = s.q.PlanListOlder(ctx, dbsqlc.PlanListOlderParams{Archived: flag(f.Archived), Text: f.Text, Stage: f.Stage, Facts: factList(f.Facts), UpdatedAt: at, ID: id, Max: int64(limit) + 1})
 	}
 	if err != nil {
 		return list, translate(err, "list plans")

@@ -90,6 +90,29 @@ var rules = append([]rule{
 		c.put(newVersion("p", "h2"))
 		c.run(c.begin())
 	}, "ok|p@2 created true|r1 p@1 queued seq 0 steps 0"},
+	{"plan: an earlier version is restored", func(c *teller) {
+		c.put(newVersion("p", "h2"))
+		restore := func(hash, base string) {
+			_, err := c.s.RestoreVersion(context.Background(), kairos.RestoredVersion{PlanID: c.v.PlanID, Hash: hash, Base: base, Name: "again", Reason: "why"}, someone)
+			c.say("%s", word(err))
+		}
+		restore("h1", "h1")
+		restore("h9", "")
+		restore("h1", "h2")
+		c.plan("p")
+		c.put(newVersion("p", "h3"))
+	}, `p@2 created true|stale|not_found|ok|p "again" latest 1 h1 archived false|p@3 created true`},
+	{"plan: a draft is accepted, once", func(c *teller) {
+		draft := newVersion("d", "h5")
+		draft.Origin = "planner"
+		p, _, _, _ := c.s.PutVersion(context.Background(), draft, someone)
+		for range 2 {
+			got, err := c.s.AcceptPlan(context.Background(), p.ID, someone, "why")
+			c.say("%q before, %q after, %s", p.Stage, got.Stage, word(err))
+		}
+		_, err := c.s.AcceptPlan(context.Background(), "x", someone, "")
+		c.say("%s", word(err))
+	}, `"draft" before, "" after, ok|"draft" before, "" after, ok|not_found`},
 	{"version: by hash and by number", func(c *teller) {
 		a, err := c.s.VersionByHash(context.Background(), "h1")
 		b, err2 := c.s.VersionByNumber(context.Background(), c.v.PlanID, 1)

@@ -127,7 +127,7 @@ func (n *newRun) apply(w *writer) ([]auditRow, error) {
 	if r.Status == kairos.RunWaiting {
 		p.WaitReason = string(kairos.WaitHeld)
 	}
-	p.Attention = flag(needsAttention(p.Status, p.WaitReason, 0))
+	p.Attention = flag(r.Origin != kairos.OriginDry && needsAttention(p.Status, p.WaitReason, 0))
 	for i := range r.Entries {
 		if e := &r.Entries[i]; e.Final {
 			p.Steps++
@@ -172,7 +172,9 @@ func (n *newRun) apply(w *writer) ([]auditRow, error) {
 			return nil, err
 		}
 	}
-	w.counts[countKey{p.Status, p.WaitReason}]++
+	if r.Origin != kairos.OriginDry {
+		w.counts[countKey{p.Status, p.WaitReason}]++
+	}
 	n.created, n.rowID = true, rowID
 	var rows []auditRow
 	for i, record := range r.Audit {

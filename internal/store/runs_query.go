@@ -35,7 +35,9 @@ type runQuery struct {
 	args  []any
 	// scan is set when the rest may refuse most rows that the arms give.
 	scan bool
-	none bool // nothing can match
+	// noDry leaves out dry runs.
+	noDry bool
+	none  bool // nothing can match
 	// byReason is set when the arms cover why runs wait.
 	byReason bool
 	// below is an id that all matches are below; 0: unknown.
@@ -80,6 +82,9 @@ func (s *Store) runQuery(ctx context.Context, f kairos.RunFilter) (*runQuery, er
 	if err := s.chooseArms(ctx, q, f, statuses, plans); err != nil {
 		return nil, err
 	}
+	if q.noDry = hidesDry(f); q.noDry {
+		q.where = append(q.where, notDry)
+	}
 	if len(f.WaitReasons) > 0 && !q.byReason {
 		q.also("runs.wait_reason IN ("+marks(len(f.WaitReasons))+")", values(f.WaitReasons)...)
 	}
@@ -113,6 +118,16 @@ func (s *Store) runQuery(ctx context.Context, f kairos.RunFilter) (*runQuery, er
 		q.also("CASE WHEN runs.ended_at <> 0 THEN runs.ended_at ELSE runs.created_at END <= ?", f.Until.UnixMicro())
 	}
 	return q, nil
+}
+
+const notDry = "runs.origin <> '" + kairos.OriginDry + "'"
+
+// hidesDry reports whether a filter leaves out dry runs: it does unless it asks for
+// them, or for certain runs.
+func hidesDry(f kairos.RunFilter) bool {
+	_, labelled := f.Labels["draft"]
+	return !f.WithDry && !labelled && f.Origin != kairos.OriginDry && !slices.Contains(f.Origins, kairos.OriginDry) &&
+		f.IDs == nil && f.IDTail == "" && f.Bulk == "" && f.Parent == "" && f.RelatedTo == ""
 }
 
 // plansOf are the plans that a filter names; nil: it names none. A bare word is

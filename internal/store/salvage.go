@@ -24,7 +24,7 @@ type Salvaged struct {
 }
 
 // salvageTables are copied in this order: what others refer to comes first.
-var salvageTables = []string{"settings", "plans", "plan_versions", "runs", "run_details", "run_labels", "run_uses", "run_outcomes", "failure_acks",
+var salvageTables = []string{"settings", "plans", "plan_facts", "plan_versions", "runs", "run_details", "run_labels", "run_uses", "run_outcomes", "failure_acks",
 	"preferences", "payloads", "payload_refs", "step_results", "handoffs", "messages", "memory", "skill_runs", "approvals", "audit_events", "users", "tokens"}
 
 // salvageWindow is how many rows are read at once before a damaged page makes
@@ -295,6 +295,7 @@ func (c *salvager) finish(ctx context.Context) error {
 		"DELETE FROM run_details WHERE run_id NOT IN (SELECT id FROM runs)",
 		"DELETE FROM run_uses WHERE run_id NOT IN (SELECT id FROM runs)",
 		"DELETE FROM run_outcomes WHERE plan_id NOT IN (SELECT id FROM plans)",
+		"DELETE FROM plan_facts WHERE plan_id NOT IN (SELECT id FROM plans)",
 		"DELETE FROM failure_acks WHERE plan_id NOT IN (SELECT id FROM plans)",
 		"DELETE FROM run_labels WHERE run_id NOT IN (SELECT id FROM runs)",
 		"DELETE FROM payload_refs WHERE run_id NOT IN (SELECT id FROM runs) OR hash NOT IN (SELECT hash FROM payloads)",
@@ -306,7 +307,7 @@ func (c *salvager) finish(ctx context.Context) error {
 		kept,
 		"DELETE FROM run_counts",
 		"INSERT INTO run_counts (status, wait_reason, n) SELECT status, CASE WHEN status = 'failed' AND attention = 0 THEN '" + acknowledged +
-			"' ELSE wait_reason END, count(*) FROM runs WHERE deleted_at = 0 GROUP BY 1, 2",
+			"' ELSE wait_reason END, count(*) FROM runs WHERE deleted_at = 0 AND origin <> 'dry' GROUP BY 1, 2",
 	} {
 		if _, err := c.to.ExecContext(ctx, text); err != nil {
 			return translate(err, "put what was saved in order")

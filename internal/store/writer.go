@@ -81,8 +81,8 @@ type writer struct {
 type countKey struct{ status, reason string }
 
 type endedKey struct {
-	plan, slot int64
-	status     string
+	plan, slot, version int64
+	status              string
 }
 
 func newWriter(s *Store, conn *sql.Conn, q *dbsqlc.Queries, seq int64, mac []byte) (*writer, error) {
@@ -340,7 +340,7 @@ func (w *writer) writeCounts() error {
 	}
 	clear(w.counts)
 	for k, n := range w.outcomes {
-		if err := w.q.OutcomeAdd(w.ctx, dbsqlc.OutcomeAddParams{PlanID: k.plan, Slot: k.slot, Status: k.status, N: n}); err != nil {
+		if err := w.q.OutcomeAdd(w.ctx, dbsqlc.OutcomeAddParams{PlanID: k.plan, Slot: k.slot, Status: k.status, VersionID: k.version, N: n}); err != nil {
 			return err
 		}
 	}

@@ -51,7 +51,8 @@ func (m *Model) PutVersion(_ context.Context, n kairos.NewVersion, actor kairos.
 	p := m.plan(n.Key)
 	number := 1
 	if p == nil {
-		p = &kairos.Plan{ID: kairos.NewID(), Key: n.Key, Name: n.Name, Description: n.Description, Latest: 1, LatestHash: n.Hash}
+		p = &kairos.Plan{ID: kairos.NewID(), Key: n.Key, Name: n.Name, Description: n.Description, Latest: 1, LatestHash: n.Hash,
+			Stage: map[string]kairos.PlanStage{"planner": kairos.StageDraft, "try": kairos.StageTrial}[n.Origin]}
 		m.plans = append(m.plans, p)
 	} else {
 		if n.Base != "" && n.Base != p.LatestHash {
@@ -64,6 +65,9 @@ func (m *Model) PutVersion(_ context.Context, n kairos.NewVersion, actor kairos.
 		}
 		if n.Origin != "replan" { // one run's own
 			p.Latest, p.LatestHash, p.Name, p.Description = number, n.Hash, n.Name, n.Description
+			if n.Origin != "planner" && n.Origin != "try" {
+				p.Stage = kairos.StageUsed // a person has saved it
+			}
 		}
 	}
 	v := kairos.Version{PlanID: p.ID, PlanKey: p.Key, Number: number, Hash: n.Hash, Semantics: n.Semantics, Kind: n.Kind, Format: n.Format,
@@ -126,6 +130,42 @@ func (m *Model) ArchivePlan(_ context.Context, planID string, archived bool, act
 	m.record(kairos.AuditRecord{Action: map[bool]string{true: "plan.archive", false: "plan.unarchive"}[archived], Actor: actor.Name, Surface: actor.Surface,
 		Object: "plan:" + p.Key, Reason: reason})
 	return nil
+}
+
+// RestoreVersion is engine.Store's.
+func (m *Model) RestoreVersion(_ context.Context, r kairos.RestoredVersion, actor kairos.Actor) (kairos.Plan, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p := m.plan(r.PlanID)
+	if p == nil {
+		return kairos.Plan{}, kairos.Errorf(kairos.CodeNotFound, "no plan %q", r.PlanID)
+	}
+	if r.Base != "" && r.Base != p.LatestHash {
+		return kairos.Plan{}, kairos.Errorf(kairos.CodeStale, "the plan follows another version by now")
+	}
+	for _, v := range m.versions {
+		if v.Hash == r.Hash && v.PlanID == p.ID {
+			p.Latest, p.LatestHash, p.Name, p.Description = v.Number, v.Hash, r.Name, r.Description
+			m.record(kairos.AuditRecord{Action: "plan.restore", Actor: actor.Name, Surface: actor.Surface, Object: "plan:" + p.Key, Reason: r.Reason})
+			return *p, nil
+		}
+	}
+	return kairos.Plan{}, kairos.Errorf(kairos.CodeNotFound, "no version with hash %q", r.Hash)
+}
+
+// AcceptPlan is engine.Store's.
+func (m *Model) AcceptPlan(_ context.Context, planID string, actor kairos.Actor, reason string) (kairos.Plan, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p := m.plan(planID)
+	if p == nil {
+		return kairos.Plan{}, kairos.Errorf(kairos.CodeNotFound, "no plan %q", planID)
+	}
+	if p.Stage == kairos.StageDraft {
+		p.Stage = kairos.StageUsed
+		m.record(kairos.AuditRecord{Action: "plan.accept", Actor: actor.Name, Surface: actor.Surface, Object: "plan:" + p.Key, Reason: reason})
+	}
+	return *p, nil
 }
 
 // storable says whether values may be stored.

@@ -201,6 +201,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.outcomeOfPlanStmt, err = db.PrepareContext(ctx, outcomeOfPlan); err != nil {
 		return nil, fmt.Errorf("error preparing query OutcomeOfPlan: %w", err)
 	}
+	if q.outcomeOfVersionsStmt, err = db.PrepareContext(ctx, outcomeOfVersions); err != nil {
+		return nil, fmt.Errorf("error preparing query OutcomeOfVersions: %w", err)
+	}
 	if q.payloadBytesStmt, err = db.PrepareContext(ctx, payloadBytes); err != nil {
 		return nil, fmt.Errorf("error preparing query PayloadBytes: %w", err)
 	}
@@ -231,6 +234,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.payloadTotalsStmt, err = db.PrepareContext(ctx, payloadTotals); err != nil {
 		return nil, fmt.Errorf("error preparing query PayloadTotals: %w", err)
 	}
+	if q.planAcceptStmt, err = db.PrepareContext(ctx, planAccept); err != nil {
+		return nil, fmt.Errorf("error preparing query PlanAccept: %w", err)
+	}
 	if q.planAdvanceStmt, err = db.PrepareContext(ctx, planAdvance); err != nil {
 		return nil, fmt.Errorf("error preparing query PlanAdvance: %w", err)
 	}
@@ -242,6 +248,15 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.planByPublicIDStmt, err = db.PrepareContext(ctx, planByPublicID); err != nil {
 		return nil, fmt.Errorf("error preparing query PlanByPublicID: %w", err)
+	}
+	if q.planFactAddStmt, err = db.PrepareContext(ctx, planFactAdd); err != nil {
+		return nil, fmt.Errorf("error preparing query PlanFactAdd: %w", err)
+	}
+	if q.planFactsStmt, err = db.PrepareContext(ctx, planFacts); err != nil {
+		return nil, fmt.Errorf("error preparing query PlanFacts: %w", err)
+	}
+	if q.planFactsClearStmt, err = db.PrepareContext(ctx, planFactsClear); err != nil {
+		return nil, fmt.Errorf("error preparing query PlanFactsClear: %w", err)
 	}
 	if q.planInsertStmt, err = db.PrepareContext(ctx, planInsert); err != nil {
 		return nil, fmt.Errorf("error preparing query PlanInsert: %w", err)
@@ -521,6 +536,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.versionListStmt, err = db.PrepareContext(ctx, versionList); err != nil {
 		return nil, fmt.Errorf("error preparing query VersionList: %w", err)
+	}
+	if q.versionsUnderWayStmt, err = db.PrepareContext(ctx, versionsUnderWay); err != nil {
+		return nil, fmt.Errorf("error preparing query VersionsUnderWay: %w", err)
 	}
 	return &q, nil
 }
@@ -822,6 +840,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing outcomeOfPlanStmt: %w", cerr)
 		}
 	}
+	if q.outcomeOfVersionsStmt != nil {
+		if cerr := q.outcomeOfVersionsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing outcomeOfVersionsStmt: %w", cerr)
+		}
+	}
 	if q.payloadBytesStmt != nil {
 		if cerr := q.payloadBytesStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing payloadBytesStmt: %w", cerr)
@@ -872,6 +895,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing payloadTotalsStmt: %w", cerr)
 		}
 	}
+	if q.planAcceptStmt != nil {
+		if cerr := q.planAcceptStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing planAcceptStmt: %w", cerr)
+		}
+	}
 	if q.planAdvanceStmt != nil {
 		if cerr := q.planAdvanceStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing planAdvanceStmt: %w", cerr)
@@ -890,6 +918,21 @@ func (q *Queries) Close() error {
 	if q.planByPublicIDStmt != nil {
 		if cerr := q.planByPublicIDStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing planByPublicIDStmt: %w", cerr)
+		}
+	}
+	if q.planFactAddStmt != nil {
+		if cerr := q.planFactAddStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing planFactAddStmt: %w", cerr)
+		}
+	}
+	if q.planFactsStmt != nil {
+		if cerr := q.planFactsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing planFactsStmt: %w", cerr)
+		}
+	}
+	if q.planFactsClearStmt != nil {
+		if cerr := q.planFactsClearStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing planFactsClearStmt: %w", cerr)
 		}
 	}
 	if q.planInsertStmt != nil {
@@ -1357,6 +1400,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing versionListStmt: %w", cerr)
 		}
 	}
+	if q.versionsUnderWayStmt != nil {
+		if cerr := q.versionsUnderWayStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing versionsUnderWayStmt: %w", cerr)
+		}
+	}
 	return err
 }
 
@@ -1455,6 +1503,7 @@ type Queries struct {
 	outcomeAddStmt             *sql.Stmt
 	outcomeListStmt            *sql.Stmt
 	outcomeOfPlanStmt          *sql.Stmt
+	outcomeOfVersionsStmt      *sql.Stmt
 	payloadBytesStmt           *sql.Stmt
 	payloadDeleteStmt          *sql.Stmt
 	payloadGetStmt             *sql.Stmt
@@ -1465,10 +1514,14 @@ type Queries struct {
 	payloadRefInsertStmt       *sql.Stmt
 	payloadScanStmt            *sql.Stmt
 	payloadTotalsStmt          *sql.Stmt
+	planAcceptStmt             *sql.Stmt
 	planAdvanceStmt            *sql.Stmt
 	planArchiveStmt            *sql.Stmt
 	planByKeyStmt              *sql.Stmt
 	planByPublicIDStmt         *sql.Stmt
+	planFactAddStmt            *sql.Stmt
+	planFactsStmt              *sql.Stmt
+	planFactsClearStmt         *sql.Stmt
 	planInsertStmt             *sql.Stmt
 	planListNewerStmt          *sql.Stmt
 	planListOlderStmt          *sql.Stmt
@@ -1562,6 +1615,7 @@ type Queries struct {
 	versionInsertStmt          *sql.Stmt
 	versionLastStmt            *sql.Stmt
 	versionListStmt            *sql.Stmt
+	versionsUnderWayStmt       *sql.Stmt
 }
 
 func (q *Queries) WithTx(tx *sql.Tx) *Queries {
@@ -1627,6 +1681,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		outcomeAddStmt:             q.outcomeAddStmt,
 		outcomeListStmt:            q.outcomeListStmt,
 		outcomeOfPlanStmt:          q.outcomeOfPlanStmt,
+		outcomeOfVersionsStmt:      q.outcomeOfVersionsStmt,
 		payloadBytesStmt:           q.payloadBytesStmt,
 		payloadDeleteStmt:          q.payloadDeleteStmt,
 		payloadGetStmt:             q.payloadGetStmt,
@@ -1637,10 +1692,14 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		payloadRefInsertStmt:       q.payloadRefInsertStmt,
 		payloadScanStmt:            q.payloadScanStmt,
 		payloadTotalsStmt:          q.payloadTotalsStmt,
+		planAcceptStmt:             q.planAcceptStmt,
 		planAdvanceStmt:            q.planAdvanceStmt,
 		planArchiveStmt:            q.planArchiveStmt,
 		planByKeyStmt:              q.planByKeyStmt,
 		planByPublicIDStmt:         q.planByPublicIDStmt,
+		planFactAddStmt:            q.planFactAddStmt,
+		planFactsStmt:              q.planFactsStmt,
+		planFactsClearStmt:         q.planFactsClearStmt,
 		planInsertStmt:             q.planInsertStmt,
 		planListNewerStmt:          q.planListNewerStmt,
 		planListOlderStmt:          q.planListOlderStmt,
@@ -1734,5 +1793,6 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		versionInsertStmt:          q.versionInsertStmt,
 		versionLastStmt:            q.versionLastStmt,
 		versionListStmt:            q.versionListStmt,
+		versionsUnderWayStmt:       q.versionsUnderWayStmt,
 	}
 }

@@ -266,6 +266,7 @@ func (q *Queries) FailureGroups(ctx context.Context, max int64) ([]FailureGroups
 const failureUnackRuns = `-- name: FailureUnackRuns :many
 SELECT runs.id FROM runs INDEXED BY runs_by_plan_status
 WHERE runs.deleted_at = 0 AND runs.plan_id = ?1 AND runs.status = 'failed' AND runs.attention = 0 AND runs.node = ?2 AND runs.error_code = ?3
+  AND runs.origin <> 'dry'
 ORDER BY runs.id LIMIT ?4
 `
 
@@ -305,15 +306,16 @@ func (q *Queries) FailureUnackRuns(ctx context.Context, arg FailureUnackRunsPara
 }
 
 const outcomeAdd = `-- name: OutcomeAdd :exec
-INSERT INTO run_outcomes (plan_id, slot, status, n) VALUES (?1, ?2, ?3, ?4)
-ON CONFLICT (plan_id, slot, status) DO UPDATE SET n = n + excluded.n
+INSERT INTO run_outcomes (plan_id, slot, status, version_id, n) VALUES (?1, ?2, ?3, ?4, ?5)
+ON CONFLICT (plan_id, slot, status, version_id) DO UPDATE SET n = n + excluded.n
 `
 
 type OutcomeAddParams struct {
-	PlanID int64
-	Slot   int64
-	Status string
-	N      int64
+	PlanID    int64
+	Slot      int64
+	Status    string
+	VersionID int64
+	N         int64
 }
 
 func (q *Queries) OutcomeAdd(ctx context.Context, arg OutcomeAddParams) error {
@@ -321,6 +323,7 @@ func (q *Queries) OutcomeAdd(ctx context.Context, arg OutcomeAddParams) error {
 		arg.PlanID,
 		arg.Slot,
 		arg.Status,
+		arg.VersionID,
 		arg.N,
 	)
 	return err
@@ -390,6 +393,41 @@ func (q *Queries) OutcomeOfPlan(ctx context.Context, plan string, since int64) (
 	for rows.Next() {
 		var i OutcomeOfPlanRow
 		if err := rows.Scan(&i.Slot, &i.Status, &i.N); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const outcomeOfVersions = `-- name: OutcomeOfVersions :many
+SELECT version_id, status, n FROM run_outcomes
+WHERE plan_id = (SELECT id FROM plans WHERE public_id = ?1) AND slot >= ?2 ORDER BY slot, status
+`
+
+type OutcomeOfVersionsRow struct {
+	VersionID int64
+	Status    string
+	N         int64
+}
+
+// How runs of each version of a plan ended since a slot.
+func (q *Queries) OutcomeOfVersions(ctx context.Context, planPublicID string, since int64) ([]OutcomeOfVersionsRow, error) {
+	rows, err := q.query(ctx, q.outcomeOfVersionsStmt, outcomeOfVersions, planPublicID, since)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []OutcomeOfVersionsRow{}
+	for rows.Next() {
+		var i OutcomeOfVersionsRow
+		if err := rows.Scan(&i.VersionID, &i.Status, &i.N); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

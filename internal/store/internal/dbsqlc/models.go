@@ -178,8 +178,15 @@ type Plan struct {
 	Latest      int64
 	LatestHash  string
 	ArchivedAt  int64
+	Stage       string
 	CreatedAt   int64
 	UpdatedAt   int64
+}
+
+type PlanFact struct {
+	PlanID int64
+	Kind   string
+	Value  string
 }
 
 type PlanVersion struct {
@@ -283,10 +290,11 @@ type RunLabel struct {
 }
 
 type RunOutcome struct {
-	PlanID int64
-	Slot   int64
-	Status string
-	N      int64
+	PlanID    int64
+	Slot      int64
+	Status    string
+	VersionID int64
+	N         int64
 }
 
 type RunUse struct {

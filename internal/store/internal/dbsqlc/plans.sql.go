@@ -9,10 +9,19 @@ import (
 	"context"
 )
 
+const planAccept = `-- name: PlanAccept :exec
+UPDATE plans SET stage = '', updated_at = ?1 WHERE public_id = ?2
+`
+
+func (q *Queries) PlanAccept(ctx context.Context, updatedAt int64, publicID string) error {
+	_, err := q.exec(ctx, q.planAcceptStmt, planAccept, updatedAt, publicID)
+	return err
+}
+
 const planAdvance = `-- name: PlanAdvance :exec
 UPDATE plans
-SET latest = ?1, latest_hash = ?2, name = ?3, description = ?4, updated_at = ?5, archived_at = 0
-WHERE id = ?6
+SET latest = ?1, latest_hash = ?2, name = ?3, description = ?4, updated_at = ?5, archived_at = 0, stage = ?6
+WHERE id = ?7
 `
 
 type PlanAdvanceParams struct {
@@ -21,6 +30,7 @@ type PlanAdvanceParams struct {
 	Name        string
 	Description string
 	UpdatedAt   int64
+	Stage       string
 	ID          int64
 }
 
@@ -31,6 +41,7 @@ func (q *Queries) PlanAdvance(ctx context.Context, arg PlanAdvanceParams) error 
 		arg.Name,
 		arg.Description,
 		arg.UpdatedAt,
+		arg.Stage,
 		arg.ID,
 	)
 	return err
@@ -49,7 +60,7 @@ func (q *Queries) PlanArchive(ctx context.Context, archivedAt int64, publicID st
 }
 
 const planByKey = `-- name: PlanByKey :one
-SELECT id, public_id, "key", name, description, latest, latest_hash, archived_at, created_at, updated_at FROM plans WHERE key = ?1
+SELECT id, public_id, "key", name, description, latest, latest_hash, archived_at, stage, created_at, updated_at FROM plans WHERE key = ?1
 `
 
 func (q *Queries) PlanByKey(ctx context.Context, key string) (Plan, error) {
@@ -64,6 +75,7 @@ func (q *Queries) PlanByKey(ctx context.Context, key string) (Plan, error) {
 		&i.Latest,
 		&i.LatestHash,
 		&i.ArchivedAt,
+		&i.Stage,
 		&i.CreatedAt,
 		&i.UpdatedAt,
 	)
@@ -71,7 +83,7 @@ func (q *Queries) PlanByKey(ctx context.Context, key string) (Plan, error) {
 }
 
 const planByPublicID = `-- name: PlanByPublicID :one
-SELECT id, public_id, "key", name, description, latest, latest_hash, archived_at, created_at, updated_at FROM plans WHERE public_id = ?1
+SELECT id, public_id, "key", name, description, latest, latest_hash, archived_at, stage, created_at, updated_at FROM plans WHERE public_id = ?1
 `
 
 func (q *Queries) PlanByPublicID(ctx context.Context, publicID string) (Plan, error) {
@@ -86,16 +98,67 @@ func (q *Queries) PlanByPublicID(ctx context.Context, publicID string) (Plan, er
 		&i.Latest,
 		&i.LatestHash,
 		&i.ArchivedAt,
+		&i.Stage,
 		&i.CreatedAt,
 		&i.UpdatedAt,
 	)
 	return i, err
 }
 
+const planFactAdd = `-- name: PlanFactAdd :exec
+INSERT INTO plan_facts (plan_id, kind, value) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING
+`
+
+func (q *Queries) PlanFactAdd(ctx context.Context, planID int64, kind string, value string) error {
+	_, err := q.exec(ctx, q.planFactAddStmt, planFactAdd, planID, kind, value)
+	return err
+}
+
+const planFacts = `-- name: PlanFacts :many
+SELECT kind, value FROM plan_facts WHERE plan_id = (SELECT id FROM plans WHERE key = ?1) ORDER BY kind, value
+`
+
+type PlanFactsRow struct {
+	Kind  string
+	Value string
+}
+
+func (q *Queries) PlanFacts(ctx context.Context, plan string) ([]PlanFactsRow, error) {
+	rows, err := q.query(ctx, q.planFactsStmt, planFacts, plan)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []PlanFactsRow{}
+	for rows.Next() {
+		var i PlanFactsRow
+		if err := rows.Scan(&i.Kind, &i.Value); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const planFactsClear = `-- name: PlanFactsClear :exec
+DELETE FROM plan_facts WHERE plan_id = ?1
+`
+
+func (q *Queries) PlanFactsClear(ctx context.Context, planID int64) error {
+	_, err := q.exec(ctx, q.planFactsClearStmt, planFactsClear, planID)
+	return err
+}
+
 const planInsert = `-- name: PlanInsert :one
-INSERT INTO plans (public_id, key, name, description, latest, latest_hash, created_at, updated_at)
-VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6, ?6)
-RETURNING id, public_id, "key", name, description, latest, latest_hash, archived_at, created_at, updated_at
+INSERT INTO plans (public_id, key, name, description, latest, latest_hash, stage, created_at, updated_at)
+VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6, ?7, ?7)
+RETURNING id, public_id, "key", name, description, latest, latest_hash, archived_at, stage, created_at, updated_at
 `
 
 type PlanInsertParams struct {
@@ -104,6 +167,7 @@ type PlanInsertParams struct {
 	Name        string
 	Description string
 	LatestHash  string
+	Stage       string
 	CreatedAt   int64
 }
 
@@ -114,6 +178,7 @@ func (q *Queries) PlanInsert(ctx context.Context, arg PlanInsertParams) (Plan, e
 		arg.Name,
 		arg.Description,
 		arg.LatestHash,
+		arg.Stage,
 		arg.CreatedAt,
 	)
 	var i Plan
@@ -126,6 +191,7 @@ func (q *Queries) PlanInsert(ctx context.Context, arg PlanInsertParams) (Plan, e
 		&i.Latest,
 		&i.LatestHash,
 		&i.ArchivedAt,
+		&i.Stage,
 		&i.CreatedAt,
 		&i.UpdatedAt,
 	)
@@ -133,16 +199,21 @@ func (q *Queries) PlanInsert(ctx context.Context, arg PlanInsertParams) (Plan, e
 }
 
 const planListNewer = `-- name: PlanListNewer :many
-SELECT id, public_id, "key", name, description, latest, latest_hash, archived_at, created_at, updated_at FROM plans
+SELECT id, public_id, "key", name, description, latest, latest_hash, archived_at, stage, created_at, updated_at FROM plans
 WHERE (archived_at <> 0) = ?1 AND (instr(lower(name), lower(cast(?2 AS text))) > 0 OR instr(lower(key), lower(cast(?2 AS text))) > 0)
-  AND updated_at >= ?3 AND (updated_at > ?3 OR id > ?4)
+  AND CASE cast(?3 AS text) WHEN '' THEN stage <> 'trial' WHEN 'used' THEN stage = '' ELSE stage = ?3 END
+  AND NOT EXISTS (SELECT 1 FROM json_each(cast(?4 AS text)) AS f WHERE NOT EXISTS (SELECT 1 FROM plan_facts
+                  WHERE plan_facts.plan_id = plans.id AND plan_facts.kind = json_extract(f.value, '$[0]') AND plan_facts.value = json_extract(f.value, '$[1]')))
+  AND updated_at >= ?5 AND (updated_at > ?5 OR id > ?6)
 ORDER BY updated_at ASC, id ASC
-LIMIT ?5
+LIMIT ?7
 `
 
 type PlanListNewerParams struct {
 	Archived  int64
 	Text      string
+	Stage     string
+	Facts     string
 	UpdatedAt int64
 	ID        int64
 	Max       int64
@@ -152,6 +223,8 @@ func (q *Queries) PlanListNewer(ctx context.Context, arg PlanListNewerParams) ([
 	rows, err := q.query(ctx, q.planListNewerStmt, planListNewer,
 		arg.Archived,
 		arg.Text,
+		arg.Stage,
+		arg.Facts,
 		arg.UpdatedAt,
 		arg.ID,
 		arg.Max,
@@ -172,6 +245,7 @@ func (q *Queries) PlanListNewer(ctx context.Context, arg PlanListNewerParams) ([
 			&i.Latest,
 			&i.LatestHash,
 			&i.ArchivedAt,
+			&i.Stage,
 			&i.CreatedAt,
 			&i.UpdatedAt,
 		); err != nil {
@@ -189,16 +263,21 @@ func (q *Queries) PlanListNewer(ctx context.Context, arg PlanListNewerParams) ([
 }
 
 const planListOlder = `-- name: PlanListOlder :many
-SELECT id, public_id, "key", name, description, latest, latest_hash, archived_at, created_at, updated_at FROM plans
+SELECT id, public_id, "key", name, description, latest, latest_hash, archived_at, stage, created_at, updated_at FROM plans
 WHERE (archived_at <> 0) = ?1 AND (instr(lower(name), lower(cast(?2 AS text))) > 0 OR instr(lower(key), lower(cast(?2 AS text))) > 0)
-  AND updated_at <= ?3 AND (updated_at < ?3 OR id < ?4)
+  AND CASE cast(?3 AS text) WHEN '' THEN stage <> 'trial' WHEN 'used' THEN stage = '' ELSE stage = ?3 END
+  AND NOT EXISTS (SELECT 1 FROM json_each(cast(?4 AS text)) AS f WHERE NOT EXISTS (SELECT 1 FROM plan_facts
+                  WHERE plan_facts.plan_id = plans.id AND plan_facts.kind = json_extract(f.value, '$[0]') AND plan_facts.value = json_extract(f.value, '$[1]')))
+  AND updated_at <= ?5 AND (updated_at < ?5 OR id < ?6)
 ORDER BY updated_at DESC, id DESC
-LIMIT ?5
+LIMIT ?7
 `
 
 type PlanListOlderParams struct {
 	Archived  int64
 	Text      string
+	Stage     string
+	Facts     string
 	UpdatedAt int64
 	ID        int64
 	Max       int64
@@ -209,6 +288,8 @@ func (q *Queries) PlanListOlder(ctx context.Context, arg PlanListOlderParams) ([
 	rows, err := q.query(ctx, q.planListOlderStmt, planListOlder,
 		arg.Archived,
 		arg.Text,
+		arg.Stage,
+		arg.Facts,
 		arg.UpdatedAt,
 		arg.ID,
 		arg.Max,
@@ -229,6 +310,7 @@ func (q *Queries) PlanListOlder(ctx context.Context, arg PlanListOlderParams) ([
 			&i.Latest,
 			&i.LatestHash,
 			&i.ArchivedAt,
+			&i.Stage,
 			&i.CreatedAt,
 			&i.UpdatedAt,
 		); err != nil {
@@ -309,7 +391,7 @@ func (q *Queries) PlansWithText(ctx context.Context, text string, max int64) ([]
 
 const runsOfPlan = `-- name: RunsOfPlan :many
 SELECT public_id, status, wait_reason, created_at, ended_at FROM runs INDEXED BY runs_by_plan
-WHERE deleted_at = 0 AND plan_id = (SELECT id FROM plans WHERE key = ?1) ORDER BY id DESC LIMIT ?2
+WHERE deleted_at = 0 AND plan_id = (SELECT id FROM plans WHERE key = ?1) AND origin <> 'dry' ORDER BY id DESC LIMIT ?2
 `
 
 type RunsOfPlanRow struct {
@@ -550,6 +632,41 @@ func (q *Queries) VersionList(ctx context.Context, planPublicID string) ([]Versi
 			&i.PlanPublicID,
 			&i.PlanKey,
 		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const versionsUnderWay = `-- name: VersionsUnderWay :many
+SELECT version_id, count(*) AS n FROM runs INDEXED BY runs_unfinished
+WHERE ended_at = 0 AND deleted_at = 0 AND origin <> 'dry' AND plan_id = (SELECT p.id FROM plans AS p WHERE p.public_id = ?1)
+GROUP BY version_id
+`
+
+type VersionsUnderWayRow struct {
+	VersionID int64
+	N         int64
+}
+
+// How many runs of each version of a plan are under way.
+func (q *Queries) VersionsUnderWay(ctx context.Context, planPublicID string) ([]VersionsUnderWayRow, error) {
+	rows, err := q.query(ctx, q.versionsUnderWayStmt, versionsUnderWay, planPublicID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []VersionsUnderWayRow{}
+	for rows.Next() {
+		var i VersionsUnderWayRow
+		if err := rows.Scan(&i.VersionID, &i.N); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -506,7 +506,7 @@ func (q *Queries) RunEndedOfPlan(ctx context.Context, arg RunEndedOfPlanParams) 
 
 const runEndedSince = `-- name: RunEndedSince :one
 SELECT count(*) FROM (SELECT 1 FROM runs INDEXED BY runs_by_end
-WHERE runs.status = ?1 AND runs.ended_at <> 0 AND runs.ended_at >= ?2 AND runs.deleted_at = 0 LIMIT ?3)
+WHERE runs.status = ?1 AND runs.ended_at <> 0 AND runs.ended_at >= ?2 AND runs.deleted_at = 0 AND runs.origin <> 'dry' LIMIT ?3)
 `
 
 // How many runs of one status ended since a time, counted up to a number.
@@ -920,7 +920,7 @@ func (q *Queries) RunRowsByTail(ctx context.Context, low string, high string) ([
 
 const runState = `-- name: RunState :one
 SELECT id, plan_id, status, wait_reason, attention, last_seq, path, headline, node, error_code, version_id, due_at, crashes, paused, started_at, ended_at,
-       running_us, deleted_at, tries
+       running_us, deleted_at, tries, origin
 FROM runs WHERE public_id = ?1
 `
 
@@ -944,6 +944,7 @@ type RunStateRow struct {
 	RunningUs  int64
 	DeletedAt  int64
 	Tries      int64
+	Origin     string
 }
 
 func (q *Queries) RunState(ctx context.Context, publicID string) (RunStateRow, error) {
@@ -969,6 +970,7 @@ func (q *Queries) RunState(ctx context.Context, publicID string) (RunStateRow, e
 		&i.RunningUs,
 		&i.DeletedAt,
 		&i.Tries,
+		&i.Origin,
 	)
 	return i, err
 }

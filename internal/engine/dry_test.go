@@ -1,0 +1,194 @@
+package engine_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/engine/enginetest"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// plainOperator may start runs and write no plans.
+var plainOperator = kairos.Actor{Name: "ola", Role: kairos.RoleOperator, Surface: "test"}
+
+// dryPlan reads, writes, asks a person, waits an hour and asks a model.
+const dryPlan = `
+id: payout
+nodes:
+  read: {type: look, input: {of: "${input}"}}
+  pay: {type: transfer, input: {amount: "${last.amount}"}}
+  ask: {type: approval, input: {message: Sure?, form: {type: object, properties: {note: {type: string}, level: {type: integer, minimum: 2}}}}}
+  rest: {type: wait, input: {for: 1h}}
+  judge: {type: llm, output_schema: {type: object, properties: {verdict: {type: string, enum: [fine, bad]}}}}
+  end: {type: set, input: {said: "${output.judge.verdict}", level: "${output.ask.values.level}", paid: "${output.pay.dryRun}"}}
+edges: [{from: read, to: pay}, {from: pay, to: ask}, {from: ask, to: rest}, {from: rest, to: judge}, {from: judge, to: end}]`
+
+func dryEngine(t *testing.T) (*enginetest.Engine, *enginetest.Registry) {
+	t.Helper()
+	told := func(out any) engine.HandlerFunc {
+		return func(context.Context, *engine.Call) (engine.Result, error) { return engine.Result{Output: out}, nil }
+	}
+	reg := enginetest.NewRegistry().Handle("look", planner.EffectRead, told(map[string]any{"amount": 5})).
+		Handle("transfer", planner.EffectUnsafe, told("paid")).Handle("llm", planner.EffectIdempotent, told(map[string]any{"verdict": "bad"}))
+	return enginetest.Open(t, reg), reg
+}
+
+func TestADryRunTouchesNothing(t *testing.T) {
+	t.Parallel()
+	e, reg := dryEngine(t)
+	v := e.Save(dryPlan)
+	start := func(dry bool) kairos.Run {
+		t.Helper()
+		run, err := e.Start(t.Context(), enginetest.Operator, kairos.StartRequest{Plan: v.PlanID, Input: kairos.RawJSON(`{"n":1}`), Dry: dry})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return run
+	}
+	run := e.Until(start(true).ID, kairos.RunCompleted, "")
+	if got, want := string(run.Output), `{"level":2,"paid":true,"said":"fine"}`; got != want {
+		t.Errorf("the dry run's output is %s, want %s", got, want)
+	}
+	if reg.Count("read") != 1 || reg.Count("pay") != 0 || reg.Count("judge") != 0 {
+		t.Errorf("calls: read %d, pay %d, judge %d; want 1, 0, 0", reg.Count("read"), reg.Count("pay"), reg.Count("judge"))
+	}
+	// What would have been called stands in its row.
+	rows, err := e.Store.Journal(t.Context(), run.ID, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for _, r := range rows {
+		if r.Node == "pay" {
+			found = string(r.Input) == `{"amount":5}` && strings.Contains(string(r.Log), "was not called") && r.Kind == kairos.EntryResult
+		}
+	}
+	if !found {
+		t.Errorf("the row of pay does not say what would have been called:\n%s", e.Journal(run.ID))
+	}
+
+	again, err := e.Act(t.Context(), enginetest.Operator, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionRerun})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fork, err := e.Act(t.Context(), enginetest.Operator, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionFork, At: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []kairos.Run{again, fork} {
+		if got := e.Until(r.ID, kairos.RunCompleted, ""); !got.Dry() {
+			t.Errorf("what came of a dry run has the origin %q", got.Origin)
+		}
+	}
+	if n := reg.Count("pay"); n != 0 {
+		t.Errorf("a rerun or fork of a dry run has paid %d times", n)
+	}
+
+	// Dry runs are in no list, count or statistic.
+	list, err := e.Store.Runs(t.Context(), kairos.RunFilter{})
+	if err != nil || len(list.Items) != 0 {
+		t.Errorf("listed: %d runs, %v", len(list.Items), err)
+	}
+	for f, want := range map[*kairos.RunFilter]int{{}: 0, {PlanKey: "payout"}: 0, {Statuses: []kairos.RunStatus{kairos.RunCompleted}}: 0, {WithDry: true}: 3, {Origins: []string{"dry"}}: 3} {
+		if n, err := e.Store.RunsCount(t.Context(), *f, 100); err != nil || n != want {
+			t.Errorf("%+v counts %d runs, %v; want %d", *f, n, err, want)
+		}
+	}
+	counts, err := e.Store.RunCounts(t.Context())
+	if err != nil || counts.Total != 0 {
+		t.Errorf("counters: %+v, %v", counts, err)
+	}
+	if of, err := e.Store.PlanOutcomes(t.Context(), "payout", run.CreatedAt); err != nil || len(of) != 0 {
+		t.Errorf("outcomes: %v, %v", of, err)
+	}
+	if c := e.Until(start(false).ID, kairos.RunWaiting, kairos.WaitApproval); c.Dry() || reg.Count("pay") != 1 {
+		t.Errorf("a run that is not dry: origin %q, paid %d times", c.Origin, reg.Count("pay"))
+	}
+}
+
+func TestChildrenOfADryRunAreDry(t *testing.T) {
+	t.Parallel()
+	e, reg := dryEngine(t)
+	e.Save(dryPlan)
+	v := e.Save("id: parent\nnodes:\n  sub: {type: plan, plan: payout, input: {n: 1}}\n")
+	run, err := e.Start(t.Context(), enginetest.Operator, kairos.StartRequest{Plan: v.PlanID, Dry: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if run = e.Until(run.ID, kairos.RunCompleted, ""); reg.Count("pay") != 0 {
+		t.Errorf("the child has paid; the run: %s\n%s", run.Output, e.Journal(run.ID))
+	}
+}
+
+func TestADraftIsTriedWithoutAVersion(t *testing.T) {
+	t.Parallel()
+	e, reg := dryEngine(t)
+	e.Save(dryPlan)
+	src := strings.Replace(dryPlan, "amount: \"${last.amount}\"", "amount: 7", 1)
+	run, problems, err := e.TryPlan(t.Context(), enginetest.Operator, []byte(src), planner.FormatYAML, kairos.RawJSON(`{"n":1}`))
+	if err != nil {
+		t.Fatalf("%v %v", err, problems)
+	}
+	run = e.Until(run.ID, kairos.RunCompleted, "")
+	if run.PlanKey != "draft-payout" || run.Labels["draft"] == "" || !run.Dry() || reg.Count("pay") != 0 {
+		t.Errorf("tried: plan %s, labels %v, origin %s, paid %d times", run.PlanKey, run.Labels, run.Origin, reg.Count("pay"))
+	}
+	p, err := e.Store.Plan(t.Context(), "payout")
+	if err != nil || p.Latest != 1 {
+		t.Errorf("the plan has version %d, %v", p.Latest, err)
+	}
+	list, err := e.Store.Plans(t.Context(), kairos.PlanFilter{})
+	if err != nil || len(list.Items) != 1 {
+		t.Errorf("%d plans are listed, %v", len(list.Items), err)
+	}
+	if _, _, err := e.TryPlan(t.Context(), plainOperator, []byte(src), planner.FormatYAML, nil); kairos.CodeOf(err) != kairos.CodeForbidden {
+		t.Errorf("an operator tries a draft: %v", err)
+	}
+	if _, _, err := e.TryPlan(t.Context(), enginetest.Operator, []byte("nodes: {a: {type: none}}"), planner.FormatYAML, nil); kairos.CodeOf(err) != kairos.CodeInvalid {
+		t.Errorf("a draft that is wrong: %v", err)
+	}
+}
+
+func TestAVersionIsRestored(t *testing.T) {
+	t.Parallel()
+	e, _ := dryEngine(t)
+	first := e.Save("id: p\nmetadata: {env: prod, owner: ada}\nnodes: {a: {type: set, input: 1}}")
+	second := e.Save("id: p\nmetadata: {env: dev}\nnodes: {a: {type: set, input: 2}}")
+	by := func(kind, value string) int {
+		t.Helper()
+		l, err := e.Store.Plans(t.Context(), kairos.PlanFilter{Facts: []kairos.PlanFact{{Kind: kind, Value: value}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(l.Items)
+	}
+	if by(kairos.FactLabel, "env=dev") != 1 || by(kairos.FactLabel, "env=prod") != 0 || by(kairos.FactOwner, "ada") != 0 {
+		t.Error("the plan is not found by its newest version alone")
+	}
+	if _, err := e.RestoreVersion(t.Context(), plainOperator, "p", 1, "", "no"); kairos.CodeOf(err) != kairos.CodeForbidden {
+		t.Errorf("an operator restores: %v", err)
+	}
+	if _, err := e.RestoreVersion(t.Context(), enginetest.Operator, "p", 1, first.Hash, "no"); kairos.CodeOf(err) != kairos.CodeStale {
+		t.Errorf("restored over what was not seen: %v", err)
+	}
+	p, err := e.RestoreVersion(t.Context(), enginetest.Operator, "p", 1, second.Hash, "v2 was wrong")
+	if err != nil || p.Latest != 1 || p.LatestHash != first.Hash {
+		t.Fatalf("restored: %+v, %v", p, err)
+	}
+	if by(kairos.FactLabel, "env=prod") != 1 || by(kairos.FactOwner, "ada") != 1 {
+		t.Error("the plan is not found by what was restored")
+	}
+	if run := e.Begin(first, `null`); run.Version != 1 {
+		t.Errorf("a run follows v%d", run.Version)
+	}
+	third := e.Save("id: p\nnodes: {a: {type: set, input: 3}}")
+	if third.Number != 3 {
+		t.Errorf("the next version is v%d, want v3", third.Number)
+	}
+	if _, err := e.RestoreVersion(t.Context(), enginetest.Operator, "p", 3, "", "again"); kairos.CodeOf(err) != kairos.CodeConflict {
+		t.Errorf("the current version is restored: %v", err)
+	}
+}

@@ -1,0 +1,60 @@
+package filter_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kairosd/kairosd/internal/filter"
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+func TestParsePlans(t *testing.T) {
+	t.Parallel()
+	for q, want := range map[string]kairos.PlanFilter{
+		"":                                 {},
+		"big report":                       {Text: "big report"},
+		"tool:erp.post":                    {Facts: []kairos.PlanFact{{Kind: "tool", Value: "erp.post"}}},
+		`owner:"Ada L" label.env=prod inv`: {Text: "inv", Facts: []kairos.PlanFact{{Kind: "owner", Value: "Ada L"}, {Kind: "label", Value: "env=prod"}}},
+		"agent:triage":                     {Facts: []kairos.PlanFact{{Kind: "agent", Value: "triage"}}},
+	} {
+		got, problem := filter.ParsePlans(q)
+		if problem != nil || !cmp.Equal(got, want) {
+			t.Errorf("%q: %v %s", q, problem, cmp.Diff(want, got))
+		}
+	}
+	for q, want := range map[string]string{
+		"tol:x": "did you mean tool:x?", "-tool:x": "write it without the dash", "label.env": "", "tool:": "",
+	} {
+		if _, problem := filter.ParsePlans(q); problem == nil || problem.Suggestion != want {
+			t.Errorf("%q: %+v, want the suggestion %q", q, problem, want)
+		}
+	}
+}
+
+func TestParseSteps(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2030, 1, 31, 8, 0, 0, 0, time.UTC)
+	for q, want := range map[string]kairos.StepFilter{
+		"": {},
+		"plan:flow v:3 node:a,b status:failed,succeeded took:>5m since:24h": {PlanKey: "flow", Version: 3, Nodes: []string{"a", "b"},
+			Statuses: []kairos.NodeStatus{kairos.NodeFailed, kairos.NodeCompleted}, MinTook: 5 * time.Minute, Since: now.Add(-24 * time.Hour)},
+		"step:post error:timeout attempt:>1 took:<1s until:2030-01-30": {Nodes: []string{"post"}, ErrorCodes: []string{"timeout"}, MinAttempt: 1, MaxTook: time.Second,
+			Until: time.Date(2030, 1, 30, 0, 0, 0, 0, time.UTC)},
+		"fetch": {Nodes: []string{"fetch"}},
+	} {
+		got, problem := filter.ParseSteps(q, now)
+		if problem != nil || !cmp.Equal(got, want) {
+			t.Errorf("%q: %v %s", q, problem, cmp.Diff(want, got))
+		}
+	}
+	for q, want := range map[string]string{
+		"nod:x": "did you mean node:x?", "v:2": "write plan:name v:2", "status:faild": "did you mean status:failed?", "took:5m": "write took:>5m or took:<10s",
+		"plan:a,b": "", "-node:a": "write it without the dash", "node:,": "",
+	} {
+		if _, problem := filter.ParseSteps(q, now); problem == nil || problem.Suggestion != want {
+			t.Errorf("%q: %+v, want the suggestion %q", q, problem, want)
+		}
+	}
+}

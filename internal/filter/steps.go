@@ -1,0 +1,79 @@
+package filter
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// StepKeys are the keys of a filter of steps, in the order in which help shows
+// them.
+var StepKeys = []string{"plan", "v", "node", "status", "error", "took", "attempt", "since", "until"}
+
+// stepStatuses are what became of an attempt.
+var stepStatuses = []string{"completed", "failed", "skipped", "cancelled", "in_doubt", "succeeded"}
+
+// ParseSteps reads a filter of steps across runs (R28). Bare words are nodes; step:
+// is another word for node:.
+func ParseSteps(q string, now time.Time) (f kairos.StepFilter, problem *kairos.Error) {
+	if problem := readable(q); problem != nil {
+		return f, problem
+	}
+	var run kairos.RunFilter // what is read as in filters of runs
+	for _, t := range split(q) {
+		if t.key == "step" {
+			t.key = "node"
+		}
+		if t.key == "" {
+			t.key = "node"
+		}
+		switch {
+		case t.not:
+			return f, kairos.Errorf(kairos.CodeInvalid, "a filter of steps cannot exclude").Suggest("write it without the dash")
+		case !slices.Contains(StepKeys, t.key):
+			return f, unknownKey(t, StepKeys)
+		case t.value == "":
+			return f, kairos.Errorf(kairos.CodeInvalid, "%s: needs a value", t.key)
+		}
+		values := slices.DeleteFunc(strings.Split(t.value, ","), func(v string) bool { return v == "" })
+		if len(values) == 0 || len(values)+len(f.Nodes)+len(f.ErrorCodes) > maxTerms {
+			return f, kairos.Errorf(kairos.CodeInvalid, "%q is not a choice of at most %d", t.value, maxTerms)
+		}
+		switch t.key {
+		case "plan":
+			if f.PlanKey != "" || len(values) > 1 {
+				return f, kairos.Errorf(kairos.CodeInvalid, "steps are looked for in one plan, or in all")
+			}
+			f.PlanKey = t.value
+		case "node":
+			f.Nodes = append(f.Nodes, values...)
+		case "error":
+			f.ErrorCodes = append(f.ErrorCodes, values...)
+		case "status":
+			for _, v := range values {
+				if !slices.Contains(stepStatuses, v) {
+					e := kairos.Errorf(kairos.CodeInvalid, "unknown status %q", v)
+					if near := nearest(v, stepStatuses); near != "" {
+						return f, e.Suggest("did you mean status:%s?", near)
+					}
+					return f, e.Suggest("statuses: %s", strings.Join(stepStatuses, ", "))
+				}
+				if v == "succeeded" {
+					v = string(kairos.NodeCompleted)
+				}
+				f.Statuses = append(f.Statuses, kairos.NodeStatus(v))
+			}
+		default:
+			if problem := keys[t.key](&run, t.value, false, now); problem != nil {
+				return f, problem
+			}
+		}
+	}
+	f.Version, f.MinTook, f.MaxTook, f.MinAttempt, f.Since, f.Until = run.Version, run.MinTook, run.MaxTook, run.MinAttempts, run.Since, run.Until
+	if f.Version > 0 && f.PlanKey == "" {
+		return f, kairos.Errorf(kairos.CodeInvalid, "v: needs plan:").Suggest("write plan:name v:%d", f.Version)
+	}
+	return f, nil
+}

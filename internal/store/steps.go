@@ -1,0 +1,472 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// The journal is in the order of time and found by run. Steps across runs are
+// therefore read run by run, the newest first, as far as a bound of time leads;
+// only attempts that failed have an index of their own.
+
+const (
+	// stepsDeadline bounds what one search or one picture of a plan reads, and
+	// stepRuns is how many runs it begins with.
+	stepsDeadline = 20 * time.Millisecond
+	stepRuns      = 64
+	// flowRuns is how many runs a picture of a plan is made of at most.
+	flowRuns = 500
+	// sortSteps is how many attempts are kept while the slowest are looked for.
+	sortSteps = 200
+	// hitsPerNode is how many failures and slow attempts a node shows.
+	hitsPerNode = 5
+)
+
+// stepQuery is a filter of steps as SQL: runs from an index, and their rows.
+type stepQuery struct {
+	from, where string
+	args        []any
+	none        bool
+}
+
+func (q *stepQuery) also(clause string, args ...any) {
+	q.where += " AND " + clause
+	q.args = append(q.args, args...)
+}
+
+func (s *Store) stepQuery(ctx context.Context, f kairos.StepFilter) (*stepQuery, error) {
+	q := &stepQuery{from: "runs INDEXED BY runs_by_age", where: "runs.deleted_at = 0"}
+	if f.PlanKey != "" {
+		p, err := s.planRow(ctx, f.PlanKey)
+		if kairos.CodeOf(err) == kairos.CodeNotFound {
+			q.none = true
+			return q, nil
+		} else if err != nil {
+			return nil, err
+		}
+		q.from = "runs INDEXED BY runs_by_plan"
+		q.also("runs.plan_id = ?", p.ID)
+		if f.Version > 0 {
+			v, err := s.q.VersionByNumber(ctx, p.PublicID, int64(f.Version))
+			if errors.Is(err, sql.ErrNoRows) {
+				q.none = true
+				return q, nil
+			} else if err != nil {
+				return nil, translate(err, "find plan version")
+			}
+			q.also("runs.version_id = ?", v.PlanVersion.ID)
+		}
+	}
+	q.also(notDry)
+	return q, nil
+}
+
+// stepRowFilter is what is checked of each attempt.
+type stepRowFilter struct {
+	where string
+	args  []any
+}
+
+// build reads a filter. A fork begins with rows of the run that it was forked
+// from: those are not its own.
+func (f *stepRowFilter) build(filter kairos.StepFilter) {
+	f.where = "s.kind = 'result' AND s.at >= runs.created_at"
+	add := func(clause string, args ...any) {
+		f.where += " AND " + clause
+		f.args = append(f.args, args...)
+	}
+	if len(filter.Nodes) > 0 {
+		add("s.node IN ("+marks(len(filter.Nodes))+")", values(filter.Nodes)...)
+	}
+	if len(filter.Statuses) > 0 {
+		add("s.status IN ("+marks(len(filter.Statuses))+")", values(filter.Statuses)...)
+	}
+	if len(filter.ErrorCodes) > 0 {
+		add("CASE WHEN s.failure LIKE '{%' THEN json_extract(s.failure, '$.code') END IN ("+marks(len(filter.ErrorCodes))+")", values(filter.ErrorCodes)...)
+	}
+	const took = "CASE WHEN s.started_at <> 0 THEN s.at - s.started_at ELSE 0 END"
+	if filter.MinTook > 0 {
+		add(took+" > ?", filter.MinTook.Microseconds())
+	}
+	if filter.MaxTook > 0 {
+		add(took+" < ?", filter.MaxTook.Microseconds())
+	}
+	if filter.MinAttempt > 0 {
+		add("s.attempt > ?", filter.MinAttempt)
+	}
+}
+
+// onlyFailed reports whether a filter can match nothing but failed attempts.
+func onlyFailed(f kairos.StepFilter) bool {
+	return len(f.Statuses) == 1 && f.Statuses[0] == kairos.NodeFailed || len(f.Statuses) == 0 && len(f.ErrorCodes) > 0
+}
+
+const hitColumns = `runs.id, runs.public_id, runs.version_id, runs.plan_id, s.seq, s.node, s.visit, s.item, s.attempt, s.status, s.started_at, s.at,
+CASE WHEN s.status <> 'completed' THEN s.failure END`
+
+// Steps finds attempts of steps across runs, those of the newest runs first. It
+// looks as far as 20 ms lead and says how far that was.
+func (s *Store) Steps(ctx context.Context, f kairos.StepFilter) (kairos.StepHits, error) {
+	var out kairos.StepHits
+	ctx, cancel := context.WithTimeout(ctx, listDeadline)
+	defer cancel()
+	const kind = "steps"
+	at, first, err := int64(math.MaxInt64), int64(0), error(nil)
+	if f.Page.After != "" {
+		a, b, ok := strings.Cut(f.Page.After, "-")
+		if at, err = openCursor(kind, a); err == nil && ok {
+			first, err = openCursor(kind, b)
+		}
+		if err != nil || !ok {
+			return out, cmp.Or(err, badCursor())
+		}
+	}
+	q, err := s.stepQuery(ctx, f)
+	if err != nil || q.none {
+		out.Whole = true
+		return out, err
+	}
+	var rows stepRowFilter
+	rows.build(f)
+	// Every run is looked up in the journal; failures are found by themselves.
+	from, order, size := q.from+" CROSS JOIN step_results AS s ON s.run_id = runs.id", "runs.id DESC, s.seq DESC", int64(stepRuns)
+	if onlyFailed(f) {
+		from, order, size = "step_results AS s INDEXED BY step_results_that_failed CROSS JOIN runs ON runs.id = s.run_id", "s.run_id DESC, s.seq DESC", scanWindow
+		q.also("s.status = 'failed' AND s.run_id >= ? AND s.run_id < ?")
+	}
+	if f.Slowest {
+		order = "CASE WHEN s.started_at <> 0 THEN s.at - s.started_at ELSE 0 END DESC"
+	}
+	low, high, err := s.stepWindow(ctx, f.Since, f.Until)
+	if err != nil {
+		return out, err
+	}
+	limit := pageLimit(f.Page.Limit)
+	most := limit
+	if f.Slowest {
+		most = sortSteps
+	}
+	type found struct {
+		hit                kairos.StepHit
+		row, plan, version int64
+	}
+	var hits []found
+	// The run at which the page before ended is looked at again, from the attempt
+	// before that on.
+	if f.Page.After != "" {
+		high = min(high, at+1)
+	}
+	began := time.Now()
+	for high > low {
+		after := max(low, high-size)
+		text := "SELECT " + hitColumns + " FROM " + from + " WHERE " + q.where + " AND runs.id >= ? AND runs.id < ? AND (runs.id < ? OR s.seq < ?) AND " + rows.where +
+			" ORDER BY " + order + " LIMIT ?"
+		args := slices.Clone(q.args)
+		if onlyFailed(f) {
+			args = append(args, after, high)
+		}
+		args = append(append(args, after, high, at, first), rows.args...)
+		room := most + 1 - len(hits)
+		if f.Slowest {
+			room = limit
+		}
+		err := s.eachHit(ctx, text, append(args, room), func(row, versionID, planID int64, h kairos.StepHit) {
+			hits = append(hits, found{h, row, planID, versionID})
+		})
+		if err != nil {
+			return out, translate(err, "search steps")
+		}
+		if f.Slowest {
+			slices.SortStableFunc(hits, func(a, b found) int { return cmp.Compare(b.hit.Took(), a.hit.Took()) })
+			hits = hits[:min(len(hits), limit)]
+		} else if len(hits) > limit {
+			hits = hits[:limit]
+			last := hits[limit-1]
+			out.Next = cursor(kind, last.row) + "-" + cursor(kind, last.hit.Seq)
+			high = last.row
+			break
+		}
+		high = after
+		if time.Since(began) > stepsDeadline && high > low {
+			out.Next = cursor(kind, high-1) + "-" + cursor(kind, math.MaxInt64)
+			break
+		}
+		size *= 4
+	}
+	names := planNames{s: s}
+	for _, h := range hits {
+		if h.hit.PlanKey, h.hit.Version, err = names.of(ctx, h.plan, h.version); err != nil {
+			return out, translate(err, "search steps")
+		}
+		out.Items = append(out.Items, h.hit)
+	}
+	out.Whole = out.Next == "" && f.Page.After == ""
+	if f.Slowest {
+		out.Next = ""
+	}
+	var since int64
+	if err := s.read.QueryRowContext(ctx, runAtSQL, high).Scan(new(int64), &since); err == nil {
+		out.Since = fromMicros(since)
+	} else if !errors.Is(err, sql.ErrNoRows) {
+		return out, translate(err, "search steps")
+	}
+	return out, nil
+}
+
+// stepWindow are the rows of runs that were created in a window: from low to
+// below high.
+func (s *Store) stepWindow(ctx context.Context, since, until time.Time) (low, high int64, err error) {
+	last, err := s.q.RunLast(ctx)
+	if err != nil {
+		return 0, 0, translate(err, "search steps")
+	}
+	low, high = 1, last+1
+	if !until.IsZero() {
+		if high, err = s.firstAfter(ctx, runAtSQL, until, last); err != nil {
+			return 0, 0, translate(err, "search steps")
+		}
+	}
+	if !since.IsZero() {
+		if low, err = s.firstAfter(ctx, runAtSQL, since.Add(-time.Microsecond), last); err != nil {
+			return 0, 0, translate(err, "search steps")
+		}
+	}
+	return low, high, nil
+}
+
+// eachHit reads rows of hitColumns.
+func (s *Store) eachHit(ctx context.Context, text string, args []any, do func(row, version, plan int64, h kairos.StepHit)) error {
+	rows, err := s.read.QueryContext(ctx, text, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var h kairos.StepHit
+		var row, version, plan, started, at int64
+		var status string
+		var failure *string
+		if err := rows.Scan(&row, &h.Run, &version, &plan, &h.Seq, &h.Node, &h.Visit, &h.Item, &h.Attempt, &status, &started, &at, &failure); err != nil {
+			return err
+		}
+		h.Status, h.StartedAt, h.At = kairos.NodeStatus(status), fromMicros(started), fromMicros(at)
+		h.Code, h.Message = failureOf(failure)
+		do(row, version, plan, h)
+	}
+	return rows.Err()
+}
+
+// failureOf reads code and message of a stored failure.
+func failureOf(text *string) (code, message string) {
+	var f struct{ Code, Message string }
+	if text == nil || json.Unmarshal([]byte(*text), &f) != nil { // a large one stands elsewhere
+		return "", ""
+	}
+	return f.Code, f.Message
+}
+
+// planNames gives keys and numbers of plans and versions by their rows.
+type planNames struct {
+	s        *Store
+	keys     map[int64]string
+	versions map[int64]int
+}
+
+func (n *planNames) of(ctx context.Context, plan, version int64) (string, int, error) {
+	if number, ok := n.versions[version]; ok {
+		return n.keys[plan], number, nil
+	}
+	var key string
+	var number int
+	err := n.s.read.QueryRowContext(ctx, "SELECT plans.key, plan_versions.number FROM plan_versions JOIN plans ON plans.id = plan_versions.plan_id WHERE plan_versions.id = ?",
+		version).Scan(&key, &number)
+	if n.keys == nil {
+		n.keys, n.versions = map[int64]string{}, map[int64]int{}
+	}
+	n.keys[plan], n.versions[version] = key, number
+	return key, number, err
+}
+
+// PlanFlow is how the newest runs of a plan that were created since a time went
+// through its nodes: at most 500, and as far as 20 ms lead. version 0 is any.
+func (s *Store) PlanFlow(ctx context.Context, plan string, version int, since time.Time) (kairos.PlanFlow, error) {
+	out := kairos.PlanFlow{Whole: true, Nodes: map[string]*kairos.NodeFlow{}, Edges: map[int]int{}}
+	ctx, cancel := context.WithTimeout(ctx, listDeadline)
+	defer cancel()
+	q, err := s.stepQuery(ctx, kairos.StepFilter{PlanKey: plan, Version: version})
+	if err != nil || q.none {
+		return out, err
+	}
+	low, high, err := s.stepWindow(ctx, since, time.Time{})
+	if err != nil {
+		return out, err
+	}
+	flow := flow{of: &out, took: map[string][]int64{}, last: map[string]int64{}, plan: plan, version: version}
+	began := time.Now()
+	for high > low && out.Runs < flowRuns {
+		ids, next, err := s.newestRuns(ctx, q, low, high, min(stepRuns, flowRuns-out.Runs))
+		if err != nil {
+			return out, err
+		}
+		if err := s.flowOf(ctx, ids, &flow); err != nil {
+			return out, err
+		}
+		out.Runs += len(ids)
+		high = next
+		if out.Whole = high <= low; !out.Whole && time.Since(began) > stepsDeadline {
+			break
+		}
+	}
+	flow.end()
+	if out.Runs > 0 {
+		var at int64
+		if err := s.read.QueryRowContext(ctx, runAtSQL, high).Scan(new(int64), &at); err == nil {
+			out.Since = fromMicros(at)
+		} else if !errors.Is(err, sql.ErrNoRows) {
+			return out, translate(err, "read what runs did")
+		}
+	}
+	return out, nil
+}
+
+// newestRuns are the newest runs of a window, and the row from which on they were
+// looked at: all of the window when there are fewer than asked for.
+func (s *Store) newestRuns(ctx context.Context, q *stepQuery, low, high int64, most int) (ids []int64, reached int64, err error) {
+	began := time.Now()
+	for size := int64(scanWindow); high > low && len(ids) < most; size *= 4 {
+		from := max(low, high-size)
+		rows, err := s.read.QueryContext(ctx, "SELECT runs.id FROM "+q.from+" WHERE "+q.where+" AND runs.id >= ? AND runs.id < ? ORDER BY runs.id DESC LIMIT ?",
+			append(slices.Clone(q.args), from, high, most-len(ids))...)
+		if err != nil {
+			return nil, 0, translate(err, "read the runs of a plan")
+		}
+		for rows.Next() {
+			var id int64
+			if err = rows.Scan(&id); err != nil {
+				break
+			}
+			ids = append(ids, id)
+		}
+		if err := errors.Join(err, rows.Err(), rows.Close()); err != nil {
+			return nil, 0, translate(err, "read the runs of a plan")
+		}
+		if high = from; len(ids) == most {
+			high = ids[most-1]
+		}
+		if time.Since(began) > stepsDeadline {
+			break
+		}
+	}
+	return ids, high, nil
+}
+
+// flow gathers a PlanFlow.
+type flow struct {
+	of      *kairos.PlanFlow
+	took    map[string][]int64 // µs, by node
+	last    map[string]int64   // the run that was last seen at a node
+	plan    string
+	version int
+}
+
+// flowOf reads what runs did, the newest run first.
+func (s *Store) flowOf(ctx context.Context, ids []int64, into *flow) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	list := make([]string, len(ids))
+	for i, id := range ids {
+		list[i] = strconv.FormatInt(id, 10)
+	}
+	// The ids are numbers of ours: as text they keep the statement one.
+	rows, err := s.read.QueryContext(ctx, `SELECT runs.id, runs.public_id, runs.created_at, s.seq, s.node, s.visit, s.item, s.attempt, s.status, s.final, s.started_at, s.at,
+CASE WHEN s.final <> 0 AND s.decision LIKE '{"edge":%' THEN json_extract(s.decision, '$.edge') ELSE 0 END,
+CASE WHEN s.status = 'failed' THEN s.failure END
+FROM json_each(?) AS j CROSS JOIN runs ON runs.id = j.value CROSS JOIN step_results AS s ON s.run_id = runs.id
+WHERE s.kind = 'result' ORDER BY j.key, s.seq`, "["+strings.Join(list, ",")+"]")
+	if err != nil {
+		return translate(err, "read what runs did")
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var h kairos.StepHit
+		var id, created, started, at, edge int64
+		var final bool
+		var status string
+		var failure *string
+		if err := rows.Scan(&id, &h.Run, &created, &h.Seq, &h.Node, &h.Visit, &h.Item, &h.Attempt, &status, &final, &started, &at, &edge, &failure); err != nil {
+			return translate(err, "read what runs did")
+		}
+		if at < created {
+			continue // kept from the run that this one was forked from
+		}
+		h.Status, h.StartedAt, h.At, h.PlanKey, h.Version = kairos.NodeStatus(status), fromMicros(started), fromMicros(at), into.plan, into.version
+		h.Code, h.Message = failureOf(failure)
+		into.add(id, h, final, int(edge))
+	}
+	return translate(rows.Err(), "read what runs did")
+}
+
+func (f *flow) add(run int64, h kairos.StepHit, final bool, edge int) {
+	n := f.of.Nodes[h.Node]
+	if n == nil {
+		n = &kairos.NodeFlow{}
+		f.of.Nodes[h.Node] = n
+	}
+	if h.Status == kairos.NodeSkipped {
+		n.Skipped++
+		return
+	}
+	if f.last[h.Node] != run {
+		f.last[h.Node] = run
+		n.Runs++
+	}
+	if h.Status == kairos.NodeCompleted || h.Status == kairos.NodeFailed {
+		n.Attempts++
+		f.took[h.Node] = append(f.took[h.Node], h.Took().Microseconds())
+		n.Slow = append(n.Slow, h)
+		if len(n.Slow) > 4*hitsPerNode {
+			n.Slow = slowest(n.Slow)
+		}
+	}
+	if h.Status == kairos.NodeFailed && len(n.Failures) < hitsPerNode {
+		n.Failures = append(n.Failures, h)
+	}
+	if !final {
+		return
+	}
+	n.Settled++
+	if h.Status == kairos.NodeFailed {
+		n.Failed++
+	}
+	if edge > 0 {
+		f.of.Edges[edge-1]++
+	}
+}
+
+func slowest(hits []kairos.StepHit) []kairos.StepHit {
+	slices.SortStableFunc(hits, func(a, b kairos.StepHit) int { return cmp.Compare(b.Took(), a.Took()) })
+	return hits[:min(len(hits), hitsPerNode)]
+}
+
+func (f *flow) end() {
+	for name, n := range f.of.Nodes {
+		n.Slow = slowest(n.Slow)
+		took := f.took[name]
+		slices.Sort(took)
+		if len(took) > 0 {
+			n.P50 = time.Duration(took[len(took)/2]) * time.Microsecond
+			n.P95 = time.Duration(took[len(took)*95/100]) * time.Microsecond
+		}
+	}
+}
