@@ -32,13 +32,32 @@ func (r *request) run() error {
 	if err != nil {
 		return err
 	}
-	if r.htmx() {
-		switch r.c.Request().Header.Get("HX-Target") {
-		case "head":
-			return r.render(http.StatusOK, view.RunHeadAlong(p))
-		case "view":
-			return r.render(http.StatusOK, view.RunView(p))
+	here := r.c.Request().URL.RequestURI()
+	push := func() {
+		if was, err := url.Parse(r.c.Request().Header.Get("HX-Current-URL")); err != nil || was.RequestURI() != here {
+			r.c.Response().Header().Set("HX-Push-Url", here)
 		}
+	}
+	switch r.target() {
+	case "head":
+		return r.render(http.StatusOK, view.RunHeadAlong(p))
+	case "view":
+		return r.render(http.StatusOK, view.RunView(p))
+	case "steplog":
+		if p.Inspector != nil && p.Inspector.Log != nil {
+			return r.render(http.StatusOK, view.StepLogView(*p.Inspector.Log))
+		}
+		return r.c.NoContent(http.StatusNoContent)
+	case "pane": // another view of the same run
+		push()
+		return r.render(http.StatusOK, view.RunPaneAlong(p))
+	case "inspector": // another step, attempt or tab
+		if p.Inspector != nil {
+			push()
+			return r.render(http.StatusOK, view.InspectorPanel(*p.Inspector))
+		}
+		r.c.Response().Header().Set("HX-Redirect", here)
+		return r.c.NoContent(http.StatusNoContent)
 	}
 	return r.render(http.StatusOK, view.Run(p))
 }

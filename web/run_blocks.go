@@ -3,9 +3,9 @@ package web
 import (
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/kairosd/kairosd/internal/jsondiff"
 	"github.com/kairosd/kairosd/internal/kairos"
@@ -32,8 +32,6 @@ func (b *runPage) blocks(st *step, a *attempt, tab string) []view.Block {
 		return b.decisionBlocks(st)
 	case "calls":
 		return b.callBlocks(st)
-	case "log":
-		return []view.Block{b.logBlock(st, a)}
 	case "change":
 		return []view.Block{b.changeBlock(st)}
 	case "definition":
@@ -171,33 +169,35 @@ func (b *runPage) callBlocks(st *step) []view.Block {
 	return out
 }
 
-// logLine is a line of a step's log as the journal keeps it.
-type logLine struct {
-	At      time.Time `json:"at"`
-	Level   string    `json:"level"`
-	Message string    `json:"message"`
-}
-
-func readLog(raw kairos.RawJSON) []logLine {
-	var lines []logLine
-	if len(raw) == 0 || json.Unmarshal(raw, &lines) != nil {
-		return nil
+// stepLog is what an attempt has logged, the newest lines; while it runs, it is
+// followed live.
+func (b *runPage) stepLog(st *step, a *attempt) view.StepLog {
+	kept := kairos.ReadLog(a.log)
+	v := view.StepLog{Title: b.t("Log") + " · " + b.n(len(kept.Lines), "%s line", "%s lines"), All: "/runs/" + b.d.Run.ID + "?" + url.Values{"view": {"log"}, "logstep": {st.node}}.Encode()}
+	for _, l := range kept.Lines[max(0, len(kept.Lines)-shownLog):] {
+		v.Lines = append(v.Lines, b.logLine(l, &a.entry))
 	}
-	return lines
-}
-
-func (b *runPage) logBlock(st *step, a *attempt) view.Block {
-	var text strings.Builder
-	lines := readLog(a.log)
-	for i, l := range lines[max(0, len(lines)-shownLog):] {
-		if i > 0 {
-			text.WriteByte('\n')
-		}
-		fmt.Fprintf(&text, "%s %s %s", b.time(cmpTime(l.At, a.entry.At)).Text, l.Level, cut(l.Message, 2000))
+	if st.status == kairos.NodeRunning {
+		v.Topic, v.Refresh = "run-"+b.d.Run.ID, b.href(nil)
 	}
-	v := view.Block{ID: "log", Title: b.t("Log") + " · " + b.n(len(lines), "%s line", "%s lines"), Text: visible(text.String())}
-	v.More = []view.Link{{Text: b.t("In the log of the run"), Href: "/runs/" + b.d.Run.ID + "?view=log&logstep=" + st.node}}
+	v.Said = b.logSaid(kept)
 	return v
+}
+
+// logSaid is how far an attempt says that it is, and what of its log is not kept.
+func (b *runPage) logSaid(l kairos.AttemptLog) string {
+	var out []string
+	if p := l.Progress; p != nil {
+		text := b.number(p.Done)
+		if p.Total > 0 {
+			text = b.t("%s of %s", b.number(p.Done), b.number(p.Total))
+		}
+		out = append(out, b.t("Progress: %s", text)+" "+visible(cut(p.Message, 200)))
+	}
+	if l.Dropped > 0 {
+		out = append(out, b.n(l.Dropped, "%s more line was not kept.", "%s more lines were not kept."))
+	}
+	return strings.Join(out, " · ")
 }
 
 // changeBlock is what a step's checkpoint changed of the state: its output, against

@@ -2,10 +2,13 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/kairos"
@@ -13,16 +16,30 @@ import (
 )
 
 // compare puts two runs side by side and names the first step at which they
-// part.
+// part. Without a partner it is the last run of the same plan that went well.
 func (r *request) compare() error {
 	var runs [2]kairos.RunDetail
 	var lists [2][]*step
+	var uses [2][]kairos.Use
 	for i, key := range []string{"a", "b"} {
-		found, err := r.s.Reader.FindRun(r.ctx, r.c.QueryParam(key))
+		name := r.c.QueryParam(key)
+		if key == "b" && name == "" {
+			good, err := r.lastGood(runs[0].Run)
+			if err != nil {
+				return err
+			}
+			if name = good.ID; name == "" {
+				return kairos.Errorf(kairos.CodeNotFound, "no other run of %s went well, to compare run %s with", runs[0].Run.PlanKey, kairos.ShortID(runs[0].Run.ID)).Suggest("name a run in the address: &b=")
+			}
+		}
+		found, err := r.s.Reader.FindRun(r.ctx, name)
 		if err != nil {
 			return err
 		}
 		if runs[i], err = r.s.Engine.Detail(r.ctx, found.ID); err != nil {
+			return err
+		}
+		if uses[i], err = r.s.Reader.Uses(r.ctx, found.ID); err != nil {
 			return err
 		}
 		lists[i] = stepsOf(runs[i].Run, runs[i].Journal)
@@ -31,34 +48,115 @@ func (r *request) compare() error {
 	p := view.ComparePage{Shell: r.shell("runs", r.t("Compare %s with %s", kairos.ShortID(a.ID), kairos.ShortID(b.ID))), First: r.t("No step differs.")}
 	for i, side := range []*view.CompareSide{&p.A, &p.B} {
 		run := runs[i].Run
-		*side = view.CompareSide{Run: view.Link{Text: kairos.ShortID(run.ID), Href: "/runs/" + run.ID}, Status: runStatus(run.Status, run.WaitReason), Strip: r.runRow(run).Strip}
+		*side = view.CompareSide{Run: view.Link{Text: kairos.ShortID(run.ID), Href: "/runs/" + run.ID}, Status: runStatus(run.Status, run.WaitReason)}
 	}
-	fact := func(name, x, y string) {
+	fact := func(name, x, y string) *view.CompareRow {
 		p.Facts = append(p.Facts, view.CompareRow{Name: name, A: visible(x), B: visible(y), Differs: x != y})
+		return &p.Facts[len(p.Facts)-1]
 	}
 	fact(r.t("Status"), r.t(p.A.Status.Word), r.t(p.B.Status.Word))
 	fact(r.t("Plan"), fmt.Sprintf("%s v%d", a.PlanKey, a.Version), fmt.Sprintf("%s v%d", b.PlanKey, b.Version))
 	if a.PlanKey == b.PlanKey && a.Version != b.Version {
 		p.Links = append(p.Links, view.Link{Text: r.t("What changed from v%d to v%d", min(a.Version, b.Version), max(a.Version, b.Version)), Href: fmt.Sprintf("/plans/%s/diff/%d/%d", url.PathEscape(a.PlanKey), min(a.Version, b.Version), max(a.Version, b.Version))})
 	}
-	if bytes.Equal(a.Input, b.Input) {
-		p.Facts = append(p.Facts, view.CompareRow{Name: r.t("Input"), A: size(len(a.Input)), B: size(len(b.Input))})
-	} else {
-		fact(r.t("Input"), cut(string(a.Input), 300), cut(string(b.Input), 300))
-		d := view.Block{ID: "input", Title: r.t("Input, from %s to %s", kairos.ShortID(b.ID), kairos.ShortID(a.ID))}
-		d.Diff, d.Note = r.jsonDiff(b.Input, a.Input)
-		p.Diffs = append(p.Diffs, d)
+	r.compareValue(&p, "input", r.t("Input"), a, b, a.Input, b.Input)
+	r.compareValue(&p, "output", r.t("Output"), a, b, a.Output, b.Output)
+	for _, k := range []struct{ kind, word string }{{kairos.UseAgent, r.t("Agents")}, {kairos.UseTool, r.t("Tools")}, {kairos.UseProvider, r.t("Providers")}} {
+		if x, y := namesOf(uses[0], k.kind), namesOf(uses[1], k.kind); x != "" || y != "" {
+			fact(k.word, cmp.Or(x, "–"), cmp.Or(y, "–"))
+		}
 	}
 	fact(r.t("Started by"), a.Actor, b.Actor)
-	if a.Usage != b.Usage {
+	if !a.Usage.Zero() || !b.Usage.Zero() {
 		fact(r.t("Tokens"), r.number(a.Usage.InputTokens+a.Usage.OutputTokens), r.number(b.Usage.InputTokens+b.Usage.OutputTokens))
 		fact(r.t("Cost"), costText(a.Usage.Cost), costText(b.Usage.Cost))
 	}
-	p.Facts = append(p.Facts, view.CompareRow{Name: r.t("Took"), A: took(r.ranFor(a)), B: took(r.ranFor(b)), Delta: delta(r.ranFor(a) - r.ranFor(b))})
-	p.Facts = append(p.Facts, view.CompareRow{Name: r.t("Started"), A: r.time(a.CreatedAt).Text, B: r.time(b.CreatedAt).Text})
 	fact(r.t("Steps"), strconv.FormatInt(a.Steps, 10), strconv.FormatInt(b.Steps, 10))
+	slices.SortStableFunc(p.Facts, func(x, y view.CompareRow) int { return cmp.Compare(rank(x), rank(y)) }) // what differs first
+	// Times always differ; that says nothing.
+	long := fact(r.t("Took"), took(r.ranFor(a)), took(r.ranFor(b)))
+	long.Delta, long.Apart = delta(r.ranFor(a)-r.ranFor(b)), true
+	fact(r.t("Started"), r.time(a.CreatedAt).Text, r.time(b.CreatedAt).Text).Apart = true
 	r.compareSteps(&p, a, b, lists)
+	r.aligned(&p)
 	return r.render(http.StatusOK, view.Compare(p))
+}
+
+func rank(row view.CompareRow) int {
+	if row.Differs {
+		return 0
+	}
+	return 1
+}
+
+// lastGood is the newest run of the same plan that went well; none: a zero run.
+func (r *request) lastGood(run kairos.Run) (kairos.Run, error) {
+	good, err := r.s.Reader.Runs(r.ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{kairos.RunCompleted}, PlanKey: run.PlanKey, Page: kairos.Page{Limit: 2}})
+	if err != nil {
+		return kairos.Run{}, err
+	}
+	for _, o := range good.Items {
+		if o.ID != run.ID {
+			return o, nil
+		}
+	}
+	return kairos.Run{}, nil
+}
+
+func namesOf(uses []kairos.Use, kind string) string {
+	var out []string
+	for _, u := range uses {
+		if u.Kind == kind {
+			out = append(out, u.Name)
+		}
+	}
+	slices.Sort(out)
+	return strings.Join(out, ", ")
+}
+
+// compareValue is a row for a value of both runs, and how it differs.
+func (r *request) compareValue(p *view.ComparePage, id, name string, a, b kairos.Run, x, y kairos.RawJSON) {
+	row := view.CompareRow{Name: name, A: size(len(x)), B: size(len(y))}
+	if row.Differs = !bytes.Equal(x, y); row.Differs {
+		row.A, row.B = visible(cut(string(x), 300)), visible(cut(string(y), 300))
+		row.Output = "#" + id
+		d := view.Block{ID: id, Title: r.t("%s, from %s to %s", name, kairos.ShortID(b.ID), kairos.ShortID(a.ID))}
+		d.Diff, d.Note = r.jsonDiff(y, x)
+		p.Diffs = append(p.Diffs, d)
+	}
+	p.Facts = append(p.Facts, row)
+}
+
+// alignedCells bounds the strips of two runs.
+const alignedCells = 80
+
+// aligned draws the shapes of both runs so that the same step stands at the same
+// place; what one of them lacks is dashed.
+func (r *request) aligned(p *view.ComparePage) {
+	rows := p.Steps[:min(len(p.Steps), alignedCells)]
+	if len(rows) == 0 {
+		return
+	}
+	w := min(100.0/float64(len(rows)), 8)
+	for i, row := range rows {
+		for _, side := range []struct {
+			into   *[]view.Cell
+			status view.Status
+		}{{&p.A.Strip, row.StatusA}, {&p.B.Strip, row.StatusB}} {
+			cell := view.Cell{X: percent(float64(i) * w), W: percent(w * 0.8), Y: "30%", H: "40%", Class: "g-ok"}
+			switch side.status.Key {
+			case "":
+				cell.Class = "g-wait"
+			case "fail":
+				cell.Class, cell.Y, cell.H = "g-fail", "0", "100%"
+			case "idle":
+				cell.Class, cell.Y, cell.H = "g-idle", "45%", "10%"
+			case "now", "need":
+				cell.Class = "g-" + side.status.Key
+			}
+			*side.into = append(*side.into, cell)
+		}
+	}
 }
 
 // compareRows bounds how many steps are compared on one page.

@@ -21,7 +21,7 @@ var tabWords = map[string]string{"error": locale.Mark("Error"), "output": locale
 func (b *runPage) inspector() view.Inspector {
 	st := b.chosen
 	seq := strconv.FormatInt(st.seq, 10)
-	i := view.Inspector{Name: st.label(), Sub: b.aboutNode(st.node), Status: stepStatus(st.status), Page: fmt.Sprintf("/runs/%s/steps/%d", b.d.Run.ID, st.seq)}
+	i := view.Inspector{Name: st.label(), Step: seq, Sub: b.aboutNode(st.node), Status: stepStatus(st.status), Page: fmt.Sprintf("/runs/%s/steps/%d", b.d.Run.ID, st.seq)}
 	if st.reused {
 		i.Status = word("ok", "i-reuse", locale.Mark("reused"), true)
 	}
@@ -55,7 +55,12 @@ func (b *runPage) inspector() view.Inspector {
 		}
 		i.Tabs = append(i.Tabs, l)
 	}
-	i.Blocks = b.blocks(st, a, tab)
+	if tab == "log" {
+		l := b.stepLog(st, a)
+		i.Log = &l
+	} else {
+		i.Blocks = b.blocks(st, a, tab)
+	}
 	if b.who.Role.Includes(kairos.RoleOperator) && st.final != nil {
 		before := int64(0)
 		for _, e := range b.d.Journal[:min(int(st.seq-1), len(b.d.Journal))] {
@@ -99,7 +104,7 @@ func (b *runPage) tabs(st *step, a *attempt) []string {
 	if person {
 		tabs = append(tabs, "decision")
 	}
-	if st.status == kairos.NodeRunning && a != nil && len(a.log) > 0 {
+	if st.status == kairos.NodeRunning && a != nil {
 		tabs = append(tabs, "log")
 	}
 	tabs = append(tabs, "output", "input")

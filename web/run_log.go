@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kairosd/kairosd/internal/ansi"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
@@ -38,11 +39,11 @@ func levelRank(level string) int {
 
 // eachLine walks the log of a run in order. Lines are numbered over the whole
 // log, so that a line keeps its number under every filter.
-func (b *runPage) eachLine(f func(number int, e *kairos.Entry, l logLine)) {
+func (b *runPage) eachLine(f func(number int, e *kairos.Entry, l kairos.LogLine)) {
 	n := 0
 	for i := range b.d.Journal {
 		e := &b.d.Journal[i]
-		for _, l := range readLog(e.Log) {
+		for _, l := range kairos.ReadLog(e.Log).Lines {
 			n++
 			f(n, e, l)
 		}
@@ -68,10 +69,10 @@ func (b *runPage) log() *view.Log {
 	type found struct {
 		number int
 		e      *kairos.Entry
-		l      logLine
+		l      kairos.LogLine
 	}
 	var all []found
-	b.eachLine(func(number int, e *kairos.Entry, line logLine) {
+	b.eachLine(func(number int, e *kairos.Entry, line kairos.LogLine) {
 		if l.Step != "" && e.Node != l.Step || levelRank(line.Level) < least || l.Find != "" && !strings.Contains(strings.ToLower(line.Message), strings.ToLower(l.Find)) {
 			return
 		}
@@ -79,9 +80,10 @@ func (b *runPage) log() *view.Log {
 	})
 	last := max(len(all)-1, 0) / pageLines
 	at := last // the tail, unless a line is asked for
-	if n, err := strconv.Atoi(b.c.QueryParam("line")); err == nil && n > 0 {
+	first, until := lineRange(b.c.QueryParam("line"))
+	if first > 0 {
 		for i, f := range all {
-			if f.number >= n {
+			if f.number >= first {
 				at = i / pageLines
 				break
 			}
@@ -92,16 +94,17 @@ func (b *runPage) log() *view.Log {
 		if i%chunkLines == 0 {
 			l.Chunks = append(l.Chunks, nil)
 		}
-		n := strconv.Itoa(f.number)
-		row := view.LogLine{Number: n, Href: b.href(url.Values{"line": {n}}) + "#L" + n, Level: visible(cut(f.l.Level, 20)), Step: stepName(f.e.Node, f.e.Visit), Text: visible(cut(f.l.Message, lineBytes)), At: b.time(cmpTime(f.l.At, f.e.At))}
-		switch levelRank(f.l.Level) {
-		case 3:
-			row.Class = "err"
-		case 2:
-			row.Class = "warn"
-		}
+		row := b.logLine(f.l, f.e)
+		row.Number, row.Step = strconv.Itoa(f.number), stepName(f.e.Node, f.e.Visit)
+		row.Href = b.href(url.Values{"line": {row.Number}}) + "#L" + row.Number
+		row.Marked = f.number >= first && f.number <= until
 		l.Chunks[len(l.Chunks)-1] = append(l.Chunks[len(l.Chunks)-1], row)
 	}
+	if len(all) > 0 {
+		l.Newest = strconv.Itoa(all[len(all)-1].number)
+	}
+	l.Follow = !b.d.Run.Status.Final() && at == last && first == 0
+	l.Topic = "run-" + b.d.Run.ID
 	if last > 0 {
 		l.Shown = b.t("Lines %s to %s of %s", b.number(int64(from+1)), b.number(int64(to)), b.number(int64(len(all))))
 		page := func(text string, p int) {
@@ -117,6 +120,38 @@ func (b *runPage) log() *view.Log {
 	return l
 }
 
+// lineRange reads 812 or 812-830; 0, 0: neither.
+func lineRange(text string) (from, to int) {
+	a, z, ranged := strings.Cut(text, "-")
+	from, err := strconv.Atoi(a)
+	if err != nil || from < 1 {
+		return 0, 0
+	}
+	if to = from; ranged {
+		if n, err := strconv.Atoi(z); err == nil {
+			to = n
+		}
+	}
+	return min(from, to), max(from, to)
+}
+
+// logLine is a line as it is shown: its colours as classes, nothing of it as
+// markup.
+func (b *runPage) logLine(l kairos.LogLine, e *kairos.Entry) view.LogLine {
+	row := view.LogLine{Level: visible(cut(l.Level, 20)), At: b.time(cmpTime(l.At, e.At))}
+	row.At.Text = cmpTime(l.At, e.At).In(b.display.zone).Format("15:04:05.000")
+	for _, part := range ansi.Split(cut(l.Message, lineBytes)) {
+		row.Text = append(row.Text, view.Span{Class: part.Class, Text: visible(part.Text)})
+	}
+	switch levelRank(l.Level) {
+	case 3:
+		row.Class = "err"
+	case 2:
+		row.Class = "warn"
+	}
+	return row
+}
+
 // logFile is the whole log as text: time, level, step, message.
 func (r *request) logFile() error {
 	b, err := r.openRun(r.c.Param("run"))
@@ -124,7 +159,7 @@ func (r *request) logFile() error {
 		return err
 	}
 	var text strings.Builder
-	b.eachLine(func(_ int, e *kairos.Entry, l logLine) {
+	b.eachLine(func(_ int, e *kairos.Entry, l kairos.LogLine) {
 		fmt.Fprintf(&text, "%s %-5s %s: %s\n", cmpTime(l.At, e.At).UTC().Format("2006-01-02T15:04:05.000Z"), strings.ToUpper(l.Level), stepName(e.Node, e.Visit), l.Message)
 	})
 	h := r.c.Response().Header()

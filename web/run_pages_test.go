@@ -77,7 +77,7 @@ func TestPagesStayBounded(t *testing.T) {
 		fmt.Fprintf(&log, `,{"level":"%s","message":"line %d of it"}`, []string{"info", "warn", "error"}[i%3], i+1)
 	}
 	s.try(kairos.Entry{Node: "many", Output: kairos.RawJSON(`{"data":"data:image/png;base64,` + strings.Repeat("iVBOR0KG", 1000) + `","list":[` + strings.Repeat("1,", 50_000) + `1]}`),
-		Log: kairos.RawJSON("[" + log.String()[1:] + "]")}, time.Second, 2*time.Second, kairos.NodeCompleted, true)
+		Log: kairos.RawJSON(`{"lines":[` + log.String()[1:] + `]}`)}, time.Second, 2*time.Second, kairos.NodeCompleted, true)
 	s.run.Output = encoded(line)
 	s.ends(2*time.Second, kairos.RunCompleted)
 	o := &told{runs: []*story{s}}

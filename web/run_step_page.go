@@ -40,6 +40,9 @@ func (r *request) stepPage() error {
 	p := view.StepPage{Shell: r.shell("runs", b.chosen.label()+" · "+run.PlanKey+" · "+kairos.ShortID(run.ID)), Run: kairos.ShortID(run.ID),
 		RunHref: fmt.Sprintf("/runs/%s?step=%d", run.ID, b.chosen.seq), Plan: run.PlanKey, Inspector: b.inspector()}
 	p.Inspector.Page = ""
+	if l := p.Inspector.Log; l != nil {
+		l.Topic = "" // this page stands still
+	}
 	if part := r.c.QueryParam("part"); part != "" {
 		blk, err := b.window(e, part)
 		if err != nil {

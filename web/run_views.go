@@ -47,12 +47,12 @@ func (b *runPage) whyLinks() ([]view.Link, error) {
 	if n > 1 {
 		out = append(out, view.Link{Text: b.n(n, "Same failure: %s run", "Same failure: %s runs"), Href: "/runs?q=" + url.QueryEscape(q)})
 	}
-	good, err := b.s.Reader.Runs(b.ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{kairos.RunCompleted}, PlanKey: run.PlanKey, Page: kairos.Page{Limit: 1}})
+	good, err := b.lastGood(run)
 	if err != nil {
 		return nil, err
 	}
-	if len(good.Items) > 0 {
-		out = append(out, view.Link{Text: b.t("Compare with the last success"), Href: "/runs/compare?" + url.Values{"a": {run.ID}, "b": {good.Items[0].ID}}.Encode()})
+	if good.ID != "" {
+		out = append(out, view.Link{Text: b.t("Compare with the last success"), Href: "/runs/compare?" + url.Values{"a": {run.ID}, "b": {good.ID}}.Encode()})
 	}
 	return out, nil
 }

@@ -62,7 +62,7 @@ func failedStory(tb testing.TB) *story {
 	s.handoffs = append(s.handoffs, kairos.Handoff{ID: "h1", Run: s.run.ID, Seq: e.Seq, From: "triage", To: "extractor", Node: "handoff_extractor", Reason: "plan_step", Context: `{"pages": 6}`, At: e.At})
 	for i, span := range [][2]int{{109, 139}, {144, 174}, {191, 221}} {
 		s.try(kairos.Entry{Node: "extract_totals", Attempt: i + 1, Input: kairos.RawJSON(`{"invoice_id":"INV-20981","pages":[1,2,3,4,5,6],"currency":"EUR","vendor":{"name":"ACME","vat":"B123"}}`), Failure: limited(),
-			Log: kairos.RawJSON(`[{"at":"2026-03-09T01:46:00Z","level":"warn","message":"asked again after 429"}]`)},
+			Log: kairos.RawJSON(`{"lines":[{"at":"2026-03-09T01:46:00Z","level":"warn","message":"asked again after 429"}]}`)},
 			time.Duration(span[0])*sec, time.Duration(span[1])*sec, kairos.NodeFailed, i == 2)
 		if i < 2 {
 			s.row(time.Duration(span[1])*sec, kairos.Entry{Kind: kairos.EntryWait, Node: "extract_totals", Item: -1, Attempt: i + 1, Reason: "retry", Status: kairos.NodeWaiting})
@@ -179,7 +179,7 @@ func hostileStory(tb testing.TB) *story {
 	bad := "<script>alert(1)</script>\u202eevil\x1b[31mred\x00 </textarea> hx-get=\"/x\" " + strings.Repeat("A", 500)
 	s.run.Input = encoded(bad)
 	s.done("say", "fail", 0, time.Second, string(encoded(bad)))
-	s.try(kairos.Entry{Node: "fail", Failure: &kairos.Failure{Code: "tool_failed", Message: bad, Stack: bad}, Log: kairos.RawJSON(fmt.Sprintf(`[{"level":"info","message":%s}]`, encoded(bad)))}, time.Second, 2*time.Second, kairos.NodeFailed, true)
+	s.try(kairos.Entry{Node: "fail", Failure: &kairos.Failure{Code: "tool_failed", Message: bad, Stack: bad}, Log: kairos.RawJSON(fmt.Sprintf(`{"lines":[{"level":"info","message":%s}]}`, encoded(bad)))}, time.Second, 2*time.Second, kairos.NodeFailed, true)
 	s.ends(2*time.Second, kairos.RunFailed)
 	s.run.Headline = "fail failed: " + bad[:60]
 	s.run.Error = &kairos.RunError{Code: "tool_failed", Node: "fail", Message: bad}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,7 +29,7 @@ func (c *app) verbCommand(action kairos.Action) *cobra.Command {
 	var preview, detach, all bool
 	var input, plan string
 	var many bulkFlags
-	var edits []string
+	var edits, reuse, stubs []string
 	req := kairos.VerbRequest{Action: action}
 	cmd := &cobra.Command{
 		Use: string(action) + " RUN", Short: help[0], Args: cobra.ExactArgs(1), Long: help[1], Example: "  " + help[2],
@@ -38,8 +39,8 @@ func (c *app) verbCommand(action kairos.Action) *cobra.Command {
 				return c.releaseAll(cmd, plan, req.Reason)
 			}
 			if many.filter != "" {
-				if req.At != 0 || req.Version != 0 || len(edits) > 0 || cmd.Flags().Changed("input") {
-					return usage("--filter takes no --at, --edit, --input or --version: they are about one run")
+				if req.At != 0 || req.Version != 0 || len(edits) > 0 || cmd.Flags().Changed("input") || req.Only != "" || req.Timeout != 0 || req.Attempts != 0 {
+					return usage("--filter takes no --at, --edit, --input, --version, --only, --timeout or --attempts: they are about one run")
 				}
 				return c.bulk(cmd, action, many, req.Reason, preview, detach)
 			}
@@ -59,6 +60,9 @@ func (c *app) verbCommand(action kairos.Action) *cobra.Command {
 				if req.Edits[node], err = c.jsonArgument("--edit", value); err != nil {
 					return err
 				}
+			}
+			if req.Instead, err = c.standIns(reuse, stubs); err != nil {
+				return err
 			}
 			return c.with(cmd, func(b backend) error {
 				r, err := b.FindRun(cmd.Context(), args[0])
@@ -91,8 +95,14 @@ func (c *app) verbCommand(action kairos.Action) *cobra.Command {
 			}
 			return cobra.ExactArgs(1)(cmd, args)
 		}
+	case kairos.ActionResume:
+		f.StringVar(&req.Only, "only", "", "node or node#visit: run only this failed step, then pause the run")
+		f.DurationVar(&req.Timeout, "timeout", 0, "timeout of what runs again, this once")
+		f.IntVar(&req.Attempts, "attempts", 0, "attempts of what runs again, this once")
 	case kairos.ActionFork:
 		f.Int64Var(&req.At, "at", 0, "journal position to keep; 0: keep nothing")
+		f.StringArrayVar(&reuse, "reuse", nil, "node or node#visit: take its recorded result instead of running it again; may be repeated")
+		f.StringArrayVar(&stubs, "stub", nil, "node=JSON or node#visit=JSON: take this result instead of running it; may be repeated")
 		f.StringArrayVar(&edits, "edit", nil, "node=JSON or node#visit=JSON: replace a kept output; may be repeated")
 		fallthrough
 	case kairos.ActionRerun:
@@ -103,6 +113,32 @@ func (c *app) verbCommand(action kairos.Action) *cobra.Command {
 		many.add(cmd, action)
 	}
 	return cmd
+}
+
+// standIns reads what stands in for steps of a fork.
+func (c *app) standIns(reuse, stubs []string) (map[string]kairos.StandIn, error) {
+	var out map[string]kairos.StandIn
+	put := func(node string, s kairos.StandIn) {
+		if out == nil {
+			out = map[string]kairos.StandIn{}
+		}
+		out[node] = s
+	}
+	for _, node := range reuse {
+		put(node, kairos.StandIn{Recorded: true})
+	}
+	for _, text := range stubs {
+		node, value, ok := strings.Cut(text, "=")
+		if !ok {
+			return nil, usage("--stub %q is not node=JSON", text)
+		}
+		j, err := c.jsonArgument("--stub", value)
+		if err != nil {
+			return nil, err
+		}
+		put(node, kairos.StandIn{Output: j})
+	}
+	return out, nil
 }
 
 func (c *app) verb(cmd *cobra.Command, b backend, req kairos.VerbRequest, preview, detach bool) error {
@@ -175,13 +211,21 @@ func (c *app) preview(p kairos.Preview) {
 	for _, group := range []struct {
 		name  string
 		steps []kairos.PreviewStep
-	}{{"again", p.Again}, {"in doubt", p.InDoubt}, {"dropped", p.Dropped}} {
+	}{{"again", p.Again}, {"later", p.Later}, {"given", p.Given}, {"in doubt", p.InDoubt}, {"dropped", p.Dropped}} {
 		for _, s := range group.steps {
 			c.errorf("  %-9s %s %s\n", group.name, step(s), s.Reason)
 		}
 	}
 	for _, s := range p.Effects {
 		c.errorf("  effect    %s (%s)\n", step(s), s.Effect)
+	}
+	for _, s := range p.Repeats {
+		if s.Given == "" {
+			c.errorf("  twice     %s (%s): use --reuse or --stub to leave it out\n", step(kairos.PreviewStep{Node: s.Node, Visit: s.Visit}), s.Effect)
+		}
+	}
+	for _, d := range p.Decisions {
+		c.errorf("  decides   %s → %s\n", step(kairos.PreviewStep{Node: d.Node, Visit: d.Visit}), cmp.Or(d.To, d.Ended))
 	}
 }
 

@@ -163,20 +163,24 @@ const maxJournalPart = 1000
 
 // actWire holds the fields of every act; each sends only those that it takes.
 type actWire struct {
-	Action  kairos.Action             `json:"action,omitempty"`
-	Reason  string                    `json:"reason,omitempty"`
-	Rev     int64                     `json:"rev,omitempty"`
-	Digest  string                    `json:"digest,omitempty"`
-	At      int64                     `json:"at,omitempty"`
-	Edits   map[string]kairos.RawJSON `json:"edits,omitempty"`
-	Input   kairos.RawJSON            `json:"input,omitempty"`
-	Version int                       `json:"version,omitempty"`
-	Labels  map[string]string         `json:"labels,omitempty"`
+	Action    kairos.Action             `json:"action,omitempty"`
+	Reason    string                    `json:"reason,omitempty"`
+	Rev       int64                     `json:"rev,omitempty"`
+	Digest    string                    `json:"digest,omitempty"`
+	At        int64                     `json:"at,omitempty"`
+	Edits     map[string]kairos.RawJSON `json:"edits,omitempty"`
+	Instead   map[string]kairos.StandIn `json:"instead,omitempty"`
+	Only      string                    `json:"only,omitempty"`
+	TimeoutMs int64                     `json:"timeoutMs,omitempty"`
+	Attempts  int                       `json:"attempts,omitempty"`
+	Input     kairos.RawJSON            `json:"input,omitempty"`
+	Version   int                       `json:"version,omitempty"`
+	Labels    map[string]string         `json:"labels,omitempty"`
 	kairos.LimitsView
 }
 
 func wireOf(r kairos.VerbRequest) actWire {
-	return actWire{Reason: r.Reason, Rev: r.Rev, Digest: r.Digest, At: r.At, Edits: r.Edits, Input: r.Input, Version: r.Version,
+	return actWire{Reason: r.Reason, Rev: r.Rev, Digest: r.Digest, At: r.At, Edits: r.Edits, Instead: r.Instead, Only: r.Only, TimeoutMs: r.Timeout.Milliseconds(), Attempts: r.Attempts, Input: r.Input, Version: r.Version,
 		Labels: r.Labels, LimitsView: kairos.ViewLimits(r.Limits)}
 }
 
@@ -203,7 +207,7 @@ func (c *Client) Act(ctx context.Context, _ kairos.Actor, r kairos.VerbRequest) 
 func (c *Client) Preview(ctx context.Context, _ kairos.Actor, r kairos.VerbRequest) (kairos.Preview, error) {
 	var out kairos.Preview
 	k := call{method: http.MethodGet, path: runPath(r.Run) + "/preview", into: &out}
-	if len(r.Edits) > 0 || r.Input != nil {
+	if len(r.Edits) > 0 || len(r.Instead) > 0 || r.Input != nil || r.Only != "" || r.Timeout != 0 || r.Attempts != 0 {
 		w := wireOf(r)
 		w.Action = r.Action
 		k.method, k.body = http.MethodPost, w

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"maps"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -53,6 +54,7 @@ type attempt struct {
 }
 
 func (a *actor) newAttempt(w *work, node *planner.ProgramNode, h Handler, effect planner.Effect, input any) *attempt {
+	node = a.s.within(w.VisitKey, node)
 	t := &attempt{e: a.e, run: a.id, key: w.workKey, node: node, number: w.attempt + 1, effect: effect, handler: h, priority: a.run.Priority, started: a.e.now()}
 	if s, ok := h.(Stepped); ok {
 		t.stepped = s.Stepped()
@@ -106,7 +108,9 @@ func (e *Engine) idempotencyKey(run, node string, visit, item int) string {
 
 // start runs an attempt whose intent is durable. The timeout begins now.
 func (e *Engine) start(t *attempt) {
+	e.attempts.Store(t, struct{}{})
 	e.wg.Go(func() {
+		defer e.attempts.Delete(t)
 		ctx, stop := t.ctx, context.CancelFunc(func() {})
 		if t.node.Timeout > 0 {
 			ctx, stop = context.WithTimeoutCause(t.ctx, t.node.Timeout, ErrTimeout)
@@ -192,36 +196,17 @@ type attemptLog struct {
 	t *attempt
 
 	mu      sync.Mutex
-	lines   []logLine
+	lines   []kairos.LogLine
 	bytes   int
 	dropped int
-	last    *progress
-}
-
-type logLine struct {
-	At      time.Time `json:"at"`
-	Level   string    `json:"level"`
-	Message string    `json:"message"`
-}
-
-type progress struct {
-	Done    int64  `json:"done"`
-	Total   int64  `json:"total"`
-	Message string `json:"message,omitempty"`
-}
-
-// storedLog is the form of Entry.Log.
-type storedLog struct {
-	Lines    []logLine `json:"lines,omitempty"`
-	Dropped  int       `json:"dropped,omitempty"` // lines beyond the cap
-	Progress *progress `json:"progress,omitempty"`
+	last    *kairos.Progress
 }
 
 func logOf(text string) kairos.RawJSON {
 	if len(text) > maxLogBytes {
 		text = strings.ToValidUTF8(text[:maxLogBytes], "")
 	}
-	b, err := json.Marshal(storedLog{Lines: []logLine{{At: time.Now().UTC().Truncate(time.Microsecond), Level: "info", Message: text}}})
+	b, err := json.Marshal(kairos.AttemptLog{Lines: []kairos.LogLine{{At: time.Now().UTC().Truncate(time.Microsecond), Level: "info", Message: text}}})
 	if err != nil {
 		return nil
 	}
@@ -235,7 +220,7 @@ func (l *attemptLog) line(level, message string) {
 	kept := l.bytes+len(message) <= maxLogBytes
 	if kept {
 		l.bytes += len(message) + 32
-		l.lines = append(l.lines, logLine{now, level, message})
+		l.lines = append(l.lines, kairos.LogLine{At: now, Level: level, Message: message})
 	} else {
 		l.dropped++
 	}
@@ -246,7 +231,7 @@ func (l *attemptLog) line(level, message string) {
 }
 
 func (l *attemptLog) progress(done, total int64, message string) {
-	p := &progress{done, total, l.e.mask(message)}
+	p := &kairos.Progress{Done: done, Total: total, Message: l.e.mask(message)}
 	l.mu.Lock()
 	l.last = p
 	l.mu.Unlock()
@@ -260,11 +245,29 @@ func (l *attemptLog) stored() kairos.RawJSON {
 	if len(l.lines) == 0 && l.last == nil {
 		return nil
 	}
-	b, err := json.Marshal(storedLog{l.lines, l.dropped, l.last})
+	b, err := json.Marshal(kairos.AttemptLog{Lines: l.lines, Dropped: l.dropped, Progress: l.last})
 	if err != nil {
 		return nil // strings and numbers only: cannot happen, and a log is not worth a run
 	}
 	return b
+}
+
+// logsOf puts what running attempts have logged so far on their intent rows, so
+// that a run can be followed while it works (ruling 43). The rows are a copy.
+func (e *Engine) logsOf(run string, journal []kairos.Entry) {
+	for key := range e.attempts.Range {
+		t := key.(*attempt)
+		if t.run != run {
+			continue
+		}
+		for i := range slices.Backward(journal) {
+			r := &journal[i]
+			if r.Kind == kairos.EntryIntent && r.Substep == 0 && r.Node == t.node.ID && r.Visit == t.key.Visit && r.Item == t.key.item && r.Attempt == t.number {
+				r.Log = t.log.stored()
+				break
+			}
+		}
+	}
 }
 
 func (e *Engine) mask(s string) string {

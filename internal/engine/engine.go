@@ -91,6 +91,7 @@ type Engine struct {
 	maintenance atomic.Bool
 	watchers    map[string][]chan struct{}
 	doomed      sync.Map // ids of children that are cancelled before they exist
+	attempts    sync.Map // of *attempt: those whose handlers run
 	hold        hold
 	opened      bool
 	stopping    bool

@@ -31,6 +31,7 @@ const (
 // Answers in resolve rows.
 const (
 	actionHappened = "happened"
+	actionGiven    = "given" // a result that stands in for running it
 	actionRetry    = "retry"
 	actionSkip     = "skip"
 	actionFail     = "fail"

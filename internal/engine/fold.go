@@ -53,16 +53,17 @@ func fold(prog *planner.Program, f facts, journal []kairos.Entry) (*state, error
 
 // payload is what the Decision of a resolve, verb or substep row holds.
 type payload struct {
-	Action string            `json:"action,omitempty"`
-	Verb   string            `json:"verb,omitempty"`
-	Plans  map[string]string `json:"plans,omitempty"`
-	Nodes  []openNode        `json:"nodes,omitempty"`
-	Limits *kairos.Limits    `json:"limits,omitempty"`
-	Kind   string            `json:"kind,omitempty"`
-	Digest string            `json:"digest,omitempty"`
-	Tool   string            `json:"tool,omitempty"`
-	Run    string            `json:"run,omitempty"`
-	Tail   *tail             `json:"tail,omitempty"`
+	Action  string            `json:"action,omitempty"`
+	Verb    string            `json:"verb,omitempty"`
+	Plans   map[string]string `json:"plans,omitempty"`
+	Nodes   []openNode        `json:"nodes,omitempty"`
+	Limits  *kairos.Limits    `json:"limits,omitempty"`
+	Kind    string            `json:"kind,omitempty"`
+	Digest  string            `json:"digest,omitempty"`
+	Tool    string            `json:"tool,omitempty"`
+	Run     string            `json:"run,omitempty"`
+	Tail    *tail             `json:"tail,omitempty"`
+	Options *options          `json:"options,omitempty"`
 }
 
 // openNode names work that was open at an unclean death.
@@ -234,6 +235,8 @@ func (s *state) applyRun(e *kairos.Entry) error {
 			return corrupt(e, "%v", err)
 		}
 		s.remember(v)
+	case verbOptions:
+		s.limit(p.Options)
 	case "limits":
 	default:
 		return corrupt(e, "unknown verb %q", p.Verb)
@@ -265,6 +268,17 @@ func (s *state) applyResolve(e *kairos.Entry, k workKey) error {
 			s.answered(w, e, p.Action)
 		}
 		return nil
+	case actionGiven:
+		said := &answer{actionHappened, e.Output, e.Reason}
+		if w != nil {
+			w.answer = said
+			return nil
+		}
+		if s.doubts == nil {
+			s.doubts = map[workKey]*doubt{}
+		}
+		s.doubts[k] = &doubt{answer: said} // until it opens
+		return nil
 	case actionRetry:
 		if w != nil && w.phase == phaseDoubt {
 			s.move(w, phaseReady)
@@ -277,7 +291,7 @@ func (s *state) applyResolve(e *kairos.Entry, k workKey) error {
 			return nil
 		}
 		if d := s.doubts[k]; d != nil {
-			d.answer = &answer{p.Action, e.Output}
+			d.answer = &answer{action: p.Action, output: e.Output}
 			return nil
 		}
 		return corrupt(e, "nothing is in doubt")
@@ -376,6 +390,9 @@ func (s *state) close(e *kairos.Entry, k workKey, d planner.Decision, out any) {
 		s.stopMark = s.opened
 	}
 	s.intake()
+	if over {
+		s.closeOnly(k.VisitKey)
+	}
 }
 
 // stops reports whether a stopping run takes the work with it: what became
@@ -435,6 +452,7 @@ func (s *state) open(k workKey) *work {
 // afterReset takes up what a reset opened again and forgets that it settled.
 func (s *state) afterReset(r planner.Reset) {
 	s.cancelled, s.stopMark = false, 0
+	s.paused, s.only, s.overrides = false, nil, nil
 	undone := map[planner.VisitKey]bool{}
 	for _, list := range [][]planner.ResetVisit{r.Reopened, r.Forgotten} {
 		for _, v := range list {

@@ -116,6 +116,9 @@ func (v *view) branch(ctx context.Context, req kairos.VerbRequest) (*branch, err
 		if err := b.keep(req, &l, why); err != nil {
 			return nil, err
 		}
+		if err := b.standIns(req); err != nil {
+			return nil, err
+		}
 	}
 	o := v.outlook(b.prog, b.s, ran(v.journal), why)
 	again := map[string]bool{}
@@ -125,12 +128,16 @@ func (v *view) branch(ctx context.Context, req kairos.VerbRequest) (*branch, err
 	l.dropped = slices.DeleteFunc(l.dropped, func(s kairos.PreviewStep) bool { return again[s.Node] })
 	l.keep = v.kept(b.prog, b.s)
 	l.again, l.fresh, l.doubt, l.effects = o.again, o.fresh, o.doubt, o.effects
+	l.given = o.given
+	if req.Action == kairos.ActionFork {
+		b.preview.Repeats = b.repeats(&l)
+	}
 	b.preview.Allowed = true
 	b.preview.Hash, b.preview.Version = b.prog.Hash, b.prog.version.Number
 	l.fill(&b.preview)
-	if req.Action == kairos.ActionFork && len(req.Edits) > 0 || req.Input != nil {
-		// What is edited is part of what was previewed.
-		b.preview.Digest = digestOf(b.preview.Digest, mustJSON(req.Edits), b.input)
+	if len(req.Edits) > 0 || len(req.Instead) > 0 || req.Input != nil {
+		// What is edited or given is part of what was previewed.
+		b.preview.Digest = digestOf(b.preview.Digest, mustJSON(req.Edits), mustJSON(req.Instead), b.input)
 	}
 	return b, nil
 }
@@ -483,6 +490,15 @@ func handled(decision kairos.RawJSON) bool {
 	return len(decision) > 0 && json.Unmarshal(decision, &d) == nil && d.Handled != ""
 }
 
+// readDecision is a recorded decision; what cannot be read decided nothing.
+func readDecision(raw kairos.RawJSON) planner.Decision {
+	var d planner.Decision
+	if len(raw) > 0 && json.Unmarshal(raw, &d) != nil {
+		return planner.Decision{}
+	}
+	return d
+}
+
 func sameDecision(a, b kairos.RawJSON) bool {
 	var x, y planner.Decision
 	if len(a) > 0 && json.Unmarshal(a, &x) != nil || len(b) > 0 && json.Unmarshal(b, &y) != nil {
@@ -546,9 +562,7 @@ func (b *branch) edits(asked map[string]kairos.RawJSON, rows []candidate) (map[s
 			// Ruling 38: nobody edits what a person said.
 			return nil, kairos.Errorf(kairos.CodeForbidden, "edits: the output of the approval %s cannot be edited", node)
 		}
-		if slices.ContainsFunc(b.view.journal, func(e kairos.Entry) bool {
-			return e.Kind == kairos.EntryWait && kairos.WaitReason(e.Reason) == kairos.WaitApproval && e.Substep == 0 && e.Node == node
-		}) {
+		if b.view.asked(node) {
 			return nil, kairos.Errorf(kairos.CodeForbidden, "edits: %s was called only after a person had approved it; its output cannot be edited", node)
 		}
 		v, err := planner.DecodeValue(raw)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -182,8 +183,14 @@ func (x *prediction) request(src string) kairos.VerbRequest {
 		actions = append(actions, kairos.ActionResume, kairos.ActionResume, kairos.ActionResume)
 	case kairos.RunWaiting:
 		actions = append(actions, kairos.ActionCancel, kairos.ActionCancel)
+		if run.WaitReason == kairos.WaitPaused { // after a resume of one step
+			actions = append(actions, kairos.ActionContinue, kairos.ActionContinue, kairos.ActionContinue)
+		}
 	}
 	req := kairos.VerbRequest{Run: run.ID, Action: rapid.SampledFrom(actions).Draw(rt, "action"), Reason: "try"}
+	if req.Action == kairos.ActionResume {
+		x.options(&req)
+	}
 	if req.Action != kairos.ActionRerun && req.Action != kairos.ActionFork {
 		return req
 	}
@@ -206,8 +213,53 @@ func (x *prediction) request(src string) kairos.VerbRequest {
 		if at.Node != "" && rapid.IntRange(0, 2).Draw(rt, "edit") == 0 {
 			req.Edits = map[string]kairos.RawJSON{fmt.Sprintf("%s#%d", at.Node, at.Visit): kairos.RawJSON(`{"n":1}`)}
 		}
+		x.standIns(&req)
 	}
 	return req
+}
+
+// options draws what a resume is asked for besides going on.
+func (x *prediction) options(req *kairos.VerbRequest) {
+	if rapid.Bool().Draw(x.rt, "options") {
+		req.Attempts = rapid.IntRange(0, 3).Draw(x.rt, "attempts")
+	}
+	pre, err := x.e.Preview(context.Background(), enginetest.Operator, *req)
+	if err != nil {
+		x.rt.Fatal(err)
+	}
+	failed := slices.DeleteFunc(slices.Clone(pre.Again), func(s kairos.PreviewStep) bool { return s.Visit == 0 || s.Reason != "it failed or was cancelled" })
+	if len(failed) > 0 && rapid.Bool().Draw(x.rt, "only one") {
+		s := rapid.SampledFrom(failed).Draw(x.rt, "only")
+		req.Only = fmt.Sprintf("%s#%d", s.Node, s.Visit)
+	}
+}
+
+// standIns draws results for some of the steps whose side effects would happen a
+// second time.
+func (x *prediction) standIns(req *kairos.VerbRequest) {
+	pre, err := x.e.Preview(context.Background(), enginetest.Operator, *req)
+	if err != nil {
+		return // an approval is not edited
+	}
+	p, err := x.e.Program(context.Background(), pre.Hash)
+	if err != nil {
+		x.rt.Fatal(err)
+	}
+	for _, s := range pre.Repeats {
+		if p.Nodes[p.Index[s.Node]].Foreach != nil {
+			continue
+		}
+		if req.Instead == nil {
+			req.Instead = map[string]kairos.StandIn{}
+		}
+		name := fmt.Sprintf("%s#%d", s.Node, s.Visit)
+		switch rapid.IntRange(0, 2).Draw(x.rt, "stands in") {
+		case 0:
+			req.Instead[name] = kairos.StandIn{Recorded: true}
+		case 1:
+			req.Instead[name] = kairos.StandIn{Output: kairos.RawJSON(`{"n":3}`)}
+		}
+	}
 }
 
 // act previews, acts as previewed and compares.
@@ -305,6 +357,21 @@ func (x *prediction) compare(req kairos.VerbRequest, run kairos.Run, from int64)
 			x.fail(req, run, from, "%s#%d was to wait for a person's word and ran", step.Node, step.Visit)
 		}
 	}
+	for _, step := range slices.Concat(x.pre.Given, x.pre.Later) {
+		if ran[passage{step.Node, step.Visit}] && step.Visit > 0 {
+			x.fail(req, run, from, "%s#%d was not to run and did", step.Node, step.Visit)
+		}
+	}
+	for name := range req.Instead {
+		node, visit, _ := strings.Cut(name, "#")
+		if n, _ := strconv.Atoi(visit); ran[passage{node, n}] {
+			x.fail(req, run, from, "a result stood in for %s, and it ran", name)
+		}
+	}
+	if req.Only != "" && !run.Status.Final() && run.WaitReason != kairos.WaitPaused && !ran[passage{strings.Split(req.Only, "#")[0], x.pre.Again[0].Visit}] {
+		x.fail(req, run, from, "%s did not run", req.Only)
+	}
+	x.decisions(req, run, from)
 	x.items(req, run, from)
 	for _, step := range x.pre.Keep {
 		if ran[passage{step.Node, step.Visit}] {
@@ -337,6 +404,25 @@ func (x *prediction) compare(req kairos.VerbRequest, run kairos.Run, from int64)
 		got := len(slices.DeleteFunc(slices.Clone(result.Path), func(p string) bool { return p != node }))
 		if got < n {
 			x.fail(req, run, from, "%d completed visits of %s were to be kept, %d are there", n, node, got)
+		}
+	}
+}
+
+// decisions: where the run was foretold to go, it went, if it came there.
+func (x *prediction) decisions(req kairos.VerbRequest, run kairos.Run, from int64) {
+	x.rt.Helper()
+	for _, d := range x.pre.Decisions {
+		for _, r := range x.journal(run.ID) {
+			var went planner.Decision
+			if r.Node != d.Node || r.Visit != d.Visit || !r.Final || r.Item >= 0 || r.Status != kairos.NodeCompleted {
+				continue
+			}
+			if len(r.Decision) > 0 && json.Unmarshal(r.Decision, &went) != nil {
+				x.rt.Fatal("decision cannot be read")
+			}
+			if went.To != d.To {
+				x.fail(req, run, from, "%s#%d was to lead to %q and led to %q", d.Node, d.Visit, d.To, went.To)
+			}
 		}
 	}
 }
@@ -377,7 +463,7 @@ func (x *prediction) judged(req kairos.VerbRequest, run kairos.Run, from int64) 
 	}
 	kept := map[planner.VisitKey]map[int]kairos.Entry{}
 	for _, r := range x.journal(run.ID) {
-		if r.Seq <= from && r.Final {
+		if r.Final && (r.Seq <= from || strings.HasPrefix(r.Reason, "a person gave")) {
 			k := planner.VisitKey{Node: p.Index[r.Node], Visit: r.Visit}
 			if kept[k] == nil {
 				kept[k] = map[int]kairos.Entry{}

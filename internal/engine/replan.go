@@ -121,7 +121,7 @@ func (s *state) follow(f facts, e *kairos.Entry, before []kairos.Entry) (next *s
 		}
 	}
 	next.seq, next.steps, next.plans = e.Seq, s.steps, s.plans
-	next.paused, next.cancelled, next.quarantined, next.held = s.paused, s.cancelled, s.quarantined, s.held
+	next.paused, next.cancelled, next.quarantined, next.held = s.paused || len(s.only) > 0, s.cancelled, s.quarantined, s.held
 	next.replans, next.redefined = s.replans+1, map[string]int64{}
 	for id, seq := range s.redefined {
 		next.redefined[id] = seq
@@ -161,6 +161,9 @@ func (s *state) inherit(old *state, seq int64) (dropped []*work) {
 	}
 	for k, d := range old.doubts {
 		if to, ok := at(k); ok {
+			if d.answer != nil && d.answer.given != "" && s.prog.Fingerprint(to.Node) != old.prog.Fingerprint(k.Node) {
+				continue // a result for a node that did something else
+			}
 			if s.doubts == nil {
 				s.doubts = map[workKey]*doubt{}
 			}

@@ -104,7 +104,7 @@ func (a *actor) startable(k workKey) (ok, stale bool) {
 		if f == nil {
 			return false, true
 		}
-		return f.total < 0 || f.open-f.parked < node.MaxParallel && !a.allBegun(f), a.allBegun(f)
+		return a.s.alone(k.VisitKey) && (f.total < 0 || f.open-f.parked < node.MaxParallel && !a.allBegun(f)), a.allBegun(f)
 	}
 	w := a.s.work[k]
 	if w == nil || a.running[k] != nil {
@@ -112,7 +112,7 @@ func (a *actor) startable(k workKey) (ok, stale bool) {
 	}
 	switch w.phase {
 	case phaseReady:
-		return true, false
+		return a.s.alone(k.VisitKey), false
 	case phaseWaiting:
 		if w.reason != kairos.WaitRetry {
 			return false, true

@@ -72,6 +72,15 @@ type work struct {
 type answer struct {
 	action string
 	output kairos.RawJSON
+	// given is why it was given before the step began; empty for the word on an
+	// attempt in doubt.
+	given string
+}
+
+// override replaces limits of a node for one visit; zero fields do not.
+type override struct {
+	timeout  time.Duration
+	attempts int
 }
 
 // doubt is an attempt in doubt of a visit that was cancelled meanwhile
@@ -127,6 +136,11 @@ type state struct {
 	settled  []settled
 	previous []PreviousResult // step plans only
 	agents   map[int]string   // who ran a node, if an agent did
+
+	// only are the visits that a resume was asked for; once they have settled, the
+	// run pauses. overrides are what visits get instead of what their nodes say.
+	only      map[planner.VisitKey]bool
+	overrides map[planner.VisitKey]override
 
 	paused      bool
 	cancelled   bool

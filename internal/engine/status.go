@@ -28,6 +28,10 @@ func (a *actor) status() {
 	if a.ended || a.reopening || a.stopping && len(a.next.Entries) == 0 && a.next.Patch == nil {
 		return
 	}
+	if a.s.paused != a.run.Paused { // a resume of one step ends in a pause
+		on := a.s.paused
+		a.run.Paused, patchOf(&a.next).Paused = on, &on
+	}
 	status, reason, waits := a.where()
 	if a.stopping && !status.Final() && a.run.Status == kairos.RunRunning {
 		return // runs stay running over a shutdown and go on at the next start

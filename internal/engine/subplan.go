@@ -200,7 +200,7 @@ func (a *actor) childEnded(m childMsg) {
 		}
 	}
 	a.add(e)
-	if f.Permanent || a.s.stops(w) || w.tries+1 >= node.MaxAttempts {
+	if f.Permanent || a.s.stops(w) || w.tries+1 >= a.s.within(w.VisitKey, node).MaxAttempts {
 		a.final(w, kairos.NodeFailed, nil, f, fill)
 		return
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -108,6 +109,11 @@ func checkVerb(r kairos.VerbRequest) error {
 	for _, err := range []error{
 		refuse(r.At != 0, "at", kairos.ActionFork),
 		refuse(len(r.Edits) > 0, "edits", kairos.ActionFork),
+		refuse(len(r.Instead) > 0, "instead", kairos.ActionFork),
+		refuse(r.Only != "", "only", kairos.ActionResume),
+		refuse(r.Timeout != 0, "timeout", kairos.ActionResume),
+		refuse(r.Attempts != 0, "attempts", kairos.ActionResume),
+		checkOptions(r),
 		refuse(r.Input != nil, "input", kairos.ActionFork, kairos.ActionRerun),
 		refuse(r.Version != 0, "version", kairos.ActionFork, kairos.ActionRerun),
 		refuse(r.Limits != (kairos.Limits{}), "limits", kairos.ActionLimits, kairos.ActionFork, kairos.ActionRerun),
@@ -308,7 +314,7 @@ func (a *actor) resume(m verbMsg, record kairos.AuditRecord) error {
 	if err != nil {
 		return err
 	}
-	pre, reset, err := view.resume()
+	pre, reset, asked, err := view.resume(m.req)
 	if err != nil {
 		return err
 	}
@@ -317,6 +323,9 @@ func (a *actor) resume(m verbMsg, record kairos.AuditRecord) error {
 	}
 	e := kairos.Entry{Kind: kairos.EntryReset, Item: noItem, Actor: m.actor.Name, Reason: m.req.Reason, At: a.e.now(), Decision: mustJSON(reset)}
 	a.add(e)
+	if asked != nil {
+		a.verbRow(payload{Verb: verbOptions, Options: asked}, m.actor.Name, m.req.Reason)
+	}
 	p := patchOf(&a.next)
 	p.ClearError, p.EndedAt = true, &time.Time{}
 	a.run.Error, a.run.EndedAt, a.ended = nil, time.Time{}, false
@@ -340,12 +349,15 @@ func (a *actor) resume(m verbMsg, record kairos.AuditRecord) error {
 
 // resumeWaiting lets go of whatever a person may let go of.
 func (a *actor) resumeWaiting(m verbMsg, row func(payload)) error {
+	if asksOptions(m.req) {
+		return noOptions()
+	}
 	if m.req.Digest != "" {
 		view, err := a.e.view(context.WithoutCancel(a.e.base), a.id)
 		if err != nil {
 			return err
 		}
-		if pre, _, err := view.resume(); err != nil {
+		if pre, _, _, err := view.resume(m.req); err != nil {
 			return err
 		} else if pre.Digest != m.req.Digest {
 			return stale()
@@ -476,7 +488,7 @@ func (a *actor) resolve(m resolveMsg) error {
 	a.next.Audit = append(a.next.Audit, kairos.AuditRecord{Action: "node.resolve", Actor: m.actor.Name, Surface: m.actor.Surface, Run: a.id,
 		Object: "node:" + r.Node, Reason: r.Reason, Detail: detail(map[string]any{"action": r.Action, "visit": k.Visit, "attempt": attempt})})
 	if w != nil {
-		a.applyAnswer(w, answer{r.Action, e.Output})
+		a.applyAnswer(w, answer{action: r.Action, output: e.Output})
 	}
 	return nil
 }
@@ -497,7 +509,7 @@ func (a *actor) applyAnswer(w *work, said answer) {
 		if err != nil {
 			out = nil // it was checked when it was given
 		}
-		a.final(w, kairos.NodeCompleted, out, nil, func(e *kairos.Entry) { e.Reason = saidHappened })
+		a.final(w, kairos.NodeCompleted, out, nil, func(e *kairos.Entry) { e.Reason = cmp.Or(said.given, saidHappened) })
 	case actionSkip:
 		a.final(w, kairos.NodeSkipped, nil, nil, func(e *kairos.Entry) { e.Reason = saidSkip })
 	case actionFail:

@@ -100,6 +100,9 @@ func (e *Engine) Detail(ctx context.Context, run string) (kairos.RunDetail, erro
 	if err != nil {
 		return kairos.RunDetail{}, err
 	}
+	if !v.run.Status.Final() {
+		e.logsOf(v.run.ID, v.journal)
+	}
 	d := kairos.RunDetail{Run: v.run, Journal: v.journal, Plan: v.planResult()}
 	if !v.run.Status.Final() || len(v.s.openDoubts()) > 0 {
 		budget := ""
@@ -122,7 +125,7 @@ func (e *Engine) Result(ctx context.Context, run string) (kairos.Result, error) 
 
 // lists sorts the steps of a preview.
 type lists struct {
-	keep, again, fresh, doubt, dropped, effects []kairos.PreviewStep
+	keep, again, fresh, doubt, dropped, effects, later, given []kairos.PreviewStep
 }
 
 // fill puts the lists into a preview and seals it with its digest.
@@ -135,6 +138,7 @@ func (l lists) fill(p *kairos.Preview) {
 	}
 	p.Keep, p.Again, p.New = some(l.keep), some(l.again), some(l.fresh)
 	p.InDoubt, p.Dropped, p.Effects = some(l.doubt), some(l.dropped), some(l.effects)
+	p.Later, p.Given = l.later, l.given
 	sealed := *p
 	sealed.Rev, sealed.Digest, sealed.Points = 0, "", nil
 	sum := sha256.Sum256(mustJSON(sealed))
@@ -191,6 +195,11 @@ func (v *view) outlook(p *program, s *state, seen map[string]int, why map[string
 			from(w.Node)
 			continue
 		}
+		if w.answer != nil && w.answer.given != "" {
+			l.given = append(l.given, v.givenStep(p, w.Node, w.Visit, w.answer))
+			from(w.Node)
+			continue
+		}
 		if w.answer != nil && w.answer.action != actionRetry {
 			l.keep = append(l.keep, v.answeredStep(p, w)) // it does not run
 			from(w.Node)
@@ -228,9 +237,17 @@ func (v *view) outlook(p *program, s *state, seen map[string]int, why map[string
 			next(j)
 		}
 	}
+	ahead := map[int]*answer{} // results that stand in for what has not opened yet
+	for k, d := range s.doubts {
+		if d.answer != nil && d.answer.given != "" && k.item == noItem && !p.Nodes[k.Node].OnCycle {
+			ahead[k.Node] = d.answer
+		}
+	}
 	for i := range p.Nodes {
 		switch {
 		case !reach[i]:
+		case ahead[i] != nil:
+			l.given = append(l.given, v.givenStep(p, i, 0, ahead[i]))
 		case listed[i]:
 			add(i, 0, nil, "the loop may come round again")
 		default:
@@ -264,6 +281,12 @@ func (v *view) answeredStep(p *program, w *work) kairos.PreviewStep {
 		step.Status, step.Reason = kairos.NodeFailed, saidFailed
 	}
 	return step
+}
+
+// givenStep is a visit whose result is there before it runs.
+func (v *view) givenStep(p *program, node, visit int, said *answer) kairos.PreviewStep {
+	n := &p.Nodes[node]
+	return kairos.PreviewStep{Node: n.ID, Visit: visit, Type: n.TypeName, Effect: string(v.e.staticEffect(p, n)), Status: kairos.NodeCompleted, Reason: said.given}
 }
 
 func (v *view) doubtStep(p *program, w *work) kairos.PreviewStep {
@@ -325,11 +348,12 @@ func (e *Engine) Preview(ctx context.Context, actor kairos.Actor, req kairos.Ver
 	case needsJournal(v.run, req):
 		err = purged(v.run)
 	case req.Action == kairos.ActionResume:
-		pre, _, err = v.resume()
+		pre, _, _, err = v.resume(req)
 	case req.Action == kairos.ActionRerun, req.Action == kairos.ActionFork:
 		var b *branch
 		if b, err = v.branch(ctx, req); err == nil {
 			pre = b.preview
+			pre.Decisions = b.foretell()
 		}
 	default:
 		pre = v.simple(req)
@@ -421,13 +445,16 @@ func (v *view) simple(req kairos.VerbRequest) kairos.Preview {
 
 // resume computes what resuming does: the reset and its preview. The state of
 // the view is used up.
-func (v *view) resume() (kairos.Preview, planner.Reset, error) {
+func (v *view) resume(req kairos.VerbRequest) (kairos.Preview, planner.Reset, *options, error) {
 	p := v.blank(kairos.ActionResume)
 	switch v.run.Status {
 	case kairos.RunCompleted:
-		return p, planner.Reset{}, kairos.Errorf(kairos.CodeConflict, "a completed run has nothing to resume").Suggest("rerun or fork it")
+		return p, planner.Reset{}, nil, kairos.Errorf(kairos.CodeConflict, "a completed run has nothing to resume").Suggest("rerun or fork it")
 	case kairos.RunFailed, kairos.RunCancelled:
 	default:
+		if asksOptions(req) {
+			return p, planner.Reset{}, nil, noOptions()
+		}
 		p.Allowed = len(resumable(v.s)) > 0 || v.e.unattended(v.run)
 		if !p.Allowed {
 			p.Refusal = "the run is not stopped"
@@ -441,17 +468,21 @@ func (v *view) resume() (kairos.Preview, planner.Reset, error) {
 		l := v.outlook(v.prog, v.s, ran(v.journal), nil)
 		l.keep = append(v.kept(v.prog, v.s), l.keep...)
 		l.fill(&p)
-		return p, planner.Reset{}, nil
+		return p, planner.Reset{}, nil, nil
 	}
 	for _, k := range v.s.openDoubts() {
 		n := &v.prog.Nodes[k.Node]
-		return p, planner.Reset{}, kairos.Errorf(kairos.CodeConflict, "visit %d of node %s is in doubt", k.Visit, n.ID).
+		return p, planner.Reset{}, nil, kairos.Errorf(kairos.CodeConflict, "visit %d of node %s is in doubt", k.Visit, n.ID).
 			Suggest("say first whether it happened: happened, retry, skip or fail")
 	}
 	reset, failure := v.s.walk.Reset()
 	if failure != nil {
-		return p, planner.Reset{}, &kairos.Error{Code: kairos.CodeNotResumable, Message: failure.Message, Suggestion: failure.Suggestion,
+		return p, planner.Reset{}, nil, &kairos.Error{Code: kairos.CodeNotResumable, Message: failure.Message, Suggestion: failure.Suggestion,
 			Cause: failure}
+	}
+	asked, err := v.resumeOptions(req, reset)
+	if err != nil {
+		return p, reset, nil, err
 	}
 	v.s.afterReset(reset)
 	p.Allowed = true
@@ -464,6 +495,12 @@ func (v *view) resume() (kairos.Preview, planner.Reset, error) {
 	}
 	l := v.outlook(v.prog, v.s, ran(v.journal), why)
 	l.keep = append(v.kept(v.prog, v.s), l.keep...)
+	l.narrowed(asked)
+	if asked != nil {
+		if p.TimeoutMs, p.Attempts = asked.Timeout.Milliseconds(), asked.Attempts; asked.Only != nil {
+			p.Only = visitName(asked.Only.Node, asked.Only.Visit)
+		}
+	}
 	l.fill(&p)
-	return p, reset, nil
+	return p, reset, asked, nil
 }

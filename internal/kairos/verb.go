@@ -52,6 +52,16 @@ type VerbRequest struct {
 	At int64
 	// Edits replace outputs of kept visits: "node" or "node#visit" → value.
 	Edits map[string]RawJSON
+	// Instead says of steps that a fork does not keep what stands in for running
+	// them: "node" or "node#visit" → its result. Nothing of them is called.
+	Instead map[string]StandIn
+	// Only, "node" or "node#visit", makes a resume run that one failed step and
+	// pause the run after it.
+	Only string
+	// Timeout and Attempts, if not 0, are what the steps that a resume opens again
+	// get, this once.
+	Timeout  time.Duration
+	Attempts int
 	// Input, if not nil, replaces the run's input (fork, rerun).
 	Input RawJSON
 	// Version to follow: 0 the same, -1 the newest (fork, rerun).
@@ -59,6 +69,14 @@ type VerbRequest struct {
 	// Limits for ActionLimits: replaces non-zero fields.
 	Limits Limits
 	Labels map[string]string
+}
+
+// StandIn is a result that is given to a step instead of running it.
+type StandIn struct {
+	// Recorded takes the result that the forked run recorded, whatever Output is.
+	Recorded bool `json:"recorded,omitempty"`
+	// Output is the result otherwise; none is null.
+	Output RawJSON `json:"output,omitempty"`
 }
 
 // Preview says what a verb would do, computed by the engine itself.
@@ -81,6 +99,19 @@ type Preview struct {
 	New     []PreviewStep `json:"new"`     // never started, may run now
 	InDoubt []PreviewStep `json:"inDoubt"` // must be resolved first
 	Dropped []PreviewStep `json:"dropped"` // kept by nothing, with the reason
+	// Later are the steps that wait until the run is continued, because only one
+	// was asked for; Given those that get a result without being run.
+	Later []PreviewStep `json:"later,omitempty"`
+	Given []PreviewStep `json:"given,omitempty"`
+	// Repeats are the steps with side effects that the forked run completed and
+	// the new one would do a second time.
+	Repeats []PreviewRepeat `json:"repeats,omitempty"`
+	// Decisions are foretold as far as they follow from what is known already.
+	Decisions []PreviewDecision `json:"decisions,omitempty"`
+	// Only, TimeoutMs and Attempts are what was asked of a resume.
+	Only      string `json:"only,omitempty"`
+	TimeoutMs int64  `json:"timeoutMs,omitempty"`
+	Attempts  int    `json:"attempts,omitempty"`
 	// Effects are the steps of Again and New that touch the world outside.
 	Effects []PreviewStep `json:"effects"`
 
@@ -97,6 +128,27 @@ type PreviewStep struct {
 	Status NodeStatus `json:"status,omitempty"` // what is recorded of it
 	Items  []int      `json:"items,omitempty"`
 	Reason string     `json:"reason,omitempty"`
+}
+
+// PreviewRepeat is a step whose side effects would happen a second time.
+type PreviewRepeat struct {
+	Node   string `json:"node"`
+	Visit  int    `json:"visit"`
+	Type   string `json:"type"`
+	Effect string `json:"effect"`
+	// Given says what stands in for it: "recorded", "stub" or "": it runs.
+	Given string `json:"given,omitempty"`
+}
+
+// PreviewDecision is where the run would go at a node.
+type PreviewDecision struct {
+	Node  string `json:"node"`
+	Visit int    `json:"visit"`
+	To    string `json:"to,omitempty"`    // the node that it leads to
+	Ended string `json:"ended,omitempty"` // why it leads nowhere
+	// Was is where it led in the run as recorded; empty if it never decided.
+	Was       string `json:"was,omitempty"`
+	Condition string `json:"condition,omitempty"` // of the edge
 }
 
 // ForkPoint is a checkpoint that a fork can start from.

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -15,15 +16,32 @@ type ActBody struct {
 	Rev    int64  `json:"rev,omitempty" minimum:"0" doc:"The revision that you saw; 409 if the run has moved on."`
 }
 
-// ResumeBody goes with a resume.
-type ResumeBody struct {
+// PreviewedBody goes with acts that have a preview.
+type PreviewedBody struct {
 	ActBody
 	Digest string `json:"digest,omitempty" maxLength:"128" doc:"The preview's; 409 if what would happen has changed."`
 }
 
+// ResumeOptions are what a resume may be asked for besides going on.
+type ResumeOptions struct {
+	Only      string `json:"only,omitempty" maxLength:"160" doc:"The failed step, node or node#visit, to run by itself; then the run pauses."`
+	TimeoutMs int64  `json:"timeoutMs,omitempty" minimum:"0" doc:"The timeout of what runs again, this once; 0: the plan's."`
+	Attempts  int    `json:"attempts,omitempty" minimum:"0" maximum:"100" doc:"How many attempts it has, this once; 0: the plan's."`
+}
+
+func (o ResumeOptions) into(r *kairos.VerbRequest) {
+	r.Only, r.Timeout, r.Attempts = o.Only, time.Duration(o.TimeoutMs)*time.Millisecond, o.Attempts
+}
+
+// ResumeBody goes with a resume.
+type ResumeBody struct {
+	PreviewedBody
+	ResumeOptions
+}
+
 // RerunBody goes with a rerun.
 type RerunBody struct {
-	ResumeBody
+	PreviewedBody
 	Input   kairos.RawJSON    `json:"input,omitempty" doc:"Instead of the run's input."`
 	Version int               `json:"version,omitempty" minimum:"-1" doc:"0 the same, -1 the newest."`
 	Labels  map[string]string `json:"labels,omitempty"`
@@ -34,6 +52,8 @@ type ForkBody struct {
 	RerunBody
 	At    int64                     `json:"at,omitempty" minimum:"0" doc:"The journal position to keep; 0 keeps nothing."`
 	Edits map[string]kairos.RawJSON `json:"edits,omitempty" doc:"New outputs of kept visits, by node or node#visit."`
+	// Instead is what stands in for running steps.
+	Instead map[string]kairos.StandIn `json:"instead,omitempty" doc:"Results that stand in for running steps, by node or node#visit: the recorded one, or an output."`
 }
 
 // LimitsBody raises or lowers a run's limits.
@@ -147,12 +167,18 @@ func (b *ActBody) request() kairos.VerbRequest {
 	return kairos.VerbRequest{Reason: b.Reason, Rev: b.Rev}
 }
 
+func (b *PreviewedBody) request() kairos.VerbRequest {
+	r := b.ActBody.request()
+	r.Digest = b.Digest
+	return r
+}
+
 func (b *ResumeBody) request() kairos.VerbRequest {
 	if b == nil {
 		return kairos.VerbRequest{}
 	}
-	r := b.ActBody.request()
-	r.Digest = b.Digest
+	r := b.PreviewedBody.request()
+	b.into(&r)
 	return r
 }
 
@@ -160,7 +186,7 @@ func (b *RerunBody) request() kairos.VerbRequest {
 	if b == nil {
 		return kairos.VerbRequest{}
 	}
-	r := b.ResumeBody.request()
+	r := b.PreviewedBody.request()
 	r.Input, r.Version, r.Labels = b.Input, b.Version, b.Labels
 	return r
 }
@@ -170,7 +196,7 @@ func (b *ForkBody) request() kairos.VerbRequest {
 		return kairos.VerbRequest{}
 	}
 	r := b.RerunBody.request()
-	r.At, r.Edits = b.At, b.Edits
+	r.At, r.Edits, r.Instead = b.At, b.Edits, b.Instead
 	return r
 }
 
@@ -228,6 +254,7 @@ func (a *API) preview(ctx context.Context, in *previewIn) (*previewOut, error) {
 type PreviewBody struct {
 	Action string `json:"action" enum:"resume,rerun,fork"`
 	ForkBody
+	ResumeOptions
 }
 
 type previewEditsIn struct {
@@ -237,6 +264,7 @@ type previewEditsIn struct {
 
 func (a *API) previewEdits(ctx context.Context, in *previewEditsIn) (*previewOut, error) {
 	r := in.Body.request()
+	in.Body.into(&r)
 	r.Action = kairos.Action(in.Body.Action)
 	return a.previewOf(ctx, in.ID, r)
 }

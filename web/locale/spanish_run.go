@@ -2,6 +2,13 @@ package locale
 
 // What the page of a run says: its timeline, graph, inspector and state.
 var spanishRun = map[string]string{
+	"Follow":                             "Seguir",
+	"new":                                "nuevas",
+	"Announce new lines":                 "Anunciar las líneas nuevas",
+	"Do not wrap lines":                  "No partir las líneas",
+	"Pages, above":                       "Páginas, arriba",
+	"Nothing has been logged yet.":       "Todavía no se ha registrado nada.",
+	"Progress: %s":                       "Progreso: %s",
 	"Kinds of rows":                      "Clases de filas",
 	"Who decided":                        "Quién decidió",
 	"fork at checkpoint %d":              "bifurcación en el punto %d",
@@ -16,7 +23,7 @@ var spanishRun = map[string]string{
 	"Longer by":                          "Más larga en",
 	"Lineage of run %s":                  "Linaje de la ejecución %s",
 	"Lineage":                            "Linaje",
-	"Input, from %s to %s":               "Entrada, de %s a %s",
+	"%s, from %s to %s":                  "%s, de %s a %s",
 	"What the edits change":              "Lo que cambian las ediciones",
 	"What it was":                        "Lo que era",
 	"Nothing that will run names this value: the edit may change nothing.": "Nada de lo que se ejecutará nombra este valor: puede que la edición no cambie nada.",
@@ -138,6 +145,7 @@ var spanishRun = map[string]string{
 }
 
 var spanishRunPlurals = map[string][2]string{
+	"%s more line was not kept.": {"No se conservó %s línea más.", "No se conservaron %s líneas más."},
 	"%s older output is not shown: open its step, or look at an earlier checkpoint.": {"%s salida más antigua no se muestra: abra su paso o mire un punto de control anterior.", "%s salidas más antiguas no se muestran: abra sus pasos o mire un punto de control anterior."},
 	"%s more is not listed; the step that it belongs to shows its calls.":            {"%s más no se lista; el paso al que pertenece muestra sus llamadas.", "%s más no se listan; los pasos a los que pertenecen muestran sus llamadas."},
 	"%s output is the same: %s": {"%s salida es la misma: %s", "%s salidas son las mismas: %s"},

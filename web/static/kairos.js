@@ -154,13 +154,98 @@
   }, 1000);
 
   // A graph begins with the chosen node in view; the page itself does not move.
-  for (const box of $$(".dag")) {
-    const n = box.querySelector(".sel");
-    if (!n) continue;
-    const b = box.getBoundingClientRect(), r = n.getBoundingClientRect();
-    box.scrollLeft += r.left - b.left - b.width / 2 + r.width / 2;
-    box.scrollTop += r.top - b.top - b.height / 2 + r.height / 2;
-  }
+  const centre = () => {
+    for (const box of $$(".dag")) {
+      const n = box.querySelector(".sel");
+      if (!n) continue;
+      const b = box.getBoundingClientRect(), r = n.getBoundingClientRect();
+      box.scrollLeft += r.left - b.left - b.width / 2 + r.width / 2;
+      box.scrollTop += r.top - b.top - b.height / 2 + r.height / 2;
+    }
+  };
+  centre();
+
+  // On the page of a run, another step swaps the inspector, another view the pane:
+  // the same addresses, which the server has pushed (UI 3.3.3).
+  const pane = () => $("#pane");
+  let chosen = "";
+  const get = (address, target) => { chosen = address; window.htmx.ajax("GET", address, { target: target, swap: "outerHTML" }); };
+  document.addEventListener("htmx:configRequest", (e) => { if (e.detail.elt.hasAttribute("data-here")) e.detail.path = location.pathname + location.search; });
+  document.addEventListener("click", (e) => {
+    const a = e.target.closest("#tabs a, #pane a"), address = a && a.getAttribute("href");
+    if (!address || e.button || e.ctrlKey || e.metaKey || e.shiftKey || e.altKey || e.defaultPrevented || !window.htmx || !pane() || a.hasAttribute("download")) return;
+    const to = new URL(address, location.href), line = a.closest(".log a.ln");
+    if (to.origin !== location.origin || to.pathname !== location.pathname || line) return;
+    if (to.hash !== "#inspector") { e.preventDefault(); get(to.pathname + to.search, "#pane"); }
+    else if ($("#inspector")) { e.preventDefault(); get(to.pathname + to.search, "#inspector"); }
+  });
+  const live = () => { const h = $("#head[data-live]"); if (h) body.dispatchEvent(new CustomEvent("k:" + h.dataset.live)); };
+  document.addEventListener("htmx:afterSettle", (e) => {
+    const id = e.target.id;
+    if (id !== "pane" && id !== "inspector") return;
+    if (document.activeElement === body && chosen) {
+      const a = $$("#tabs a, #pane a").find((x) => { const to = new URL(x.getAttribute("href"), location.href); return to.pathname + to.search === chosen; }) || $("#tabs [aria-current]");
+      if (a) a.focus({ preventScroll: true });
+    }
+    if (id === "pane") { centre(); tail(); return; }
+    tail();
+    if (chosen) live(); // the rows say which one is chosen
+    const i = $("#inspector");
+    if (chosen && i.getBoundingClientRect().top > innerHeight - 80) i.scrollIntoView({ block: "start" });
+  });
+  // While nobody has chosen a step, the inspector goes along with what runs.
+  const busy = (i) => i.contains(document.activeElement) || i.querySelector("form, details[open]") || (getSelection() && !getSelection().isCollapsed && i.contains(getSelection().anchorNode));
+  document.addEventListener("htmx:afterSettle", (e) => {
+    const i = $("#inspector"), row = $("#view tr.sel a.go");
+    if (e.target.id !== "view" || !i || !row || busy(i) || !window.htmx || /[?&](step|node)=/.test(location.search)) return;
+    const step = new URL(row.getAttribute("href"), location.href).searchParams.get("step");
+    if (step && (i.dataset.step !== step || !row.closest("tr").querySelector(".st").classList.contains(i.dataset.state))) { get(location.pathname + location.search, "#inspector"); chosen = ""; }
+  });
+
+  // A log follows its end until one scrolls up, selects or enters it, and says
+  // how much is new meanwhile (R18).
+  let following = true, top = 0;
+  const seen = {};
+  const logs = () => $$(".log[data-follow]");
+  const tail = () => {
+    const tools = $("#logtools"), button = $("#follow"), loud = $("#announce");
+    if (tools) tools.hidden = false;
+    let fresh = 0;
+    for (const l of logs()) {
+      if (following || !(l.id in seen)) { l.scrollTop = l.scrollHeight; top = l.scrollTop; seen[l.id] = Number(l.dataset.newest); }
+      if (l.id === "log") fresh = Number(l.dataset.newest) - seen.log;
+      if (loud) l.setAttribute("aria-live", loud.getAttribute("aria-pressed") === "true" ? "polite" : "off");
+    }
+    if (!button) return;
+    button.hidden = following;
+    const text = button.dataset.word || (button.dataset.word = button.textContent);
+    button.textContent = text + (fresh > 0 ? " (" + fresh + " " + button.dataset.new + ")" : "");
+  };
+  const look = (at) => { if (following && at && at.closest && at.closest(".log[data-follow]")) { following = false; tail(); } };
+  addEventListener("wheel", (e) => look(e.target), { passive: true });
+  document.addEventListener("focusin", (e) => look(e.target));
+  document.addEventListener("selectionchange", () => { const s = getSelection(); if (s && !s.isCollapsed && s.anchorNode) look(s.anchorNode.parentElement); });
+  document.addEventListener("scroll", (e) => { if (e.target.matches && e.target.matches(".log[data-follow]")) { if (e.target.scrollTop < top - 2) look(e.target); top = e.target.scrollTop; } }, true);
+  document.addEventListener("htmx:afterSettle", (e) => { if (e.target.id === "view" || e.target.id === "steplog") tail(); });
+  document.addEventListener("click", (e) => {
+    const b = e.target.closest("#follow, #announce, #nowrap"), a = e.target.closest(".log a.ln");
+    if (b && b.id === "follow") { following = true; tail(); }
+    else if (b) {
+      const on = b.getAttribute("aria-pressed") !== "true";
+      b.setAttribute("aria-pressed", String(on));
+      if (b.id === "nowrap") pane().classList.toggle("nw", on); else tail();
+    }
+    if (!a || e.ctrlKey || e.metaKey || e.button) return;
+    e.preventDefault(); // a line, or with Shift a range, is a part of the address
+    const to = new URL(location.href), n = Number(a.textContent), first = Number((to.searchParams.get("line") || "").split("-")[0]);
+    const from = e.shiftKey && first ? Math.min(n, first) : n, until = e.shiftKey && first ? Math.max(n, first) : n;
+    to.searchParams.set("line", until > from ? from + "-" + until : String(from));
+    to.hash = "L" + from;
+    history.replaceState(history.state, "", to);
+    for (const li of $$(".log li")) { const k = Number(li.id.slice(1)); li.classList.toggle("hl", k >= from && k <= until); }
+    look(a);
+  });
+  tail();
 
   // In a graph, arrows move along edges, and up and down among neighbours.
   document.addEventListener("keydown", (e) => {
@@ -197,12 +282,12 @@
   const rows = () => $$("main table tbody a.go");
   const row = () => document.activeElement && document.activeElement.closest("tr");
   const step = (list, by) => { if (!list.length) return; const i = list.indexOf(document.activeElement); list[Math.min(list.length - 1, Math.max(0, i < 0 ? (by > 0 ? 0 : list.length - 1) : i + by))].focus(); };
-  const beside = (nav, by) => { const list = $$(nav + " a"), i = list.findIndex((a) => a.hasAttribute("aria-current")); const a = list[i + by]; if (a) location.href = a.href; };
+  const beside = (nav, by) => { const list = $$(nav + " a"), i = list.findIndex((a) => a.hasAttribute("aria-current")); const a = list[i + by]; if (a) a.click(); };
   document.addEventListener("keydown", (e) => {
     if (body.dataset.shortcuts === "off" || e.ctrlKey || e.metaKey || e.altKey || e.target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(e.target.tagName) && e.target.type !== "checkbox") return;
     if (g && places[e.key]) { location.href = places[e.key]; g = 0; return; }
     g = 0;
-    if (/^[1-9]$/.test(e.key)) { const a = $$("#tabs a")[Number(e.key) - 1]; if (a) location.href = a.href; return; }
+    if (/^[1-9]$/.test(e.key)) { const a = $$("#tabs a")[Number(e.key) - 1]; if (a) a.click(); return; }
     switch (e.key) {
       case "g": g = 1; setTimeout(() => { g = 0; }, 1000); break;
       case "/": if ($(".search")) { e.preventDefault(); const s = $$(".search, #q").find((x) => x.offsetParent); if (s) s.focus(); } break;
@@ -229,6 +314,7 @@
       case "a": { const a = $("button[data-key=approve]"); if (a) a.focus(); break; }
       case "r": { const b = $("button[data-key=reject]"); if (b) b.focus(); else go("a[data-key=resume]"); break; }
       case "y": go("a[data-key=fork]"); break;
+      case "l": { const b = $("#follow"), a = $("a[data-key=follow]"); if (b && !b.hidden) b.click(); else if (a) a.click(); break; }
       case "c": copy(location.href); break;
       case "m": { const s = $("#summary"); if (s) copy(s.textContent); break; }
       case "Escape": for (const d of $$("header details[open], footer details[open]")) d.open = false; break;

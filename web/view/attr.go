@@ -50,3 +50,11 @@ func following(b Band) templ.Attributes {
 	}
 	return templ.Attributes{"data-live": b.Topic, "data-every": b.Every, "hx-get": "/?v=" + b.Version, "hx-trigger": "k:" + b.Topic + " from:body", "hx-swap": "morph:outerHTML"}
 }
+
+// liveLog makes the log of a running attempt fetch itself again.
+func liveLog(l StepLog) templ.Attributes {
+	if l.Topic == "" {
+		return nil
+	}
+	return templ.Attributes{"data-live": l.Topic, "data-here": true, "hx-get": l.Refresh, "hx-trigger": "k:" + l.Topic + " from:body", "hx-swap": "morph:outerHTML"}
+}

@@ -25,6 +25,7 @@ type CompareRow struct {
 	HrefB      string
 	Differs    bool
 	First      bool
+	Apart      bool   // no two runs have the same: it says nothing
 	Delta      string // how much longer the first took
 	Output     string // address of the difference of outputs
 	StatusA    Status

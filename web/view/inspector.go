@@ -3,10 +3,12 @@ package view
 // Inspector shows one step.
 type Inspector struct {
 	Name, Sub string
+	Step      string // its number in addresses
 	Status    Status
 	Attempts  []Link
 	Tabs      []Link
 	Blocks    []Block
+	Log       *StepLog
 	Actions   []Link
 	Doubt     *DoubtForm
 	Facts     []Fact

@@ -12,12 +12,30 @@ type Log struct {
 	Level    string
 	File     string // address of the whole as text
 	Filtered bool
-	Other    []Field // parameters that stay
+	Newest   string // number of the newest line that passes the filter
+	// Follow says that the end of the log is shown and that more may come.
+	Follow bool
+	Topic  string
 }
 
 // LogLine is one line of a node's log.
 type LogLine struct {
-	Number, Level, Step, Text, Class string
-	Href                             string
-	At                               Time
+	Number, Level, Step, Class string
+	Text                       []Span
+	Href                       string
+	At                         Time
+	Marked                     bool // it is in the range that the address names
+}
+
+// Span is a stretch of text with one look.
+type Span struct{ Class, Text string }
+
+// StepLog is what one attempt has logged.
+type StepLog struct {
+	Title string
+	Lines []LogLine
+	Said  string // its progress, and what is not kept
+	All   string // address of the log of the run
+	// Topic and Refresh are set while it runs: then it is followed.
+	Topic, Refresh string
 }

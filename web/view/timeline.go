@@ -4,6 +4,7 @@ package view
 type Timeline struct {
 	Counts   []Link // by state; each filters
 	Windows  []Link
+	Follow   *Link // goes along with what runs
 	Critical *Link
 	Chain    string // the critical path in words
 	Idle     *Link  // shows or cuts idle time

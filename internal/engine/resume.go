@@ -1,0 +1,169 @@
+package engine
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// This file is what an operator may ask of a resume besides going on: only one
+// step, and other limits for what runs again. Both are a row of the journal after
+// the reset, so that a daemon that dies in between goes on as it was asked to.
+
+// verbOptions is the verb row of a resume's options.
+const verbOptions = "resume-options"
+
+// options are those of a resume, as its row keeps them.
+type options struct {
+	Only     *openNode     `json:"only,omitempty"`
+	Reopened []openNode    `json:"reopened,omitempty"`
+	Timeout  time.Duration `json:"timeout,omitempty"`
+	Attempts int           `json:"attempts,omitempty"`
+}
+
+// visitOf reads "node" or "node#visit"; without a number it is the latest of the
+// visits that may be meant.
+func visitOf(name string, latest func(node string) int) (node string, visit int, err error) {
+	node, number, numbered := strings.Cut(name, "#")
+	if !numbered {
+		return node, latest(node), nil
+	}
+	visit, err = strconv.Atoi(number)
+	if err != nil || visit < 1 {
+		return "", 0, kairos.Errorf(kairos.CodeInvalid, "%q is not node or node#visit", name)
+	}
+	return node, visit, nil
+}
+
+// resumeOptions checks what is asked of a resume against what it opens again; nil:
+// nothing is.
+func (v *view) resumeOptions(req kairos.VerbRequest, reset planner.Reset) (*options, error) {
+	if req.Only == "" && req.Timeout == 0 && req.Attempts == 0 {
+		return nil, nil
+	}
+	o := &options{Timeout: req.Timeout, Attempts: req.Attempts}
+	var names []string
+	for _, r := range reset.Reopened {
+		o.Reopened = append(o.Reopened, openNode{r.Node, r.Visit, noItem})
+		names = append(names, visitName(r.Node, r.Visit))
+	}
+	if req.Only == "" {
+		return o, nil
+	}
+	node, visit, err := visitOf(req.Only, func(node string) int {
+		latest := 0
+		for _, r := range reset.Reopened {
+			if r.Node == node {
+				latest = max(latest, r.Visit)
+			}
+		}
+		return latest
+	})
+	if err != nil {
+		return nil, err
+	}
+	only := openNode{node, visit, noItem}
+	if !slices.Contains(o.Reopened, only) {
+		return nil, kairos.Errorf(kairos.CodeInvalid, "%s is no step that would run again", req.Only).Suggest("only one of these can be retried by itself: %s", strings.Join(names, ", "))
+	}
+	o.Only = &only
+	return o, nil
+}
+
+// limit applies the options of a resume.
+func (s *state) limit(o *options) {
+	if o == nil {
+		return
+	}
+	if o.Timeout > 0 || o.Attempts > 0 {
+		if s.overrides == nil {
+			s.overrides = map[planner.VisitKey]override{}
+		}
+		for _, n := range o.Reopened {
+			s.overrides[s.keyOf(n).VisitKey] = override{o.Timeout, o.Attempts}
+		}
+	}
+	if o.Only != nil {
+		s.only = map[planner.VisitKey]bool{s.keyOf(*o.Only).VisitKey: true}
+	}
+}
+
+// alone reports whether a visit may begin now: it may, unless a resume was asked
+// for others only.
+func (s *state) alone(v planner.VisitKey) bool { return len(s.only) == 0 || s.only[v] }
+
+// closeOnly notes that a visit has settled. After the last that a resume was asked
+// for, the run pauses, unless it is over.
+func (s *state) closeOnly(v planner.VisitKey) {
+	delete(s.overrides, v)
+	if !s.only[v] {
+		return
+	}
+	if delete(s.only, v); len(s.only) == 0 && !s.cancelled && !s.walk.Outcome().Done {
+		s.paused = true
+	}
+}
+
+// within is a node with the limits that a visit of it has.
+func (s *state) within(v planner.VisitKey, n *planner.ProgramNode) *planner.ProgramNode {
+	o, ok := s.overrides[v]
+	if !ok {
+		return n
+	}
+	own := *n
+	if o.timeout > 0 {
+		own.Timeout = o.timeout
+	}
+	if o.attempts > 0 {
+		own.MaxAttempts = o.attempts
+	}
+	return &own
+}
+
+// narrowed is a preview's lists when only one step was asked for: everything else
+// waits.
+func (l *lists) narrowed(o *options) {
+	if o == nil || o.Only == nil {
+		return
+	}
+	is := func(s kairos.PreviewStep) bool { return s.Node == o.Only.Node && s.Visit == o.Only.Visit }
+	for _, list := range []*[]kairos.PreviewStep{&l.again, &l.fresh} {
+		for _, s := range *list {
+			if !is(s) {
+				l.later = append(l.later, s)
+			}
+		}
+		*list = slices.DeleteFunc(*list, func(s kairos.PreviewStep) bool { return !is(s) })
+	}
+	l.effects = slices.DeleteFunc(l.effects, func(s kairos.PreviewStep) bool { return !is(s) })
+}
+
+// checkOptions refuses options that no resume can have.
+func checkOptions(r kairos.VerbRequest) error {
+	if r.Timeout < 0 || r.Attempts < 0 {
+		return kairos.Errorf(kairos.CodeInvalid, "timeout and attempts cannot be negative")
+	}
+	if r.Attempts > maxAttemptsAsked {
+		return kairos.Errorf(kairos.CodeInvalid, "%d attempts are too many", r.Attempts).Suggest("at most %d", maxAttemptsAsked)
+	}
+	if r.Timeout > 0 && r.Timeout < time.Millisecond {
+		return kairos.Errorf(kairos.CodeInvalid, "a timeout of %s is too short", r.Timeout).Suggest(`write a number and a unit, like "90s" or "10m"`)
+	}
+	return nil
+}
+
+// maxAttemptsAsked bounds the attempts that a resume may grant.
+const maxAttemptsAsked = 100
+
+func asksOptions(r kairos.VerbRequest) bool {
+	return r.Only != "" || r.Timeout != 0 || r.Attempts != 0
+}
+
+// noOptions says that a run which is not over takes no options.
+func noOptions() error {
+	return kairos.Errorf(kairos.CodeInvalid, "only a failed or cancelled run can be resumed with options").Suggest("resume it without")
+}

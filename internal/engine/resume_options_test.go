@@ -1,0 +1,168 @@
+package engine_test
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/engine/enginetest"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store/storetest"
+	"github.com/kairosd/kairosd/planner"
+)
+
+const twoBranches = `
+id: two
+nodes:
+  left:  {type: shaky}
+  right: {type: shaky}
+  join:  {type: call, needs: [left, right]}
+on_failure: continue_branches
+`
+
+// shaky fails until it is told not to.
+func shaky(broken *atomic.Bool) *enginetest.Registry {
+	return enginetest.NewRegistry().Handle("call", planner.EffectIdempotent, echo).
+		Handle("shaky", planner.EffectIdempotent, func(ctx context.Context, c *engine.Call) (engine.Result, error) {
+			if broken.Load() {
+				return engine.Result{}, &planner.Failure{Code: "shaky", Message: "not today"}
+			}
+			return echo(ctx, c)
+		})
+}
+
+// A resume of one step runs that step, and nothing else until the run is
+// continued; the preview says so, and a restart in between changes nothing.
+func TestResumeOnlyOneStep(t *testing.T) {
+	t.Parallel()
+	var broken atomic.Bool
+	broken.Store(true)
+	reg, s := shaky(&broken), storetest.Open(t)
+	e := enginetest.OpenOn(t, s, reg, engine.Options{})
+	run := e.Until(e.Begin(e.Save(twoBranches), "1").ID, kairos.RunFailed, "")
+	broken.Store(false)
+	ctx := t.Context()
+	req := kairos.VerbRequest{Run: run.ID, Action: kairos.ActionResume, Only: "right"}
+	p, err := e.Preview(ctx, enginetest.Operator, req)
+	if err != nil || names(p.Again) != "right" || names(p.Later) != "join left" || names(p.New) != "" || names(p.Effects) != "right" || p.Only != "right#1" {
+		t.Fatalf("%+v %v", p, err)
+	}
+	plain, err := e.Preview(ctx, enginetest.Operator, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionResume})
+	if err != nil || plain.Digest == p.Digest {
+		t.Fatalf("both previews have the digest %s: %v", p.Digest, err)
+	}
+	req.Digest = plain.Digest
+	if _, err := e.Act(ctx, enginetest.Operator, req); kairos.CodeOf(err) != kairos.CodeStale {
+		t.Fatalf("another preview's digest: %v", err)
+	}
+	req.Digest = p.Digest
+	before := len(reg.Calls())
+	if _, err := e.Act(ctx, enginetest.Operator, req); err != nil {
+		t.Fatal(err)
+	}
+	run = e.Until(run.ID, kairos.RunWaiting, kairos.WaitPaused)
+	if calls := reg.Calls()[before:]; len(calls) != 1 || calls[0].Node != "right" || !run.Paused {
+		t.Fatalf("ran %+v, paused %v\n%s", calls, run.Paused, e.Journal(run.ID))
+	}
+	e.Close()
+	e = enginetest.OpenOn(t, s, reg, engine.Options{})
+	e.Until(run.ID, kairos.RunWaiting, kairos.WaitPaused)
+	if _, err := e.Do(run.ID, kairos.ActionContinue); err != nil {
+		t.Fatal(err)
+	}
+	e.Until(run.ID, kairos.RunCompleted, "")
+	if n := reg.Count("right"); n != 2 {
+		t.Errorf("right ran %d times", n)
+	}
+}
+
+// The daemon may stop while the one step runs: what was asked for is durable.
+func TestOnlyOneStepSurvivesARestart(t *testing.T) {
+	t.Parallel()
+	var broken atomic.Bool
+	broken.Store(true)
+	reg, s := shaky(&broken), storetest.Open(t)
+	e := enginetest.OpenOn(t, s, reg, engine.Options{})
+	src := strings.Replace(twoBranches, "right: {type: shaky}", "right: {type: shaky, retry: {max_attempts: 1, backoff: [1h]}}", 1)
+	run := e.Until(e.Begin(e.Save(src), "1").ID, kairos.RunFailed, "")
+	req := kairos.VerbRequest{Run: run.ID, Action: kairos.ActionResume, Only: "right", Attempts: 3}
+	if _, err := e.Act(t.Context(), enginetest.Operator, req); err != nil {
+		t.Fatal(err)
+	}
+	e.Until(run.ID, kairos.RunWaiting, kairos.WaitRetry) // it has three attempts now, an hour apart
+	e.Close()
+	e = enginetest.OpenOn(t, s, reg, engine.Options{})
+	e.Until(run.ID, kairos.RunWaiting, kairos.WaitRetry)
+	broken.Store(false)
+	if _, err := e.Do(run.ID, kairos.ActionRetryNow); err != nil {
+		t.Fatal(err)
+	}
+	e.Until(run.ID, kairos.RunWaiting, kairos.WaitPaused)
+	if n := reg.Count("left"); n != 1 {
+		t.Errorf("left ran %d times", n)
+	}
+}
+
+// A step that ran into its timeout gets more time, this once.
+func TestResumeWithAnotherTimeout(t *testing.T) {
+	t.Parallel()
+	reg := enginetest.NewRegistry().Handle("slow", planner.EffectIdempotent, func(ctx context.Context, c *engine.Call) (engine.Result, error) {
+		if end, ok := ctx.Deadline(); !ok || time.Until(end) > time.Minute {
+			return echo(ctx, c)
+		}
+		<-ctx.Done()
+		return engine.Result{}, context.Cause(ctx)
+	})
+	e := enginetest.Open(t, reg)
+	run := e.Until(e.Begin(e.Save("id: slow\nnodes: {a: {type: slow, timeout: 1ms}}\n"), "1").ID, kairos.RunFailed, "")
+	if run.Error == nil || run.Error.Code != planner.CodeTimeout {
+		t.Fatalf("%+v", run.Error)
+	}
+	req := kairos.VerbRequest{Run: run.ID, Action: kairos.ActionResume, Timeout: time.Hour}
+	p, err := e.Preview(t.Context(), enginetest.Operator, req)
+	if err != nil || p.TimeoutMs != 3_600_000 {
+		t.Fatalf("%+v %v", p, err)
+	}
+	req.Digest = p.Digest
+	if _, err := e.Act(t.Context(), enginetest.Operator, req); err != nil {
+		t.Fatal(err)
+	}
+	e.Until(run.ID, kairos.RunCompleted, "")
+}
+
+func TestResumeOptionsAreChecked(t *testing.T) {
+	t.Parallel()
+	var broken atomic.Bool
+	broken.Store(true)
+	e := enginetest.Open(t, shaky(&broken))
+	failed := e.Until(e.Begin(e.Save(twoBranches), "1").ID, kairos.RunFailed, "")
+	waits := e.Until(e.Begin(e.Save("id: ask\nnodes: {a: {type: approval, input: {message: m}}}\n"), "1").ID, kairos.RunWaiting, kairos.WaitApproval)
+	for _, tt := range []struct {
+		req  kairos.VerbRequest
+		says string
+	}{
+		{kairos.VerbRequest{Run: failed.ID, Only: "join"}, "join is no step that would run again"},
+		{kairos.VerbRequest{Run: failed.ID, Only: "left#0"}, "not node or node#visit"},
+		{kairos.VerbRequest{Run: failed.ID, Only: "left#2"}, "left#2 is no step that would run again"},
+		{kairos.VerbRequest{Run: failed.ID, Attempts: -1}, "cannot be negative"},
+		{kairos.VerbRequest{Run: failed.ID, Attempts: 1000}, "1000 attempts are too many"},
+		{kairos.VerbRequest{Run: failed.ID, Timeout: 1}, "too short"},
+		{kairos.VerbRequest{Run: waits.ID, Attempts: 2}, "only a failed or cancelled run"},
+		{kairos.VerbRequest{Run: failed.ID, Action: kairos.ActionFork, Only: "left"}, "fork does not take only"},
+		{kairos.VerbRequest{Run: failed.ID, Instead: map[string]kairos.StandIn{"left": {}}}, "resume does not take instead"},
+	} {
+		if tt.req.Action == "" {
+			tt.req.Action = kairos.ActionResume
+		}
+		_, previewed := e.Preview(t.Context(), enginetest.Operator, tt.req)
+		_, acted := e.Act(t.Context(), enginetest.Operator, tt.req)
+		for _, err := range []error{previewed, acted} {
+			if kairos.CodeOf(err) != kairos.CodeInvalid || !strings.Contains(err.Error(), tt.says) {
+				t.Errorf("%+v: %v, want %q", tt.req, err, tt.says)
+			}
+		}
+	}
+}

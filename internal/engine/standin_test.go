@@ -1,0 +1,117 @@
+package engine_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/kairosd/kairosd/internal/engine/enginetest"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+)
+
+const ledger = `
+id: ledger
+nodes:
+  read:  {type: set, input: {total: "${input.total}"}}
+  large: {type: decision}
+  pay:   {type: call, input: {amount: "${output.read.total}"}}
+  skip:  {type: set, input: nothing}
+  book:  {type: call, input: {paid: "${output.pay.amount}"}}
+edges:
+  - {from: read, to: large}
+  - {from: large, to: pay, condition: "expr: last.total > 10"}
+  - {from: large, to: skip, condition: default}
+  - {from: pay, to: book}
+`
+
+// In a fork a result may stand in for a step whose side effects would happen a
+// second time: the recorded one, or a stub. Nothing of it is called.
+func TestForkWithStandIns(t *testing.T) {
+	t.Parallel()
+	reg := enginetest.NewRegistry().Handle("call", planner.EffectUnsafe, echo)
+	e := enginetest.Open(t, reg)
+	run := e.Until(e.Begin(e.Save(ledger), `{"total": 40}`).ID, kairos.RunCompleted, "")
+	fork := func(instead map[string]kairos.StandIn) (kairos.Preview, kairos.Run) {
+		t.Helper()
+		req := kairos.VerbRequest{Run: run.ID, Action: kairos.ActionFork, At: 1, Instead: instead}
+		p, err := e.Preview(t.Context(), enginetest.Operator, req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Digest = p.Digest
+		r, err := e.Act(t.Context(), enginetest.Operator, req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p, e.Until(r.ID, kairos.RunCompleted, "")
+	}
+	p, r := fork(nil)
+	if len(p.Repeats) != 2 || p.Repeats[0].Node != "pay" || p.Repeats[0].Effect != "unsafe" || reg.Count("pay") != 2 || reg.Count("book") != 2 {
+		t.Errorf("%+v; pay ran %d times", p.Repeats, reg.Count("pay"))
+	}
+	if string(r.Output) != `{"paid":40}` {
+		t.Errorf("output %s", r.Output)
+	}
+	p, r = fork(map[string]kairos.StandIn{"pay": {Recorded: true}, "book#1": {Output: kairos.RawJSON(`{"paid": 0}`)}})
+	if names(p.Given) != "book pay" || names(p.Effects) != "" || names(p.Again) != "large" {
+		t.Errorf("given %q effects %q again %q new %q", names(p.Given), names(p.Effects), names(p.Again), names(p.New))
+	}
+	if reg.Count("pay") != 2 || reg.Count("book") != 2 || string(r.Output) != `{"paid":0}` {
+		t.Errorf("pay ran %d times, book %d, output %s\n%s", reg.Count("pay"), reg.Count("book"), r.Output, e.Journal(r.ID))
+	}
+	_, r = fork(map[string]kairos.StandIn{"pay": {Output: kairos.RawJSON(`{"amount": 7}`)}})
+	if reg.Count("pay") != 2 || reg.Count("book") != 3 || string(r.Output) != `{"paid":7}` {
+		t.Errorf("pay ran %d times, book %d, output %s", reg.Count("pay"), reg.Count("book"), r.Output)
+	}
+	for name, says := range map[string]string{"read": "read#1 is kept", "skip": "skip#1 has no recorded result", "none": `no node "none"`, "pay#x": "not node or node#visit"} {
+		_, err := e.Preview(t.Context(), enginetest.Operator, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionFork, At: 1, Instead: map[string]kairos.StandIn{name: {Recorded: true}}})
+		if kairos.CodeOf(err) != kairos.CodeInvalid || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// What a person decides is never supplied (ruling 38).
+func TestNothingStandsInForAPerson(t *testing.T) {
+	t.Parallel()
+	e := enginetest.Open(t, enginetest.NewRegistry())
+	run := e.Until(e.Begin(e.Save("id: ask\nnodes: {a: {type: approval, input: {message: m}}}\n"), "1").ID, kairos.RunWaiting, kairos.WaitApproval)
+	_, err := e.Preview(t.Context(), enginetest.Operator, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionFork, Instead: map[string]kairos.StandIn{"a": {}}})
+	if kairos.CodeOf(err) != kairos.CodeForbidden {
+		t.Error(err)
+	}
+}
+
+// A preview says where the run would go at decisions that follow from what is
+// edited alone (UI 3.3.3).
+func TestDecisionsAreForetold(t *testing.T) {
+	t.Parallel()
+	reg := enginetest.NewRegistry().Handle("call", planner.EffectUnsafe, echo)
+	e := enginetest.Open(t, reg)
+	run := e.Until(e.Begin(e.Save(ledger), `{"total": 40}`).ID, kairos.RunCompleted, "")
+	for _, tt := range []struct {
+		req  kairos.VerbRequest
+		want kairos.PreviewDecision
+	}{
+		{kairos.VerbRequest{At: 1, Edits: map[string]kairos.RawJSON{"read": kairos.RawJSON(`{"total": 3}`)}}, kairos.PreviewDecision{Node: "large", Visit: 1, To: "skip", Was: "pay", Condition: "default"}},
+		{kairos.VerbRequest{At: 2, Edits: map[string]kairos.RawJSON{"large": kairos.RawJSON(`{"total": 3}`)}}, kairos.PreviewDecision{Node: "large", Visit: 1, To: "skip", Was: "pay", Condition: "default"}},
+		{kairos.VerbRequest{At: 1}, kairos.PreviewDecision{Node: "large", Visit: 1, To: "pay", Was: "pay", Condition: "expr: last.total > 10"}},
+	} {
+		tt.req.Run, tt.req.Action = run.ID, kairos.ActionFork
+		p, err := e.Preview(t.Context(), enginetest.Operator, tt.req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(p.Decisions) != 1 || p.Decisions[0].Node != tt.want.Node || p.Decisions[0].To != tt.want.To || p.Decisions[0].Was != tt.want.Was {
+			t.Errorf("%+v: %+v, want %+v", tt.req, p.Decisions, tt.want)
+		}
+		r, err := e.Act(t.Context(), enginetest.Operator, tt.req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r = e.Until(r.ID, kairos.RunCompleted, "")
+		if went := strings.Contains(e.Journal(r.ID), tt.want.To); !went {
+			t.Errorf("foretold %s\n%s", tt.want.To, e.Journal(r.ID))
+		}
+	}
+}
