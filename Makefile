@@ -12,7 +12,7 @@ LDFLAGS := -s -w -X github.com/kairosd/kairosd/internal/cli.Version=$(VERSION)
 # Packages whose goroutines meet: they are tested with the race detector.
 RACE := ./planner ./internal/store ./internal/auth ./internal/client ./web ./web/api ./web/locale
 
-.PHONY: help build run test check race ui-quick ui-test ui-million ui-budget screenshots crash soak generate verify fmt fuzz bench load microbench million recovery clean
+.PHONY: help build run test check race golden-db ui-quick ui-test ui-million ui-budget screenshots crash soak generate verify fmt fuzz bench load microbench million recovery clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -72,6 +72,9 @@ verify: ## fail if generated code is not what the sources give
 	$(TOOL) sqlc diff
 	$(TOOL) templ generate >/dev/null 2>&1
 	@git diff --exit-code -- '*_templ.go' || { echo "templates and generated code differ: make generate"; exit 1; }
+
+golden-db: ## make the golden database of this schema, for tests of later upgrades; one of a released schema stays as it is
+	KAIROS_GOLDEN=1 $(GO) test ./internal/store -run '^TestMakeGoldenDatabase$$' -count=1 -v
 
 fmt: ## format everything
 	gofmt -w $$(git ls-files '*.go')

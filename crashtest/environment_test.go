@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -238,36 +237,4 @@ func TestAReadOnlyDisk(t *testing.T) {
 		t.Errorf("%v: %s", err, out)
 	}
 	prooftest.Figure(t, "environment faults", 1)
-}
-
-// Eight daemons race for one directory: one serves, seven end with 75. A stopped
-// holder still holds; a killed one is followed at once (T9).
-func TestManyDaemonsForOneDirectory(t *testing.T) {
-	t.Parallel()
-	data := filepath.Join(t.TempDir(), "data")
-	if err := os.Mkdir(data, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	bin, config := build(t), configFile(t, "")
-	holder := start(t, bin, data, config)
-	refused := func() {
-		t.Helper()
-		out, err := exec.Command(bin, "serve", "--data", data, "--listen", "127.0.0.1:0", "--config", config).CombinedOutput()
-		var exit *exec.ExitError
-		if !errors.As(err, &exit) || exit.ExitCode() != 75 {
-			t.Errorf("a second daemon: %v: %s", err, out)
-		}
-	}
-	var wg sync.WaitGroup
-	for range prooftest.Size(3, 7) {
-		wg.Go(refused)
-	}
-	wg.Wait()
-	if err := holder.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	refused()
-	holder.kill(t)
-	start(t, bin, data, config).kill(t)
-	prooftest.Figure(t, "environment faults", 2)
 }

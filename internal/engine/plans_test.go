@@ -1,11 +1,14 @@
 package engine_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
 	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
 // Archiving twice is a conflict that says how the plan stands.
@@ -29,6 +32,38 @@ func TestArchivingTwiceIsAConflict(t *testing.T) {
 
 // A40: a run whose plan was archived since is resumed and rerun from the version
 // that it has; a new run of the plan is refused.
+// G9: a run keeps the version that it began with, whatever becomes of its plan
+// meanwhile, and across a restart.
+func TestARunKeepsItsPlan(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t)
+	src := func(n int) string {
+		return fmt.Sprintf("id: kept\nnodes:\n  a: {type: approval, input: {message: \"go on?\"}}\n  b: {type: set, input: %d}\nedges: [{from: a, to: b}]", n)
+	}
+	e := enginetest.OpenOn(t, s, enginetest.NewRegistry(), engine.Options{})
+	first := e.Save(src(1))
+	run := e.Begin(first, "")
+	e.Until(run.ID, kairos.RunWaiting, kairos.WaitApproval)
+	if second := e.Save(src(2)); second.Number != 2 {
+		t.Fatalf("version %d", second.Number)
+	}
+	if err := e.ArchivePlan(t.Context(), enginetest.Operator, first.PlanID, true, "not needed"); err != nil {
+		t.Fatal(err)
+	}
+	e.Close()
+	e = enginetest.OpenOn(t, s, enginetest.NewRegistry(), engine.Options{})
+	d, err := e.Detail(t.Context(), run.ID)
+	if err != nil || len(d.Waits) != 1 {
+		t.Fatalf("%+v %v", d.Waits, err)
+	}
+	if _, err := e.Decide(t.Context(), enginetest.Operator, kairos.DecideRequest{Approval: d.Waits[0].Approval, Approve: true}); err != nil {
+		t.Fatal(err)
+	}
+	if r := e.Settle(run.ID); r.Status != kairos.RunCompleted || string(r.Output) != "1" || r.Version != 1 || r.Hash != first.Hash {
+		t.Errorf("a run of version 1 is %s at version %d with %s", r.Status, r.Version, r.Output)
+	}
+}
+
 func TestARunOutlivesItsPlan(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, enginetest.NewRegistry())

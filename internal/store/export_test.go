@@ -3,7 +3,11 @@ package store
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
+
+	"github.com/kairosd/kairosd/db"
+	"github.com/kairosd/kairosd/internal/kairos"
 )
 
 // RestoreUntil is a Restore that dies after a number of its renames.
@@ -27,4 +31,33 @@ func (s *Store) Checkpoint() error {
 	}
 	_, err = pool.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
 	return errors.Join(err, pool.Close())
+}
+
+// Migrating has an older database brought to a newer schema.
+func (o Options) Migrating(files fs.FS) Options {
+	o.migrations = files
+	return o
+}
+
+// MigrationSums are the hashes of this binary's migrations.
+func MigrationSums() (map[string]string, error) { return migrationSums(db.Migrations()) }
+
+// Forge changes a copy of a database, as somebody with a shell would, and gives it
+// a manifest that fits.
+func Forge(path, text string, manifest kairos.Backup) error {
+	pool, err := openPlain(path, "&_pragma=journal_mode(DELETE)")
+	if err != nil {
+		return err
+	}
+	if _, err = pool.Exec(text); err == nil && text != "" {
+		_, err = pool.Exec("VACUUM")
+	}
+	if err := errors.Join(err, pool.Close()); err != nil {
+		return err
+	}
+	if manifest.SHA256, manifest.Bytes, err = fileSum(path); err != nil {
+		return err
+	}
+	manifest.Path = path
+	return writeManifest(manifest)
 }

@@ -149,11 +149,6 @@ func TestARestoreRefusesWhatIsNoBackup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A backup that was changed together with its manifest.
-	forged := filepath.Join(t.TempDir(), "forged")
-	if err := os.WriteFile(forged, whole, 0o600); err != nil {
-		t.Fatal(err)
-	}
 	for name, c := range map[string]struct {
 		data, manifest []byte
 		beside         string
@@ -190,6 +185,66 @@ func TestARestoreRefusesWhatIsNoBackup(t *testing.T) {
 			}
 			if _, err := os.Stat(target); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("a database appeared: %v", err)
+			}
+		})
+	}
+}
+
+// A backup that somebody changed together with its manifest is refused for what it
+// is: nothing of it is ever executed (T6).
+func TestARestoreRefusesAMaliciousDatabase(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	path, backup, _ := installation(t)
+	for name, c := range map[string]struct {
+		sql  string
+		code kairos.Code
+		says string
+	}{
+		"nothing":            {"", "", ""},
+		"a trigger":          {"CREATE TRIGGER gift AFTER INSERT ON runs BEGIN DELETE FROM users; END", kairos.CodeInvalid, "trigger gift"},
+		"a view":             {"CREATE VIEW gift AS SELECT * FROM users", kairos.CodeInvalid, "view gift"},
+		"a table":            {"CREATE TABLE gift (a TEXT)", kairos.CodeInvalid, "table gift"},
+		"an index":           {"CREATE INDEX gift ON runs (actor)", kairos.CodeInvalid, "index gift"},
+		"a view for a table": {"DROP TABLE run_labels; CREATE VIEW run_labels AS SELECT '' AS key, '' AS value, 0 AS run_id", "", ""},
+		"a trigger less":     {"DROP TRIGGER audit_events_are_kept", kairos.CodeCorrupt, "lacks"},
+		"an index less":      {"DROP INDEX runs_by_age", kairos.CodeCorrupt, "lacks"},
+		"another trigger":    {"DROP TRIGGER audit_events_are_kept; CREATE TRIGGER audit_events_are_kept BEFORE DELETE ON audit_events BEGIN SELECT 1; END", kairos.CodeInvalid, "audit_events_are_kept"},
+		"a journal row":      {"DROP TRIGGER step_results_are_immutable; UPDATE step_results SET output = '2'", kairos.CodeCorrupt, "checksum"},
+		"an audit row":       {"DROP TRIGGER audit_events_are_immutable; UPDATE audit_events SET actor = 'nobody' WHERE seq = 1", kairos.CodeCorrupt, "audit"},
+		"another program's":  {"DROP TABLE goose_db_version; PRAGMA application_id = 7", kairos.CodeInvalid, "not a database of kairosd"},
+		"a newer schema":     {"INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, 1)", kairos.CodeInvalid, "schema 99999"},
+		"a lost parent":      {"PRAGMA foreign_keys = OFF; DELETE FROM plans", kairos.CodeCorrupt, "not there"},
+		"lost details":       {"PRAGMA foreign_keys = OFF; DELETE FROM run_details", kairos.CodeCorrupt, "without its details"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			forged := filepath.Join(t.TempDir(), "forged.db")
+			text, err := os.ReadFile(backup)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(forged, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			m, err := store.ReadManifest(backup)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := store.Forge(forged, c.sql, m); err != nil {
+				t.Fatal(err)
+			}
+			target := filepath.Join(t.TempDir(), "kairos.db")
+			_, err = store.Restore(ctx, forged, target, store.RestoreOptions{KeyFile: path + ".key"})
+			if name == "a view for a table" {
+				if err == nil {
+					t.Error("it is taken")
+				}
+			} else if kairos.CodeOf(err) != c.code || c.says != "" && !strings.Contains(err.Error(), c.says) {
+				t.Errorf("got %s %v, want %s with %q", kairos.CodeOf(err), err, c.code, c.says)
+			}
+			if _, statErr := os.Stat(target); (statErr == nil) != (err == nil) {
+				t.Errorf("the restore says %v, and the database is there: %v", err, statErr == nil)
 			}
 		})
 	}
