@@ -323,7 +323,29 @@ func (s *scene) memories() {
 	s.api("DELETE /memory/{session}", "/memory/two?reason=asked", "")
 }
 
+// verify has the audit log verified: what was found is recorded when it is done.
+func (s *scene) verify() {
+	done := func() {
+		for end := time.Now().Add(time.Minute); strings.Contains(s.b.Get("/audit").Body, "Under way"); time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(end) {
+				s.t.Fatal("the verification never ends")
+			}
+		}
+	}
+	form := s.b.Get("/audit/verify").Hidden()
+	s.recorded("page POST /audit/verify", "marta", func() { s.b.Post("/audit/verify", form); done() })
+	s.recorded("POST /audit/check", "token acts", func() {
+		resp, err := http.DefaultClient.Do(request(s.t, http.MethodPost, s.URL+api.Base+"/audit/check", "", "Content-Type", "application/json", "Authorization", "Bearer "+s.token))
+		if err != nil || resp.StatusCode != http.StatusAccepted {
+			s.t.Fatal(resp, err)
+		}
+		resp.Body.Close()
+		done()
+	})
+}
+
 func (s *scene) settings() {
+	s.verify()
 	s.page("/settings/notifications/:channel/test", "/settings/notifications", "/ops/test", "to", "/settings/notifications/ops/test")
 	s.api("POST /notifications/{channel}/test", "/notifications/ops/test", "{}")
 	s.page("/settings/retention", "/settings/retention", `action="/settings/retention"`)

@@ -169,7 +169,7 @@ func TestEncodingCrawl(t *testing.T) {
 	seen, shapes := map[string]bool{}, map[string]int{}
 	queue := []string{"/", "/runs", "/plans", "/approvals", "/approvals?status=approved", "/approvals?status=rejected", "/handoffs", "/agents", "/agents/tools", "/agents/providers", "/audit", "/system", "/settings", "/settings/users", "/settings/tokens", "/me", "/help", "/ask",
 		"/bulk", "/bulk/new?do=cancel&q=plan:canary", "/plans/new", "/plans/canary", "/plans/canary/start", "/plans/canary/edit", "/find?q=" + url.QueryEscape(canary), "/runs?q=" + url.QueryEscape("plan:"+canary),
-		"/audit?actor=" + url.QueryEscape(canary), "/login?next=" + url.QueryEscape("/"+canary), "/login/link?token=" + url.QueryEscape(canary), "/" + url.PathEscape(canary), "/plans/" + url.PathEscape(canary), "/runs/" + url.PathEscape(canary),
+		"/audit?q=" + url.QueryEscape("actor:"+canary), "/login?next=" + url.QueryEscape("/"+canary), "/login/link?token=" + url.QueryEscape(canary), "/" + url.PathEscape(canary), "/plans/" + url.PathEscape(canary), "/runs/" + url.PathEscape(canary),
 		"/agents/tools/crm.find/accept"}
 	pages, sown := 0, 0
 	for len(queue) > 0 {

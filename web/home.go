@@ -3,11 +3,8 @@ package web
 import (
 	"net/http"
 	"net/url"
-	"strconv"
-	"strings"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/filter"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -48,61 +45,4 @@ func (r *request) firstSteps() []view.FirstStep {
 
 func (r *request) help() error {
 	return r.render(http.StatusOK, view.Help(r.shell("", "Help")))
-}
-
-// audit is the log of every act.
-func (r *request) audit() error {
-	form := view.AuditForm{Actor: r.c.QueryParam("actor"), Action: r.c.QueryParam("action"), Object: r.c.QueryParam("object"), Run: r.c.QueryParam("run"),
-		Result: r.c.QueryParam("result"), Since: r.c.QueryParam("since")}
-	f := kairos.AuditFilter{Actor: form.Actor, Action: form.Action, Object: form.Object, Result: form.Result, Page: r.page()}
-	if form.Run != "" {
-		run, err := r.s.Reader.FindRun(r.ctx, form.Run)
-		if err != nil {
-			return err
-		}
-		f.Run = run.ID
-	}
-	if form.Since != "" {
-		at, err := filter.Moment(form.Since, time.Now())
-		if err != nil {
-			return kairos.Errorf(kairos.CodeInvalid, "since: %w", err).Suggest("write 24h, 7d or 2030-01-31T08:00")
-		}
-		f.Since = at
-	}
-	list, err := r.s.Reader.AuditEvents(r.ctx, f)
-	if err != nil {
-		return err
-	}
-	p := view.AuditPage{Shell: r.shell("audit", "Audit"), Form: form}
-	for _, e := range list.Items {
-		p.Rows = append(p.Rows, r.auditRow(e))
-	}
-	at := func(key, cursor string) string {
-		if cursor == "" {
-			return ""
-		}
-		q := r.c.Request().URL.Query()
-		q.Del("before")
-		q.Del("after")
-		q.Set(key, cursor)
-		return "/audit?" + q.Encode()
-	}
-	p.Newer, p.Older = at("before", list.Prev), at("after", list.Next)
-	return r.render(http.StatusOK, view.Audit(p))
-}
-
-// auditRow is an event of the audit log as lists show it.
-func (r *request) auditRow(e kairos.AuditEvent) view.EventRow {
-	row := view.EventRow{Seq: strconv.FormatInt(e.Seq, 10), At: r.time(e.At), Who: visible(e.Actor), What: e.Action, Where: visible(e.Object), Text: visible(e.Reason)}
-	if e.Run != "" {
-		row.Where, row.Href = strings.TrimSpace(r.t("run %s", kairos.ShortID(e.Run))+" "+visible(e.Object)), "/runs/"+e.Run
-	} else if key, ok := strings.CutPrefix(e.Object, "plan:"); ok {
-		row.Href = "/plans/" + url.PathEscape(key)
-	} else if id, ok := strings.CutPrefix(e.Object, "bulk:"); ok {
-		row.Href = "/bulk/" + url.PathEscape(id)
-	}
-	if e.Result != "ok" {
-		row.What += " (" + e.Result + ")"
-	}
-	return row
 }

@@ -94,7 +94,7 @@ func (r *request) sinceBand() (templ.Component, error) {
 			p.Since = append(p.Since, view.Link{Text: r.t("new: %s at %s of %s", visible(g.Code), visible(g.Node), visible(g.PlanKey)), Href: listAt("/runs", groupQuery(g.Ref()))})
 		}
 	}
-	acts, err := r.s.Reader.AuditEvents(r.ctx, kairos.AuditFilter{Actions: told, NotActor: r.who.Name, Since: left, Page: kairos.Page{Limit: sinceActs}})
+	acts, err := r.s.Reader.AuditEvents(r.ctx, kairos.AuditFilter{Actions: told, Exclude: kairos.AuditExclusion{Actors: []string{r.who.Name}}, Since: left, Page: kairos.Page{Limit: sinceActs}})
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func (r *request) sinceBand() (templ.Component, error) {
 		p.Acts = append(p.Acts, r.auditRow(e))
 	}
 	if acts.Next != "" {
-		p.MoreActs = "/audit?" + url.Values{"since": {stamp}}.Encode()
+		p.MoreActs = listAt("/audit", "since:"+stamp)
 	}
 	p.ActsHead = r.n(len(p.Acts), "%s act of others", "%s acts of others")
 	return view.Since(p), nil

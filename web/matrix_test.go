@@ -21,7 +21,7 @@ import (
 // that asking does nothing.
 func addresses(seed webtest.Seeded) *strings.Replacer {
 	return strings.NewReplacer(":run", seed.Failed.ID, ":plan", "ledger", ":number", "1", ":node", "post", ":action", "rerun", ":seq", "1", ":part", "output",
-		":approval", "none", ":user", "none", ":token", "none", ":bulk", "none", ":channel", "none", ":a", "1", ":b", "1", ":hash", "x", ":file", "none")
+		":approval", "none", ":user", "none", ":token", "none", ":bulk", "none", ":channel", "none", ":event", "1", ":a", "1", ":b", "1", ":hash", "x", ":file", "none")
 }
 
 // asked sends a request and gives the status, without waiting for a stream's end.

@@ -66,7 +66,7 @@ func TestASessionIsForgottenByForm(t *testing.T) {
 	if p := b.Get(address); p.Code != http.StatusNotFound {
 		t.Errorf("it is still there: %d", p.Code)
 	}
-	if p := b.Get("/audit?action=memory.forget"); !strings.Contains(p.Body, "asked to be forgotten") {
+	if p := b.Get("/audit?q=action:memory.forget"); !strings.Contains(p.Body, "asked to be forgotten") {
 		t.Error("the act is not in the audit log")
 	}
 }

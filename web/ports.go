@@ -45,6 +45,10 @@ type Reader interface {
 	Approvals(ctx context.Context, f kairos.ApprovalFilter) (kairos.List[kairos.Approval], error)
 	Approval(ctx context.Context, id string) (kairos.Approval, error)
 	AuditEvents(ctx context.Context, f kairos.AuditFilter) (kairos.List[kairos.AuditEvent], error)
+	// AuditEvent is one event with its journal rows, and AuditLink its place in the
+	// chain; CodeNotFound.
+	AuditEvent(ctx context.Context, seq int64) (kairos.AuditEvent, error)
+	AuditLink(ctx context.Context, seq int64) (kairos.AuditLink, error)
 	// EventsAfter gives audit events with Seq > after in order with their
 	// journal rows, at most limit; run restricts to one run.
 	EventsAfter(ctx context.Context, after int64, run string, limit int) ([]kairos.AuditEvent, error)
@@ -149,6 +153,15 @@ type Auth interface {
 // Audit is where acts are recorded that never reached what they were about.
 type Audit interface {
 	Audit(ctx context.Context, r kairos.AuditRecord) error
+}
+
+// AuditLog verifies the audit log as a whole.
+type AuditLog interface {
+	// VerifyAudit begins a verification in the background; CodeConflict while one is
+	// under way.
+	VerifyAudit(ctx context.Context, actor kairos.Actor) error
+	// AuditCheck is the verification under way, else the last one.
+	AuditCheck(ctx context.Context) (kairos.AuditCheck, error)
 }
 
 // System looks after the installation as a whole.

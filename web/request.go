@@ -247,7 +247,7 @@ func (s *Server) fail(err error, c echo.Context) {
 	case errors.Is(err, context.DeadlineExceeded):
 		p.Code, p.Message = http.StatusServiceUnavailable, r.t("The answer took too long.")
 	default:
-		p.ID = newID()
+		p.ID = kairos.RequestOf(r.ctx).ID
 		s.Logger.Error("page failed", "id", p.ID, "path", c.Request().URL.Path, "err", err)
 	}
 	if h := headlines[p.Code]; h != "" {

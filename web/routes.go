@@ -114,6 +114,11 @@ func (s *Server) table() []route {
 		{get, "/agents/servers/:server/retry", kairos.RoleOperator, (*request).retryServerPage},
 		{post, "/agents/servers/:server/retry", kairos.RoleOperator, (*request).retryServer},
 		{get, "/audit", kairos.RoleViewer, (*request).audit},
+		{get, "/audit.jsonl", kairos.RoleViewer, (*request).exportAudit},
+		{get, "/audit/suggest", kairos.RoleViewer, (*request).suggestAudit},
+		{get, "/audit/verify", kairos.RoleOperator, (*request).verifyPage},
+		{post, "/audit/verify", kairos.RoleOperator, (*request).verify},
+		{get, "/audit/:event", kairos.RoleViewer, (*request).auditEvent},
 
 		{get, "/system", kairos.RoleViewer, (*request).system},
 		{post, "/system/release", kairos.RoleOperator, (*request).releaseAll},

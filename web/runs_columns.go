@@ -165,19 +165,7 @@ func (r *request) table(p *view.RunsPage, q string, list []kairos.Run, by kairos
 
 // ranges are the quick ranges of time; finished runs count by their end, others
 // by their start (UI R11).
-func (r *request) ranges(q string) []view.Link {
-	rest := filter.Without(filter.Without(q, "since"), "until")
-	now := slices.IndexFunc(filter.Terms(q), func(t string) bool { return strings.HasPrefix(t, "since:") })
-	current := ""
-	if now >= 0 {
-		current = filter.Terms(q)[now]
-	}
-	out := []view.Link{{Text: r.t("Any time"), Href: listAt("/runs", rest), Current: current == ""}}
-	for _, d := range []string{"15m", "1h", "6h", "24h", "7d", "30d"} {
-		out = append(out, view.Link{Text: d, Href: listAt("/runs", strings.TrimSpace(rest+" since:"+d)), Current: current == "since:"+d})
-	}
-	return out
-}
+func (r *request) ranges(q string) []view.Link { return r.rangesAt("/runs", q) }
 
 // sortedRuns fills the page with the runs that have the most of something.
 func (r *request) sortedRuns(p *view.RunsPage, q string, f kairos.RunFilter, by kairos.RunSort) ([]kairos.Run, error) {

@@ -38,6 +38,8 @@ type Config struct {
 	Settings Settings
 	// Audit records acts that were denied; nil: nothing does.
 	Audit Audit
+	// AuditLog verifies the audit log; nil: there is no button for that.
+	AuditLog AuditLog
 	// API answers below /api/v1; nil: nothing does.
 	API http.Handler
 	// Observe hears of every page that was answered, with the route's pattern;
@@ -111,6 +113,7 @@ func (s *Server) Close() { s.close() }
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	r = r.WithContext(kairos.WithRequest(r.Context(), kairos.Request{ID: newID(), Address: s.client(r)}))
 	s.headers(w.Header(), r)
 	if !s.hostAllowed(r) {
 		http.Error(w, "this host name is not served here", http.StatusMisdirectedRequest)
@@ -233,6 +236,7 @@ type principal struct {
 	csrf   string
 }
 
-func (p principal) actor() kairos.Actor {
-	return kairos.Actor{Name: p.Name, Role: p.Role, Surface: "ui"}
+// actor is who asks, and by which request.
+func (r *request) actor() kairos.Actor {
+	return kairos.Actor{Name: r.who.Name, Role: r.who.Role, Surface: "ui", Request: kairos.RequestOf(r.ctx)}
 }

@@ -339,7 +339,7 @@ func TestAnAdminLinksAUser(t *testing.T) {
 	h.idp.Person("subject-of-olga", "olga", "ops")
 	b := h.Browser(t)
 	h.refusedWith(t, b, h.enter(t, b), http.StatusForbidden, "you have no account here")
-	if p := admin.Get("/audit?action=login"); !strings.Contains(p.Body, "subject:subject-of-olga") {
+	if p := admin.Get("/audit?q=action:login"); !strings.Contains(p.Body, "subject:subject-of-olga") {
 		t.Errorf("the audit log does not name the subject:\n%s", p.Body)
 	}
 	u, err := h.Auth.CreateUser(t.Context(), h.Admin, "olga", webtest.Password, kairos.RoleViewer)

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -38,13 +37,20 @@ var examples = map[string]string{
 
 func init() {
 	for _, k := range filter.Keys {
-		view.FilterHelp = append(view.FilterHelp, view.FilterTerm{Key: k, Does: keyWords[k], Example: examples[k]})
+		view.FilterHelp = append(view.FilterHelp, view.FilterTerm{At: "/runs", Key: k, Does: keyWords[k], Example: examples[k]})
 	}
 }
 
 // suggest offers what may follow in the filter: keys, or values of the key that
 // is being written.
-func (r *request) suggest() error {
+func (r *request) suggest() error { return r.suggestFrom(filter.Keys, keyWords, r.valuesOf) }
+
+// suggestAudit is suggest for the audit log.
+func (r *request) suggestAudit() error {
+	return r.suggestFrom(filter.AuditKeys, auditKeyWords, r.auditValues)
+}
+
+func (r *request) suggestFrom(keys []string, words map[string]string, valuesOf func(key, typed string) ([]view.Link, error)) error {
 	q := r.c.QueryParam("q")
 	done, last := "", q
 	if i := strings.LastIndexAny(q, " \t"); i >= 0 && len(strings.Split(q[:i], `"`))%2 == 1 {
@@ -57,9 +63,9 @@ func (r *request) suggest() error {
 	key, typed, hasKey := strings.Cut(last, ":")
 	var out []view.Link
 	if !hasKey {
-		for _, k := range filter.Keys {
+		for _, k := range keys {
 			if strings.HasPrefix(k, key) {
-				out = append(out, view.Link{Text: not + k + ":", Count: r.t(keyWords[k]), Href: done + not + k + ":"})
+				out = append(out, view.Link{Text: not + k + ":", Count: r.t(words[k]), Href: done + not + k + ":"})
 			}
 		}
 	} else {
@@ -67,7 +73,7 @@ func (r *request) suggest() error {
 		if i := strings.LastIndex(typed, ","); i >= 0 { // one more choice
 			before, part = typed[:i+1], typed[i+1:]
 		}
-		values, err := r.valuesOf(key, part)
+		values, err := valuesOf(key, part)
 		if err != nil {
 			return err
 		}
@@ -146,18 +152,7 @@ func (r *request) valuesOf(key, typed string) ([]view.Link, error) {
 	case "is":
 		add("attention", "acknowledged", "deleted")
 	}
-	typed = strings.ToLower(typed)
-	all = slices.DeleteFunc(all, func(l view.Link) bool { return !strings.Contains(strings.ToLower(l.Text), typed) })
-	slices.SortStableFunc(all, func(a, b view.Link) int { // what begins with it, first
-		begins := func(l view.Link) int {
-			if strings.HasPrefix(strings.ToLower(l.Text), typed) {
-				return 0
-			}
-			return 1
-		}
-		return cmp.Compare(begins(a), begins(b))
-	})
-	return all, nil
+	return matching(all, typed), nil
 }
 
 func (r *request) crewNames(kind string, add func(...string)) error {

@@ -53,7 +53,7 @@ func TestAChangedToolIsAcceptedByForm(t *testing.T) {
 	if p := b.Get("/agents/tools/crm.find"); !strings.Contains(words(p.Body), "deletes everybody") || !strings.Contains(words(p.Body), "Effect unsafe") {
 		t.Errorf("after it was accepted: %s", words(p.Body))
 	}
-	if p := b.Get("/audit?action=tool.accept"); !strings.Contains(p.Body, "tool:crm.find") || !strings.Contains(p.Body, "read it") || strings.Count(p.Body, "tool:crm.find") > 2 {
+	if p := b.Get("/audit?q=action:tool.accept"); !strings.Contains(p.Body, "tool:crm.find") || !strings.Contains(p.Body, "read it") || strings.Count(p.Body, "tool:crm.find") > 2 {
 		t.Errorf("the audit log says %s", words(p.Body))
 	}
 	if _, err := site.Auth.CreateUser(t.Context(), site.Admin, "otto", webtest.Password, kairos.RoleOperator); err != nil {

@@ -416,6 +416,8 @@ CREATE TABLE audit_events (
     result    TEXT    NOT NULL,
     reason    TEXT    NOT NULL,
     detail    TEXT,
+    request   TEXT    NOT NULL DEFAULT '', -- by which it was done, and from where;
+    address   TEXT    NOT NULL DEFAULT '', -- empty: the engine's own
     mac       BLOB
 ) STRICT;
 
@@ -427,6 +429,9 @@ CREATE INDEX audit_events_of_people ON audit_events (seq) WHERE action <> 'check
 -- are in neither: they need no index to be found, and would pay for it.
 CREATE INDEX audit_events_by_actor ON audit_events (actor, seq) WHERE actor <> 'system';
 CREATE INDEX audit_events_by_action ON audit_events (action, seq) WHERE action <> 'checkpoint' AND action <> 'run.status' AND action <> 'run.created';
+CREATE INDEX audit_events_by_request ON audit_events (request, seq) WHERE request <> '';
+CREATE INDEX audit_events_by_address ON audit_events (address, seq) WHERE address <> '';
+CREATE INDEX audit_events_not_ok ON audit_events (result, seq) WHERE result <> 'ok';
 
 -- +goose StatementBegin
 CREATE TRIGGER audit_events_are_immutable BEFORE UPDATE ON audit_events

@@ -30,6 +30,10 @@ WHERE run_id = cast(@run_id AS integer) AND run_id IS NOT NULL AND digest IS NUL
 -- name: AuditLinkBefore :one
 SELECT seq, mac FROM audit_events WHERE mac IS NOT NULL AND seq < @seq ORDER BY seq DESC LIMIT 1;
 
+-- The link that covers an event: its own, or the next one.
+-- name: AuditLinkFrom :one
+SELECT seq, mac FROM audit_events WHERE mac IS NOT NULL AND seq >= @seq ORDER BY seq ASC LIMIT 1;
+
 -- Only what was cut off may go; see settings.audit_cut.
 -- name: AuditDelete :execrows
 DELETE FROM audit_events WHERE seq IN (SELECT e.seq FROM audit_events AS e WHERE e.seq <= @upto ORDER BY e.seq LIMIT @max);

@@ -149,11 +149,19 @@ func (s *Service) notBefore(seen time.Time) time.Time {
 
 // record writes an outcome down. An act that cannot be recorded is refused.
 func (s *Service) record(ctx context.Context, actor kairos.Actor, action, object, result, reason string) error {
+	return s.recordAll(ctx, actor, kairos.AuditRecord{Action: action, Object: object, Result: result, Reason: reason})
+}
+
+// recordAll is record with all that a record may say besides who.
+func (s *Service) recordAll(ctx context.Context, actor kairos.Actor, r kairos.AuditRecord) error {
 	if s.audit == nil {
 		return nil
 	}
-	return s.audit.Audit(ctx, kairos.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface,
-		Object: object, Result: result, Reason: reason})
+	r.Actor, r.Surface, r.Request = actor.Name, actor.Surface, actor.Request
+	if r.Request == (kairos.Request{}) {
+		r.Request = kairos.RequestOf(ctx)
+	}
+	return s.audit.Audit(ctx, r)
 }
 
 // recordDenied writes a refusal down; the refusal stands even if that fails.

@@ -162,7 +162,7 @@ func (s *Service) changeUser(ctx context.Context, actor kairos.Actor, idOrName, 
 	if err != nil {
 		return kairos.User{}, err
 	}
-	wasAdmin := u.Role == kairos.RoleAdmin && !u.Disabled
+	wasAdmin, before := u.Role == kairos.RoleAdmin && !u.Disabled, seenOf(u)
 	what, err := edit(&u)
 	if err != nil || what == "" {
 		return u, err
@@ -183,7 +183,17 @@ func (s *Service) changeUser(ctx context.Context, actor kairos.Actor, idOrName, 
 		return kairos.User{}, fmt.Errorf("end sessions of %s: %w", u.Name, err)
 	}
 	s.throttle.forget(u.Name)
-	return u, s.record(ctx, actor, "user.update", "user:"+u.Name, "ok", "changed:"+what)
+	return u, s.recordAll(ctx, actor, kairos.AuditRecord{Action: "user.update", Object: "user:" + u.Name, Result: "ok", Reason: "changed:" + what,
+		Detail: kairos.ChangeDetail(before, seenOf(u))})
+}
+
+// seenOf is what the audit log may say of a user: nothing of passwords.
+func seenOf(u kairos.User) map[string]any {
+	seen := map[string]any{"role": u.Role, "disabled": u.Disabled}
+	if u.Subject != "" {
+		seen["subject"] = u.Subject
+	}
+	return seen
 }
 
 func (s *Service) otherAdmin(ctx context.Context, id string) error {

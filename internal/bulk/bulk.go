@@ -313,7 +313,7 @@ func (s *Service) launch(b kairos.Bulk) {
 			delete(s.running, b.ID)
 			s.mu.Unlock()
 		}()
-		w := &worker{s: s, b: b, actor: kairos.Actor{Name: b.Actor, Role: b.Role, Surface: b.Surface}}
+		w := &worker{s: s, b: b, actor: kairos.Actor{Name: b.Actor, Role: b.Role, Surface: b.Surface, Request: kairos.Request{ID: b.ID}}}
 		state, note, err := w.run(ctx)
 		if ctx.Err() != nil {
 			return // stopped by somebody, or left for the next process

@@ -3,31 +3,12 @@ package cli
 import (
 	"bufio"
 	"encoding/json"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store"
 )
-
-// auditLine is one event in an export. The chain's links are included, so that
-// an export can be compared with the database it came from.
-type auditLine struct {
-	Seq      int64          `json:"seq"`
-	At       time.Time      `json:"at"`
-	Action   string         `json:"action"`
-	Actor    string         `json:"actor"`
-	Surface  string         `json:"surface"`
-	Run      string         `json:"run,omitempty"`
-	Object   string         `json:"object,omitempty"`
-	Result   string         `json:"result"`
-	Reason   string         `json:"reason,omitempty"`
-	FirstSeq int64          `json:"firstSeq,omitempty"`
-	RunSeq   int64          `json:"runSeq,omitempty"`
-	Detail   kairos.RawJSON `json:"detail,omitempty"`
-	Mac      string         `json:"mac,omitempty"`
-}
 
 func (d *daemon) auditExportCommand() *cobra.Command {
 	var after int64
@@ -53,8 +34,7 @@ the engine's checkpoints.`,
 						if people && e.Action == store.ActionCheckpoint {
 							continue
 						}
-						if err := enc.Encode(auditLine{Seq: e.Seq, At: e.At, Action: e.Action, Actor: e.Actor, Surface: e.Surface, Run: e.Run, Object: e.Object,
-							Result: e.Result, Reason: e.Reason, FirstSeq: e.FirstSeq, RunSeq: e.RunSeq, Detail: e.Detail, Mac: e.Mac}); err != nil {
+						if err := enc.Encode(kairos.ViewAudit(e)); err != nil {
 							return err
 						}
 					}

@@ -37,6 +37,9 @@ type backend interface {
 	Approvals(ctx context.Context, f kairos.ApprovalFilter) (kairos.List[kairos.Approval], error)
 	Approval(ctx context.Context, id string) (kairos.Approval, error)
 	Decide(ctx context.Context, actor kairos.Actor, r kairos.DecideRequest) (kairos.Approval, error)
+	// AuditEvents lists the audit log; the filter's Query says what, in the grammar
+	// of the page.
+	AuditEvents(ctx context.Context, f kairos.AuditFilter) (kairos.List[kairos.AuditEvent], error)
 	// Conversation is what a run's agents said to each other.
 	Conversation(ctx context.Context, run string) (kairos.Conversation, error)
 	// Agents and Providers list who acts with models.

@@ -35,6 +35,16 @@ func (l *local) Ask(ctx context.Context, actor kairos.Actor, r kairos.AskRequest
 	return l.asker.Ask(ctx, actor, r)
 }
 
+func (l *local) AuditEvents(ctx context.Context, f kairos.AuditFilter) (kairos.List[kairos.AuditEvent], error) {
+	if f.Run != "" {
+		run, err := l.store.FindRun(ctx, f.Run)
+		if err != nil {
+			return kairos.List[kairos.AuditEvent]{}, err
+		}
+		f.Run = run.ID
+	}
+	return l.store.AuditEvents(ctx, f)
+}
 func (l *local) Conversation(ctx context.Context, run string) (kairos.Conversation, error) {
 	return l.store.Conversation(ctx, run)
 }

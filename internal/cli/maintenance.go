@@ -42,7 +42,7 @@ func setMaintenance(ctx context.Context, s *store.Store, actor kairos.Actor, on 
 	case !on && now == nil:
 		return nil, kairos.Errorf(kairos.CodeConflict, "there is no maintenance to end")
 	}
-	r := kairos.AuditRecord{Action: "maintenance.end", Actor: actor.Name, Surface: actor.Surface, Reason: reason}
+	r := kairos.AuditRecord{Action: "maintenance.end", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Reason: reason}
 	text := ""
 	now = nil
 	if on {

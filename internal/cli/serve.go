@@ -104,6 +104,7 @@ type server struct {
 	guard    *tool.Guard
 	system   *system
 	metrics  *metric.Recorder
+	checker  *store.AuditChecker
 }
 
 func (s *server) serve(ctx context.Context) error {
@@ -224,6 +225,7 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe string) error {
 	if s.notifier, err = s.newNotifier(wake); err != nil {
 		return err
 	}
+	s.checker = store.NewAuditChecker(s.store, s.log)
 	handler, local, closeAPI, err := s.handlers(ln)
 	if err != nil {
 		return err
@@ -246,6 +248,7 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe string) error {
 	upkeep, endUpkeep := context.WithCancel(ctx)
 	var looking sync.WaitGroup
 	looking.Go(func() { s.system.run(upkeep, s.cfg) })
+	looking.Go(func() { s.checker.Run(upkeep) })
 	if len(s.cfg.Notifications.Channels) > 0 {
 		looking.Go(func() { s.notifier.Run(upkeep) })
 		looking.Go(func() { s.wakeOnRuns(upkeep, wake) })
@@ -377,6 +380,7 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 		Bulk:           s.bulk,
 		Audit:          s.store,
 		Settings:       set,
+		AuditLog:       s.checker,
 		SessionCookies: web.SessionCookies(),
 		Version:        api.Version{Version: v.Version, Commit: v.Commit, Schema: v.Schema, SQLite: v.SQLite, Go: v.Go},
 		Log:            s.log,
@@ -405,6 +409,7 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 		Bulk:     s.bulk,
 		Audit:    s.store,
 		Settings: set,
+		AuditLog: s.checker,
 		API:      public,
 		Logger:   s.log,
 		Hosts:    s.hosts(ln),

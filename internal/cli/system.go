@@ -244,7 +244,7 @@ func (s *system) allow(ctx context.Context, actor kairos.Actor, role kairos.Role
 		return nil
 	}
 	err := kairos.Errorf(kairos.CodeForbidden, "this needs the role %s; %s has the role %s", role, actor.Name, actor.Role)
-	if auditErr := s.store.Audit(ctx, kairos.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Result: "denied", Reason: err.Message}); auditErr != nil {
+	if auditErr := s.store.Audit(ctx, kairos.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Result: "denied", Reason: err.Message}); auditErr != nil {
 		s.log.Error("a refusal could not be audited", "action", action, "err", auditErr)
 	}
 	return err
@@ -274,7 +274,7 @@ func (s *system) BackUp(ctx context.Context, actor kairos.Actor) (kairos.Backup,
 		return kairos.Backup{}, err
 	}
 	b, err := s.store.Backup(ctx, path, thisBuild().Version)
-	record := kairos.AuditRecord{Action: "store.backup", Actor: actor.Name, Surface: actor.Surface, Object: "backup:" + filepath.Base(path)}
+	record := kairos.AuditRecord{Action: "store.backup", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "backup:" + filepath.Base(path)}
 	if err != nil {
 		record.Result, record.Reason = "failed", err.Error()
 	}
@@ -380,7 +380,7 @@ func (s *system) Retain(ctx context.Context, actor kairos.Actor, dryRun bool) (k
 	// What the daemon does by itself every hour is told when it removed something; a
 	// person's act always is.
 	if err == nil && !dryRun && (r.Runs+r.Events > 0 || actor.Name != kairos.System.Name) {
-		err = s.store.Audit(ctx, kairos.AuditRecord{Action: "store.retention", Actor: actor.Name, Surface: actor.Surface,
+		err = s.store.Audit(ctx, kairos.AuditRecord{Action: "store.retention", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request,
 			Reason: fmt.Sprintf("%d runs with %d journal rows, %d audit events", r.Runs, r.Rows, r.Events)})
 	}
 	return r, err

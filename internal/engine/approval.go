@@ -197,7 +197,7 @@ func (a *actor) decide(m decideMsg) {
 		action = "approved"
 	}
 	p.Status, p.DecidedAt, p.DecidedBy, p.Comment, p.Values = action, a.e.now(), m.actor.Name, m.req.Comment, m.req.Values
-	a.next.Audit = append(a.next.Audit, kairos.AuditRecord{Action: "approval.decide", Actor: m.actor.Name, Surface: m.actor.Surface,
+	a.next.Audit = append(a.next.Audit, kairos.AuditRecord{Action: "approval.decide", Actor: m.actor.Name, Surface: m.actor.Surface, Request: m.actor.Request,
 		Run: a.id, Object: "approval:" + p.ID, Reason: m.req.Comment, Detail: detail(map[string]any{"decision": action, "digest": p.Digest, "node": p.Node})})
 	failpoint.Hit("decide.before")
 	a.answerApproval(w, p, action, m.actor.Name, m.req.Comment)

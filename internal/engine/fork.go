@@ -66,7 +66,7 @@ func (e *Engine) newRun(ctx context.Context, actor kairos.Actor, req kairos.Verb
 	if err != nil {
 		return kairos.Run{}, err
 	}
-	err = e.store.Audit(ctx, kairos.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Run: v.run.ID, Object: "run:" + run.ID,
+	err = e.store.Audit(ctx, kairos.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Run: v.run.ID, Object: "run:" + run.ID,
 		Reason: req.Reason})
 	if err != nil {
 		// The new run's own record names its origin; the run stands.

@@ -102,6 +102,6 @@ func releaseOf(r *kairos.Run, actor kairos.Actor, reason string) kairos.Checkpoi
 	return kairos.Checkpoint{Run: r.ID, Fence: r.LastSeq, Entries: []kairos.Entry{row},
 		Patch: &kairos.RunPatch{Status: kairos.RunQueued, Headline: &headline},
 		Audit: []kairos.AuditRecord{
-			{Action: "run." + string(kairos.ActionRelease), Actor: actor.Name, Surface: actor.Surface, Run: r.ID, Reason: reason},
+			{Action: "run." + string(kairos.ActionRelease), Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Run: r.ID, Reason: reason},
 			statusRecord(r.ID, kairos.RunQueued, "", "")}}
 }

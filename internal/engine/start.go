@@ -22,7 +22,7 @@ func (e *Engine) allow(ctx context.Context, actor kairos.Actor, role kairos.Role
 
 // denied records a refused act and returns why it was refused.
 func (e *Engine) denied(ctx context.Context, actor kairos.Actor, action, run, object string, why *kairos.Error) error {
-	err := e.store.Audit(ctx, kairos.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Run: run, Object: object,
+	err := e.store.Audit(ctx, kairos.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Run: run, Object: object,
 		Result: "denied", Reason: why.Message})
 	if err != nil {
 		e.log.Error("a refusal could not be audited", "action", action, "actor", actor.Name, "err", err)
@@ -124,7 +124,7 @@ func (e *Engine) create(ctx context.Context, p *program, n kairos.NewRun, actor 
 	if len(n.Audit) > 0 {
 		reason = n.Audit[0].Reason
 	}
-	n.Audit = []kairos.AuditRecord{{Action: "run.created", Actor: actor.Name, Surface: actor.Surface, Object: "plan:" + p.version.PlanKey, Reason: reason,
+	n.Audit = []kairos.AuditRecord{{Action: "run.created", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "plan:" + p.version.PlanKey, Reason: reason,
 		Detail: detail(map[string]any{"version": p.version.Number, "hash": p.Hash, "origin": n.Origin})}}
 	if c := n.Concurrency; c != nil && c.Key != "" {
 		e.admit.Lock()

@@ -181,7 +181,7 @@ func (a *actor) act(m verbMsg) error {
 	if a.ended && r.Action != kairos.ActionResume && r.Action != kairos.ActionDelete {
 		return a.conflict("nothing to %s", r.Action)
 	}
-	record := kairos.AuditRecord{Action: "run." + string(r.Action), Actor: m.actor.Name, Surface: m.actor.Surface, Run: a.id, Reason: r.Reason}
+	record := kairos.AuditRecord{Action: "run." + string(r.Action), Actor: m.actor.Name, Surface: m.actor.Surface, Request: m.actor.Request, Run: a.id, Reason: r.Reason}
 	row := func(p payload) {
 		if a.hasFinal {
 			a.flush()
@@ -227,6 +227,7 @@ func (a *actor) act(m verbMsg) error {
 		a.due()
 	case kairos.ActionLimits:
 		limits := merge(a.run.Limits, r.Limits)
+		record.Detail = kairos.ChangeDetail(kairos.ViewLimits(a.run.Limits), kairos.ViewLimits(limits))
 		row(payload{Verb: "limits", Limits: &limits})
 		a.run.Limits, patchOf(&a.next).Limits = limits, &limits
 		a.budget = a.overBudget()
@@ -485,7 +486,7 @@ func (a *actor) resolve(m resolveMsg) error {
 		}
 	}
 	a.add(e)
-	a.next.Audit = append(a.next.Audit, kairos.AuditRecord{Action: "node.resolve", Actor: m.actor.Name, Surface: m.actor.Surface, Run: a.id,
+	a.next.Audit = append(a.next.Audit, kairos.AuditRecord{Action: "node.resolve", Actor: m.actor.Name, Surface: m.actor.Surface, Request: m.actor.Request, Run: a.id,
 		Object: "node:" + r.Node, Reason: r.Reason, Detail: detail(map[string]any{"action": r.Action, "visit": k.Visit, "attempt": attempt})})
 	if w != nil {
 		a.applyAnswer(w, answer{action: r.Action, output: e.Output})

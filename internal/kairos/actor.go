@@ -1,5 +1,7 @@
 package kairos
 
+import "context"
+
 // Role orders what a principal may do: each includes the ones before.
 type Role string
 
@@ -33,6 +35,27 @@ type Actor struct {
 	// Scopes narrow what an API token may do, separated by blanks; empty: all
 	// that Role allows.
 	Scopes string
+	// Request is that by which they do it.
+	Request Request
+}
+
+// Request is the request by which somebody acts.
+type Request struct {
+	ID      string // all that one request leads to has it; empty: none is known
+	Address string // where it came from: an IP address, or empty
+}
+
+type requestKey struct{}
+
+// WithRequest lets a context say by which request something is done.
+func WithRequest(ctx context.Context, r Request) context.Context {
+	return context.WithValue(ctx, requestKey{}, r)
+}
+
+// RequestOf is what WithRequest said; the zero Request if nothing did.
+func RequestOf(ctx context.Context) Request {
+	r, _ := ctx.Value(requestKey{}).(Request) // none is the zero Request
+	return r
 }
 
 // System is the daemon itself.

@@ -1,6 +1,9 @@
 package kairos
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // AuditRecord is an act that a checkpoint or a command adds to the audit log.
 // The store adds one record of its own per checkpoint ("checkpoint"); started,
@@ -15,6 +18,7 @@ type AuditRecord struct {
 	Result  string // ok, denied, failed; empty: ok
 	Reason  string
 	Detail  RawJSON // small; digests rather than payloads (ruling 19)
+	Request Request // by which it was done; the engine's own records have none
 }
 
 // AuditEvent is a stored record. Seq is global, gapless and commit order.
@@ -34,6 +38,31 @@ type AuditEvent struct {
 	Mac     string // link of the chain, hex
 }
 
+// AuditLink is where in the chain of the audit log an event stands. A link is
+// made once per commit and covers every event since the link before it.
+type AuditLink struct {
+	Seq       int64  // of the event that carries the link
+	Mac       string // hex; empty: not written yet
+	Before    int64  // of the event that carries the link before; 0: the chain begins here
+	BeforeMac string
+	Cut       int64 // last event that retention removed; 0: none
+	Last      int64 // newest event
+}
+
+// AuditCheck is a verification of the whole audit log.
+type AuditCheck struct {
+	Began  time.Time `json:"began,omitzero"`
+	Ended  time.Time `json:"ended,omitzero"` // zero: it is under way
+	By     string    `json:"by,omitempty"`
+	Events int64     `json:"events"`
+	Links  int64     `json:"links"`
+	Last   int64     `json:"last"` // newest event that was read
+	// Found is how many things do not fit; 0: nothing was edited, removed or
+	// reordered. Problems are the first of them.
+	Found    int      `json:"found"`
+	Problems []string `json:"problems"`
+}
+
 // Event is what listeners get: derived from an audit event, one or more each.
 // ID is "<incarnation>-<seq>" for the last event of a row; live-only events
 // (a node's start) have none and are not replayed.
@@ -45,4 +74,37 @@ type Event struct {
 	RunSeq int64     `json:"runSeq,omitempty"`
 	At     time.Time `json:"at"`
 	Data   any       `json:"data,omitempty"`
+}
+
+// ChangeDetail is the detail of an act that changed something: how it was before,
+// and how it is now.
+func ChangeDetail(before, after any) RawJSON {
+	b, err := json.Marshal(map[string]any{"before": before, "after": after})
+	if err != nil {
+		return nil // plain values only
+	}
+	return b
+}
+
+// SplitDetail takes a detail apart: what was before, what is after (nil: it does
+// not say), and everything else.
+func SplitDetail(detail RawJSON) (before, after, rest RawJSON) {
+	var m map[string]json.RawMessage
+	if json.Unmarshal(detail, &m) != nil {
+		return nil, nil, detail
+	}
+	before, after = RawJSON(m["before"]), RawJSON(m["after"])
+	if before == nil || after == nil {
+		return nil, nil, detail
+	}
+	delete(m, "before")
+	delete(m, "after")
+	if len(m) == 0 {
+		return before, after, nil
+	}
+	b, err := json.Marshal(m)
+	if err != nil {
+		return before, after, nil // it was JSON before
+	}
+	return before, after, b
 }

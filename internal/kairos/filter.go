@@ -105,12 +105,23 @@ const PlansUsed = "used"
 // AuditFilter selects audit events, newest first.
 type AuditFilter struct {
 	Actor, Action, Run, Object, Result string
-	// Actions: any of these; not together with Run, Actor or Action.
-	Actions []string
-	// NotActor leaves out what somebody did.
-	NotActor     string
+	// Choices: one of them will do. They stand beside the fields for one value. A
+	// value of Actions or Objects that ends with a star stands for all that begin
+	// with what is before it.
+	Actors, Actions, Objects, Results []string
+	// Surfaces, Addresses and Requests are doors, where from, and by which request.
+	Surfaces, Addresses, Requests []string
+	// Exclude: none of these.
+	Exclude      AuditExclusion
 	Since, Until time.Time
-	Page         Page
+	// Query is the filter as it was written, for the API; the store does not read it.
+	Query string
+	Page  Page
+}
+
+// AuditExclusion is what must not be so of an audit event.
+type AuditExclusion struct {
+	Actors, Actions, Objects, Results, Surfaces, Addresses, Requests []string
 }
 
 // ApprovalFilter selects approvals.

@@ -410,7 +410,7 @@ func (s *Service) Test(ctx context.Context, actor kairos.Actor, channel string) 
 	if err := s.send(ctx, &d); err != nil {
 		return d, err
 	}
-	return d, s.c.Store.Audit(ctx, kairos.AuditRecord{Action: "notification.test", Actor: actor.Name, Surface: actor.Surface, Object: "channel:" + channel,
+	return d, s.c.Store.Audit(ctx, kairos.AuditRecord{Action: "notification.test", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "channel:" + channel,
 		Result: map[bool]string{true: "ok", false: "failed"}[d.Status == kairos.DeliverySent], Reason: d.Error})
 }
 

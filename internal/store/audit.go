@@ -35,7 +35,7 @@ func (w *writer) writeAudit(rows []auditRow) ([]kairos.AuditEvent, []byte, error
 	var mac []byte
 	for i, r := range rows {
 		p := dbsqlc.AuditEvent{Seq: w.seq + int64(i) + 1, At: at, FirstSeq: r.firstSeq, RunSeq: r.runSeq, Digest: r.digest,
-			Action: r.record.Action, Actor: r.record.Actor, Surface: r.record.Surface, Object: r.record.Object,
+			Action: r.record.Action, Actor: r.record.Actor, Surface: r.record.Surface, Request: r.record.Request.ID, Address: r.record.Request.Address, Object: r.record.Object,
 			Result: r.record.Result, Reason: r.record.Reason, Detail: jsonText(r.record.Detail)}
 		if r.rowID != 0 {
 			p.RunID = &r.rowID
@@ -94,7 +94,7 @@ func (l *link) add(p *dbsqlc.AuditEvent) {
 		b = append(b, s...)
 	}
 	field(string(p.Digest))
-	for _, s := range []string{p.Action, p.Actor, p.Surface, p.Object, p.Result, p.Reason} {
+	for _, s := range []string{p.Action, p.Actor, p.Surface, p.Object, p.Result, p.Reason, p.Request, p.Address} {
 		field(s)
 	}
 	if p.Detail != nil {
@@ -216,11 +216,11 @@ WHERE audit_seq > (SELECT coalesce(max(seq), 0) FROM audit_events)`).Scan(&silen
 // auditWindow reads the next events, without what only lists show.
 func (s *Store) auditWindow(ctx context.Context, after int64) ([]dbsqlc.AuditEvent, error) {
 	out := make([]dbsqlc.AuditEvent, 0, verifyRows)
-	err := s.eachRow(ctx, `SELECT seq, at, run_id, first_seq, run_seq, digest, action, actor, surface, object, result, reason, detail, mac
+	err := s.eachRow(ctx, `SELECT seq, at, run_id, first_seq, run_seq, digest, action, actor, surface, object, result, reason, detail, request, address, mac
 FROM audit_events WHERE seq > ? ORDER BY seq LIMIT ?`, ordinals(after, verifyRows), func(v []driver.Value) error {
 		f := fields{values: v}
 		out = append(out, dbsqlc.AuditEvent{Seq: f.int(), At: f.int(), RunID: f.intOrNull(), FirstSeq: f.int(), RunSeq: f.int(), Digest: f.blob(),
-			Action: f.text(), Actor: f.text(), Surface: f.text(), Object: f.text(), Result: f.text(), Reason: f.text(), Detail: f.textOrNull(), Mac: f.blob()})
+			Action: f.text(), Actor: f.text(), Surface: f.text(), Object: f.text(), Result: f.text(), Reason: f.text(), Detail: f.textOrNull(), Request: f.text(), Address: f.text(), Mac: f.blob()})
 		return f.err
 	})
 	return out, translate(err, "read the audit log")
@@ -329,6 +329,9 @@ func (s *Store) Audit(ctx context.Context, r kairos.AuditRecord) error {
 	rowID, err := s.rowID(ctx, r.Run)
 	if err != nil && kairos.CodeOf(err) != kairos.CodeNotFound {
 		return err
+	}
+	if r.Request == (kairos.Request{}) {
+		r.Request = kairos.RequestOf(ctx)
 	}
 	return s.writer.perform(func(*writer) ([]auditRow, error) { return []auditRow{{rowID: rowID, record: r}}, nil })
 }
@@ -442,7 +445,7 @@ func (s *Store) fillEntries(ctx context.Context, events []kairos.AuditEvent, row
 func auditEvent(e dbsqlc.AuditEvent, run string) kairos.AuditEvent {
 	out := kairos.AuditEvent{Seq: e.Seq, RunSeq: e.RunSeq, FirstSeq: e.FirstSeq, At: fromMicros(e.At),
 		AuditRecord: kairos.AuditRecord{Action: e.Action, Actor: e.Actor, Surface: e.Surface, Run: run, Object: e.Object, Result: e.Result,
-			Reason: e.Reason, Detail: rawJSON(e.Detail)}}
+			Reason: e.Reason, Detail: rawJSON(e.Detail), Request: kairos.Request{ID: e.Request, Address: e.Address}}}
 	if e.Mac != nil {
 		out.Mac = hex.EncodeToString(e.Mac)
 	}

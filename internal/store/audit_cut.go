@@ -92,7 +92,7 @@ func (s *Store) CutAudit(ctx context.Context, before time.Time, actor kairos.Act
 			if err := w.q.SettingPut(w.ctx, settingCut, detail); err != nil {
 				return nil, err
 			}
-			return []auditRow{{record: kairos.AuditRecord{Action: actionCut, Actor: actor.Name, Surface: actor.Surface, Detail: kairos.RawJSON(detail)}}}, nil
+			return []auditRow{{record: kairos.AuditRecord{Action: actionCut, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Detail: kairos.RawJSON(detail)}}}, nil
 		}); err != nil {
 			return 0, err
 		}

@@ -1,9 +1,14 @@
 package store
 
 import (
+	"cmp"
 	"context"
+	"database/sql"
+	"encoding/hex"
+	"errors"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
@@ -11,7 +16,7 @@ import (
 
 const auditColumns = `audit_events.seq, audit_events.at, audit_events.run_id, audit_events.first_seq, audit_events.run_seq, audit_events.digest,
 audit_events.action, audit_events.actor, audit_events.surface, audit_events.object, audit_events.result, audit_events.reason, audit_events.detail,
-audit_events.mac, coalesce(runs.public_id, '')`
+audit_events.request, audit_events.address, audit_events.mac, coalesce(runs.public_id, '')`
 
 // commonActions are recorded for every run: no index by action knows them, and
 // none is needed to find them.
@@ -24,10 +29,66 @@ type auditQuery struct {
 	from  string
 	where string
 	args  []any
-	// actions are read one by one, each in order, and merged.
-	actions []string
+	// arms are values of a column: they are read one by one, each in order, and
+	// merged.
+	column string
+	arms   []string
 	// sparse is set when most of the events that the index gives may be refused.
 	sparse bool
+}
+
+// auditTerm is what a filter says of one column.
+type auditTerm struct {
+	column    string
+	any, none []string
+	prefixes  bool // a value that ends with a star is the beginning of others
+}
+
+// index is the index that finds the events with the values of a term, with what it
+// leaves out; "" if there is none for all of them.
+func (t auditTerm) index() (index, clause string) {
+	for _, v := range t.any {
+		if index, clause = auditIndex(t.column, v); index == "" || t.prefixes && strings.HasSuffix(v, "*") {
+			return "", ""
+		}
+	}
+	return index, clause
+}
+
+func auditTerms(f kairos.AuditFilter) []auditTerm {
+	with := func(one string, more []string) []string {
+		if one == "" {
+			return more
+		}
+		return append([]string{one}, more...)
+	}
+	return []auditTerm{
+		{"request", f.Requests, f.Exclude.Requests, false},
+		{"address", f.Addresses, f.Exclude.Addresses, false},
+		{"action", with(f.Action, f.Actions), f.Exclude.Actions, true},
+		{"result", with(f.Result, f.Results), f.Exclude.Results, false},
+		{"actor", with(f.Actor, f.Actors), f.Exclude.Actors, false},
+		{"object", with(f.Object, f.Objects), f.Exclude.Objects, true},
+		{"surface", f.Surfaces, f.Exclude.Surfaces, false},
+	}
+}
+
+// auditIndex is the index that finds the events with a value in a column, with what the
+// index leaves out; "" if there is none.
+func auditIndex(column, value string) (index, clause string) {
+	switch {
+	case column == "request":
+		return "audit_events_by_request", "audit_events.request <> ''"
+	case column == "address":
+		return "audit_events_by_address", "audit_events.address <> ''"
+	case column == "action" && !slices.Contains(commonActions, value):
+		return "audit_events_by_action", "audit_events.action <> 'checkpoint' AND audit_events.action <> 'run.status' AND audit_events.action <> 'run.created'"
+	case column == "result" && value != "ok":
+		return "audit_events_not_ok", "audit_events.result <> 'ok'"
+	case column == "actor" && value != kairos.System.Name:
+		return "audit_events_by_actor", "audit_events.actor <> 'system'"
+	}
+	return "", ""
 }
 
 // newAuditQuery finds the index for a filter. Checkpoints, which are many, are
@@ -38,38 +99,41 @@ func newAuditQuery(f kairos.AuditFilter, rowID int64) auditQuery {
 	add := func(clause string, values ...any) {
 		q.where, q.args = q.where+" AND "+clause, append(q.args, values...)
 	}
+	terms := auditTerms(f)
+	checkpoints := f.Run != "" || slices.ContainsFunc(terms, func(t auditTerm) bool { return t.column == "action" && slices.Contains(t.any, ActionCheckpoint) })
 	matched := ""
-	switch {
-	case len(f.Actions) > 0:
-		q.from += " INDEXED BY audit_events_by_action"
-		add("audit_events.action <> 'checkpoint' AND audit_events.action <> 'run.status' AND audit_events.action <> 'run.created'")
-		q.actions = f.Actions
-	case f.Run != "":
+	if f.Run != "" {
 		add(`audit_events.seq IN (SELECT audit_seq FROM step_results WHERE step_results.run_id = ?
 UNION ALL SELECT seq FROM audit_events AS e WHERE e.run_id = ? AND e.run_id IS NOT NULL AND e.digest IS NULL)`, rowID, rowID)
-	case f.Action != "" && !slices.Contains(commonActions, f.Action):
-		q.from += " INDEXED BY audit_events_by_action"
-		add("audit_events.action = ? AND audit_events.action <> 'checkpoint' AND audit_events.action <> 'run.status' AND audit_events.action <> 'run.created'", f.Action)
-		matched = "action"
-	case f.Actor != "" && f.Actor != kairos.System.Name:
-		q.from += " INDEXED BY audit_events_by_actor"
-		add("audit_events.actor = ? AND audit_events.actor <> 'system'", f.Actor)
-		if f.Action != ActionCheckpoint {
+	} else {
+		for _, t := range terms {
+			if index, clause := t.index(); index != "" {
+				matched, q.from = t.column, q.from+" INDEXED BY "+index
+				add(clause)
+				q.column, q.arms = t.column, slices.Compact(slices.Sorted(slices.Values(t.any)))
+				break
+			}
+		}
+		switch {
+		case checkpoints:
+		case matched == "":
+			q.from += " INDEXED BY audit_events_of_people"
+			fallthrough
+		case matched != "action":
 			add("audit_events.action <> 'checkpoint'")
 		}
-		matched = "actor"
-	case f.Action != ActionCheckpoint:
-		q.from += " INDEXED BY audit_events_of_people"
-		add("audit_events.action <> 'checkpoint'")
 	}
-	for _, c := range []struct{ column, value string }{{"actor", f.Actor}, {"action", f.Action}, {"object", f.Object}, {"result", f.Result}} {
-		if c.value != "" && c.column != matched {
-			add("audit_events."+c.column+" = ?", c.value)
+	for _, t := range terms {
+		if len(t.any) > 0 && t.column != matched {
+			clause, values := t.match(t.any)
+			add(clause, values...)
 			q.sparse = q.sparse || f.Run == ""
 		}
-	}
-	if f.NotActor != "" {
-		add("audit_events.actor <> ?", f.NotActor)
+		if len(t.none) > 0 {
+			clause, values := t.match(t.none)
+			add("NOT "+clause, values...)
+			q.sparse = q.sparse || f.Run == "" && matched == ""
+		}
 	}
 	if !f.Since.IsZero() {
 		add("audit_events.at >= ?", f.Since.UnixMicro())
@@ -80,15 +144,34 @@ UNION ALL SELECT seq FROM audit_events AS e WHERE e.run_id = ? AND e.run_id IS N
 	return q
 }
 
+// match is true of events that have one of the values.
+func (t auditTerm) match(list []string) (string, []any) {
+	var exact, args []any
+	var clauses []string
+	for _, v := range list {
+		if begin, ok := strings.CutSuffix(v, "*"); ok && t.prefixes {
+			clauses = append(clauses, "substr(audit_events."+t.column+", 1, ?) = ?")
+			args = append(args, utf8.RuneCountInString(begin), begin)
+		} else {
+			exact = append(exact, v)
+		}
+	}
+	if len(exact) > 0 {
+		clauses = append(clauses, "audit_events."+t.column+" IN ("+marks(len(exact))+")")
+		args = append(args, exact...)
+	}
+	return "(" + strings.Join(clauses, " OR ") + ")", args
+}
+
 func (q *auditQuery) text(low, high int64, order string, limit int) (string, []any) {
 	text := "SELECT " + auditColumns + " FROM " + q.from + " LEFT JOIN runs ON runs.id = audit_events.run_id WHERE " + q.where
 	args := append([]any{low, high}, q.args...)
-	if len(q.actions) == 0 {
+	if len(q.arms) == 0 {
 		return text + " ORDER BY audit_events.seq " + order + " LIMIT ?", append(args, limit)
 	}
-	arms, all := make([]string, len(q.actions)), []any(nil)
-	for i, action := range q.actions {
-		arms[i], all = text+" AND audit_events.action = ?", append(append(all, args...), action)
+	arms, all := make([]string, len(q.arms)), []any(nil)
+	for i, value := range q.arms {
+		arms[i], all = text+" AND audit_events."+q.column+" = ?", append(append(all, args...), value)
 	}
 	return strings.Join(arms, " UNION ALL ") + " ORDER BY 1 " + order + " LIMIT ?", append(all, limit)
 }
@@ -130,7 +213,7 @@ func (s *Store) AuditEvents(ctx context.Context, f kairos.AuditFilter) (kairos.L
 			var e dbsqlc.AuditEvent
 			var run string
 			if err := rows.Scan(&e.Seq, &e.At, &e.RunID, &e.FirstSeq, &e.RunSeq, &e.Digest, &e.Action, &e.Actor, &e.Surface, &e.Object, &e.Result,
-				&e.Reason, &e.Detail, &e.Mac, &run); err != nil {
+				&e.Reason, &e.Detail, &e.Request, &e.Address, &e.Mac, &run); err != nil {
 				return false, err
 			}
 			list.Items, ids = append(list.Items, auditEvent(e, run)), append(ids, e.Seq)
@@ -184,4 +267,51 @@ func (s *Store) AuditLog(ctx context.Context, after int64, limit int) ([]kairos.
 		out[i] = auditEvent(r.AuditEvent, r.Run)
 	}
 	return out, nil
+}
+
+// AuditEvent gives one event with the journal rows that it stands for; CodeNotFound
+// where there is none, or none any more.
+func (s *Store) AuditEvent(ctx context.Context, seq int64) (kairos.AuditEvent, error) {
+	events, err := s.EventsAfter(ctx, seq-1, "", 1)
+	if err != nil {
+		return kairos.AuditEvent{}, err
+	}
+	if len(events) == 0 || events[0].Seq != seq {
+		cut, err := cutOf(ctx, s.q)
+		if err == nil && seq > 0 && seq <= cut.Seq {
+			return kairos.AuditEvent{}, kairos.Errorf(kairos.CodeNotFound, "audit event %d was removed by retention", seq)
+		}
+		return kairos.AuditEvent{}, cmp.Or(err, error(kairos.Errorf(kairos.CodeNotFound, "no audit event %d", seq)))
+	}
+	return events[0], nil
+}
+
+// AuditLink is where in the chain an event stands: the link that covers it, and
+// the one before.
+func (s *Store) AuditLink(ctx context.Context, seq int64) (kairos.AuditLink, error) {
+	var l kairos.AuditLink
+	cut, err := cutOf(ctx, s.q)
+	if err != nil {
+		return l, err
+	}
+	l.Cut = cut.Seq
+	next, err := s.q.AuditLinkFrom(ctx, seq)
+	switch {
+	case errors.Is(err, sql.ErrNoRows): // its batch is being written
+	case err != nil:
+		return l, translate(err, "read the chain")
+	default:
+		l.Seq, l.Mac = next.Seq, hex.EncodeToString(next.Mac)
+	}
+	before, err := s.q.AuditLinkBefore(ctx, seq)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		l.Before, l.BeforeMac = cut.Seq, cut.Mac
+	case err != nil:
+		return l, translate(err, "read the chain")
+	default:
+		l.Before, l.BeforeMac = before.Seq, hex.EncodeToString(before.Mac)
+	}
+	l.Last, err = s.q.AuditLast(ctx)
+	return l, translate(err, "read the chain")
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // CreateBulk stores a bulk act with all its runs, and says so in the audit log.
-func (s *Store) CreateBulk(_ context.Context, b kairos.Bulk, items []kairos.BulkItem) error {
+func (s *Store) CreateBulk(ctx context.Context, b kairos.Bulk, items []kairos.BulkItem) error {
 	if s.writer == nil {
 		return errReadOnly()
 	}
@@ -25,13 +25,13 @@ func (s *Store) CreateBulk(_ context.Context, b kairos.Bulk, items []kairos.Bulk
 				return nil, err
 			}
 		}
-		return []auditRow{bulkRecord(b, "bulk."+string(b.Action), b.Actor, b.Surface, b.Reason)}, nil
+		return []auditRow{bulkRecord(b, "bulk."+string(b.Action), kairos.Actor{Name: b.Actor, Surface: b.Surface, Request: kairos.RequestOf(ctx)}, b.Reason)}, nil
 	})
 	return translate(err, "store bulk act")
 }
 
-func bulkRecord(b kairos.Bulk, action, actor, surface, reason string) auditRow {
-	return auditRow{record: kairos.AuditRecord{Action: action, Actor: actor, Surface: surface, Object: "bulk:" + b.ID, Reason: reason,
+func bulkRecord(b kairos.Bulk, action string, actor kairos.Actor, reason string) auditRow {
+	return auditRow{record: kairos.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "bulk:" + b.ID, Reason: reason,
 		Detail: kairos.RawJSON(encodeJSON(map[string]any{"action": b.Action, "filter": b.Query, "runs": b.Total, "acted": b.Acted, "refused": b.Refused}))}}
 }
 
@@ -98,7 +98,7 @@ func (s *Store) MoveBulk(_ context.Context, id string, state kairos.BulkState, n
 		if err != nil {
 			return nil, err
 		}
-		return []auditRow{bulkRecord(bulk(row), "bulk."+string(state), actor.Name, actor.Surface, note)}, nil
+		return []auditRow{bulkRecord(bulk(row), "bulk."+string(state), actor, note)}, nil
 	})
 	return moved, translate(err, "record bulk act")
 }

@@ -86,7 +86,7 @@ func dump(path string) (map[string]string, error) {
 		"run_details AS created": "run_id, input, session, labels, parent, concurrency",
 		"step_results":           "*",
 		"payloads":               "hash, size, encoding, data",
-		"audit_events":           "seq, at, run_id, first_seq, run_seq, digest, action, actor, surface, object, result, reason, detail, mac",
+		"audit_events":           "seq, at, run_id, first_seq, run_seq, digest, action, actor, surface, object, result, reason, detail, request, address, mac",
 		"plan_versions":          "id, plan_id, number, hash, source",
 	} {
 		rows, err := pool.Query("SELECT " + columns + " FROM " + table + " ORDER BY 1")

@@ -103,7 +103,7 @@ func (s *Store) UnackFailures(ctx context.Context, actor kairos.Actor, ref kairo
 }
 
 func failureRecord(action string, actor kairos.Actor, ref kairos.FailureRef, note string, n int64) auditRow {
-	return auditRow{record: kairos.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Object: "plan:" + ref.PlanKey, Reason: note,
+	return auditRow{record: kairos.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "plan:" + ref.PlanKey, Reason: note,
 		Detail: kairos.RawJSON(encodeJSON(map[string]any{"node": ref.Node, "code": ref.Code, "runs": n}))}}
 }
 

@@ -90,7 +90,7 @@ func (s *Store) EndHold(_ context.Context, actor kairos.Actor, reason string) (e
 		if ended = n > 0; err != nil || !ended {
 			return nil, err
 		}
-		return []auditRow{{record: kairos.AuditRecord{Action: "store.released", Actor: actor.Name, Surface: actor.Surface, Reason: reason}}}, nil
+		return []auditRow{{record: kairos.AuditRecord{Action: "store.released", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Reason: reason}}}, nil
 	})
 	return ended, err
 }

@@ -34,8 +34,8 @@ VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, NULL, 0, 0, 0.0, NULL, 0, N
 	// checkpointAuditSQL is auditSQL for the record of a checkpoint.
 	checkpointAuditSQL = `INSERT INTO audit_events (seq, at, run_id, first_seq, run_seq, digest, action, actor, surface, object, result, reason, detail, mac)
 VALUES (?, ?, ?, ?, ?, ?, '` + ActionCheckpoint + `', 'system', 'engine', ?, 'ok', '', NULL, ?)`
-	auditSQL = `INSERT INTO audit_events (seq, at, run_id, first_seq, run_seq, digest, action, actor, surface, object, result, reason, detail, mac)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	auditSQL = `INSERT INTO audit_events (seq, at, run_id, first_seq, run_seq, digest, action, actor, surface, object, result, reason, detail, request, address, mac)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 )
 
 // prepareHot prepares a statement on the writer's own connection.
@@ -204,7 +204,7 @@ func (w *writer) insertPlainStep(p *stepRow) error {
 }
 
 func (w *writer) insertAudit(p *dbsqlc.AuditEvent) error {
-	if p.Action == ActionCheckpoint && p.RunID != nil && p.Actor == "system" && p.Surface == "engine" && p.Result == "ok" && p.Reason == "" && p.Detail == nil {
+	if p.Action == ActionCheckpoint && p.RunID != nil && p.Actor == "system" && p.Surface == "engine" && p.Result == "ok" && p.Reason == "" && p.Detail == nil && p.Request == "" && p.Address == "" {
 		h := w.checkpointAudit
 		h.set(p.Seq)
 		h.set(p.At)
@@ -235,6 +235,8 @@ func (w *writer) insertAudit(p *dbsqlc.AuditEvent) error {
 	h.set(p.Result)
 	h.set(p.Reason)
 	h.text(p.Detail)
+	h.set(p.Request)
+	h.set(p.Address)
 	h.blob(p.Mac)
 	_, err := h.exec(w.ctx)
 	return err

@@ -187,7 +187,7 @@ func (s *Store) Forget(ctx context.Context, owner, session, reason string, actor
 		if n == 0 {
 			return nil, kairos.Errorf(kairos.CodeNotFound, "the session %q of %s remembers nothing", session, owner)
 		}
-		return []auditRow{{record: kairos.AuditRecord{Action: "memory.forget", Actor: actor.Name, Surface: actor.Surface, Object: "memory:" + owner + "/" + session, Reason: reason,
+		return []auditRow{{record: kairos.AuditRecord{Action: "memory.forget", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "memory:" + owner + "/" + session, Reason: reason,
 			Detail: kairos.RawJSON(fmt.Sprintf(`{"exchanges":%d}`, n))}}}, nil
 	}})
 	return n, err

@@ -334,6 +334,12 @@ func measure(t *testing.T, s *store.Store, large bool) {
 		{"audit: of a run", audit(func() kairos.AuditFilter { return kairos.AuditFilter{Run: done().ID} })},
 		{"audit: by who, nobody", audit(func() kairos.AuditFilter { return kairos.AuditFilter{Actor: "nobody"} })},
 		{"audit: rare action", audit(func() kairos.AuditFilter { return kairos.AuditFilter{Action: "plan.version_created"} })},
+		{"audit: by request, nobody's", audit(func() kairos.AuditFilter { return kairos.AuditFilter{Requests: []string{"none"}} })},
+		{"audit: from an address", audit(func() kairos.AuditFilter { return kairos.AuditFilter{Addresses: []string{"10.0.0.1"}} })},
+		{"audit: denied", audit(func() kairos.AuditFilter { return kairos.AuditFilter{Result: "denied"} })},
+		{"audit: an object, not by the system", audit(func() kairos.AuditFilter {
+			return kairos.AuditFilter{Objects: []string{"plan:none"}, Exclude: kairos.AuditExclusion{Actors: []string{"system"}}}
+		})},
 		{"audit: before 60 days", audit(func() kairos.AuditFilter { return kairos.AuditFilter{Until: old} })},
 		{"audit: since yesterday, checkpoints too", audit(func() kairos.AuditFilter { return kairos.AuditFilter{Action: store.ActionCheckpoint, Since: day} })},
 		{"events: newest 500", func() error {

@@ -58,7 +58,7 @@ func (s *Store) PutVersion(ctx context.Context, v kairos.NewVersion, actor kairo
 			Kind: v.Kind, Format: v.Format, Source: v.Source, Canonical: v.Canonical, Origin: v.Origin, ByPerson: flag(v.ByPerson),
 			ParentHash: v.ParentHash, Reason: v.Reason, Author: v.Author, CreatedAt: now})
 		created = true
-		return []auditRow{{record: kairos.AuditRecord{Action: "plan.version", Actor: actor.Name, Surface: actor.Surface, Object: "plan:" + v.Key,
+		return []auditRow{{record: kairos.AuditRecord{Action: "plan.version", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "plan:" + v.Key,
 			Reason: v.Reason, Detail: kairos.RawJSON(encodeJSON(map[string]any{"version": number, "hash": v.Hash}))}}}, err
 	})
 	if err != nil {
@@ -247,7 +247,8 @@ func (s *Store) ArchivePlan(ctx context.Context, planID string, archived bool, a
 	}
 	return s.writer.perform(func(w *writer) ([]auditRow, error) {
 		_, err := w.q.PlanArchive(w.ctx, at, p.ID)
-		return []auditRow{{record: kairos.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Object: "plan:" + p.Key, Reason: reason}}}, err
+		return []auditRow{{record: kairos.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "plan:" + p.Key, Reason: reason,
+			Detail: kairos.ChangeDetail(map[string]bool{"archived": p.Archived}, map[string]bool{"archived": archived})}}}, err
 	})
 }
 

@@ -259,8 +259,10 @@ func TestEveryQueryRuns(t *testing.T) {
 		t.Errorf("payloads left behind: %d, %v", n, err)
 	}
 	must("audit", s.Audit(ctx, kairos.AuditRecord{Action: "login", Actor: "t"}))
-	_, err = s.LastEvent(ctx)
+	lastEvent, err := s.LastEvent(ctx)
 	must("last event", err)
+	_, err = s.AuditLink(ctx, lastEvent)
+	must("a place in the chain", err)
 	if behind, err := s.behind(ctx, s.q, s.anchor.head()); err != nil || behind {
 		t.Errorf("behind the anchor: %v, %v", behind, err)
 	}
@@ -574,7 +576,8 @@ func TestEveryListReadsAnIndexInOrder(t *testing.T) {
 		}
 	}
 	for _, f := range []kairos.AuditFilter{{}, {Actor: "a"}, {Action: "login"}, {Action: "checkpoint"}, {Action: "run.created"}, {Actor: "a", Action: "login"},
-		{Actor: "system"}, {Actions: []string{"login", "run.cancel"}, NotActor: "a", Since: time.Now()}, {Object: "x", Since: time.Now(), Until: time.Now()}} {
+		{Actor: "system"}, {Actions: []string{"login", "run.cancel"}, Exclude: kairos.AuditExclusion{Actors: []string{"a"}}, Since: time.Now()}, {Object: "x", Since: time.Now(), Until: time.Now()}, {Requests: []string{"r"}}, {Addresses: []string{"a"}}, {Result: "denied"},
+		{Results: []string{"denied", "failed"}, Actions: []string{"run.*"}}, {Surfaces: []string{"api"}, Exclude: kairos.AuditExclusion{Actors: []string{"system"}}}} {
 		q := newAuditQuery(f, 0)
 		text, args := q.text(0, 1<<62, "DESC", 51)
 		explain(t, s, "audit", text, args)

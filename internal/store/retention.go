@@ -284,7 +284,7 @@ func (s *Store) purge(ctx context.Context, batch []purgeable, actor kairos.Actor
 				return nil, err
 			}
 			delete(w.hot, p.row)
-			rows = append(rows, auditRow{rowID: p.row, record: kairos.AuditRecord{Action: "run.purge", Actor: actor.Name, Surface: actor.Surface,
+			rows = append(rows, auditRow{rowID: p.row, record: kairos.AuditRecord{Action: "run.purge", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request,
 				Run: p.id, Reason: p.reason}})
 		}
 		return rows, nil

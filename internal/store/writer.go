@@ -99,7 +99,7 @@ func newWriter(s *Store, conn *sql.Conn, q *dbsqlc.Queries, seq int64, mac []byt
 		params int
 	}{{&w.begin, "BEGIN IMMEDIATE", 0}, {&w.end, "COMMIT", 0}, {&w.undo, "ROLLBACK", 0}, {&w.epoch, epochSQL, 0},
 		{&w.touch, touchSQL, 5}, {&w.touchAt, touchAtSQL, 7}, {&w.step, stepSQL, 29}, {&w.plainStep, plainStepSQL, 18},
-		{&w.audit, auditSQL, 14}, {&w.checkpointAudit, checkpointAuditSQL, 8}} {
+		{&w.audit, auditSQL, 16}, {&w.checkpointAudit, checkpointAuditSQL, 8}} {
 		if *p.stmt, err = prepareHot(conn, p.text, p.params); err != nil {
 			return nil, err
 		}

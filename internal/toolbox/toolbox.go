@@ -193,7 +193,7 @@ func (t *Box) AcceptTool(ctx context.Context, actor kairos.Actor, name, digest, 
 	if t.host == nil {
 		return kairos.Errorf(kairos.CodeNotFound, "no MCP server offers %q", name)
 	}
-	record := kairos.AuditRecord{Action: "tool.accept", Actor: actor.Name, Surface: actor.Surface, Object: "tool:" + name, Reason: reason}
+	record := kairos.AuditRecord{Action: "tool.accept", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "tool:" + name, Reason: reason}
 	for _, r := range t.host.Tools() {
 		if r.Name == name && r.Change != nil && digest == "" {
 			digest = r.Change.Digest
@@ -227,7 +227,7 @@ func (t *Box) RetryToolServer(ctx context.Context, actor kairos.Actor, name, rea
 		return kairos.Errorf(kairos.CodeNotFound, "no MCP server %q is configured", name).Suggest("kairos tools servers lists them")
 	}
 	if t.audit != nil {
-		if err := t.audit(ctx, kairos.AuditRecord{Action: "mcp.retry", Actor: actor.Name, Surface: actor.Surface, Object: "mcp:" + name, Reason: reason}); err != nil {
+		if err := t.audit(ctx, kairos.AuditRecord{Action: "mcp.retry", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "mcp:" + name, Reason: reason}); err != nil {
 			return err
 		}
 	}

@@ -63,9 +63,13 @@ var access = map[string]need{
 	"GET /approvals/{id}":  {kairos.RoleViewer, "runs:read"},
 	"POST /approvals/{id}": {kairos.RoleOperator, "approvals"},
 
-	"GET /events": {kairos.RoleViewer, "runs:read"},
-	"GET /ws":     {kairos.RoleViewer, "runs:read"},
-	"GET /audit":  {kairos.RoleAdmin, "admin"},
+	"GET /events":       {kairos.RoleViewer, "runs:read"},
+	"GET /ws":           {kairos.RoleViewer, "runs:read"},
+	"GET /audit":        {kairos.RoleViewer, "admin"},
+	"GET /audit/{seq}":  {kairos.RoleViewer, "admin"},
+	"GET /audit/export": {kairos.RoleViewer, "admin"},
+	"GET /audit/check":  {kairos.RoleViewer, "admin"},
+	"POST /audit/check": {kairos.RoleOperator, "admin"},
 
 	"POST /ask":              {kairos.RoleOperator, "runs:write"},
 	"POST /planner/classify": {kairos.RoleViewer, "plans:read"},
@@ -156,7 +160,7 @@ func (a *API) recordDenied(ctx context.Context, err error) {
 	if !ok || e.Code != kairos.CodeForbidden || e.Audited || a.Audit == nil || !unsafeMethod(info.request.Method) {
 		return
 	}
-	if err := a.Audit.Audit(context.WithoutCancel(ctx), kairos.AuditRecord{Action: "access.denied", Actor: info.actor.Name, Surface: info.actor.Surface,
+	if err := a.Audit.Audit(context.WithoutCancel(ctx), kairos.AuditRecord{Action: "access.denied", Actor: info.actor.Name, Surface: info.actor.Surface, Request: info.actor.Request,
 		Object: info.request.Method + " " + info.request.URL.Path, Result: "denied", Reason: err.Error()}); err != nil {
 		a.Log.Error("record a refusal", "path", info.request.URL.Path, "err", err)
 	}

@@ -74,22 +74,6 @@ type NewToken struct {
 	Token string `json:"token"`
 }
 
-// AuditView is one record of the audit log on the wire.
-type AuditView struct {
-	Seq     int64          `json:"seq"`
-	At      time.Time      `json:"at"`
-	Action  string         `json:"action"`
-	Actor   string         `json:"actor"`
-	Surface string         `json:"surface,omitempty"`
-	Run     string         `json:"run,omitempty"`
-	RunSeq  int64          `json:"runSeq,omitempty"`
-	Object  string         `json:"object,omitempty"`
-	Result  string         `json:"result"`
-	Reason  string         `json:"reason,omitempty"`
-	Detail  kairos.RawJSON `json:"detail,omitempty"`
-	Mac     string         `json:"mac,omitempty" doc:"The record's link in the chain."`
-}
-
 func (a *API) accountRoutes() {
 	tags := []string{"accounts"}
 	register(a, huma.Operation{OperationID: "list-users", Method: http.MethodGet, Path: "/users", Tags: tags,
@@ -108,8 +92,6 @@ func (a *API) accountRoutes() {
 		Summary: "Make an API token; its text is shown only in this answer", DefaultStatus: http.StatusCreated}, a.createToken)
 	register(a, huma.Operation{OperationID: "revoke-token", Method: http.MethodDelete, Path: "/tokens/{id}", Tags: tags,
 		Summary: "End an API token at once"}, a.revokeToken)
-	register(a, huma.Operation{OperationID: "list-audit", Method: http.MethodGet, Path: "/audit", Tags: tags,
-		Summary: "List the audit log, newest first"}, a.listAudit)
 }
 
 func (a *API) accounts() (Accounts, error) {
@@ -261,37 +243,4 @@ func (a *API) revokeToken(ctx context.Context, in *tokenIn) (*struct{}, error) {
 		return nil, err
 	}
 	return nil, acc.RevokeToken(ctx, actorOf(ctx), in.ID)
-}
-
-type listAuditIn struct {
-	PageIn
-	Actor  string    `query:"actor" maxLength:"128"`
-	Action string    `query:"action" maxLength:"64"`
-	Run    string    `query:"run" maxLength:"64"`
-	Object string    `query:"object" maxLength:"128"`
-	Result string    `query:"result" enum:"ok,denied,failed"`
-	Since  time.Time `query:"since"`
-	Until  time.Time `query:"until"`
-}
-
-type auditOut struct{ Body List[AuditView] }
-
-func (a *API) listAudit(ctx context.Context, in *listAuditIn) (*auditOut, error) {
-	after, err := a.unseal(ctx, in.Cursor)
-	if err != nil {
-		return nil, err
-	}
-	list, err := a.Reader.AuditEvents(ctx, kairos.AuditFilter{Actor: in.Actor, Action: in.Action, Run: in.Run, Object: in.Object,
-		Result: in.Result, Since: in.Since, Until: in.Until, Page: kairos.Page{After: after, Limit: in.Limit}})
-	if err != nil {
-		return nil, err
-	}
-	return &auditOut{Body: listOf(list.Items, a.seal(ctx, list.Next), func(e kairos.AuditEvent) AuditView {
-		v := AuditView{Seq: e.Seq, At: e.At, Action: e.Action, Actor: e.Actor, Surface: e.Surface, Run: e.Run, RunSeq: e.RunSeq,
-			Object: e.Object, Result: e.Result, Reason: e.Reason, Detail: e.Detail, Mac: e.Mac}
-		if v.Result == "" {
-			v.Result = "ok"
-		}
-		return v
-	})}, nil
 }

@@ -11,10 +11,12 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -62,6 +64,8 @@ type Config struct {
 	Settings Settings
 	// Audit records acts that were denied; nil: nothing does.
 	Audit Audit
+	// AuditLog verifies the audit log; nil: those routes answer 503.
+	AuditLog AuditLog
 	// Metrics are served below /metrics; nil: that route answers 503.
 	Metrics http.Handler
 	// Observe hears of every request that was answered, with the route's pattern;
@@ -148,6 +152,7 @@ func New(c Config) (*API, error) {
 	a.bulkRoutes()
 	a.settingsRoutes()
 	a.memoryRoutes()
+	a.auditRoutes()
 	a.describeNulls()
 	for route := range access {
 		if !slices.Contains(a.routes, route) {
@@ -240,6 +245,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if err == nil {
 			info.check = check
 			info.actor, err = check(r.Context())
+			info.actor.Request = requestOf(r)
 		}
 		if err != nil {
 			p := a.problem(r.Context(), err)
@@ -311,6 +317,20 @@ func infoOf(ctx context.Context) *requestInfo {
 		return &requestInfo{request: &http.Request{Header: http.Header{}}}
 	}
 	return info
+}
+
+// requestOf names a request that no server before this one has named.
+func requestOf(r *http.Request) kairos.Request {
+	if q := kairos.RequestOf(r.Context()); q != (kairos.Request{}) {
+		return q
+	}
+	b := make([]byte, 8)
+	rand.Read(b) // never fails (crypto/rand)
+	q := kairos.Request{ID: hex.EncodeToString(b)}
+	if host, _, err := net.SplitHostPort(r.RemoteAddr); err == nil {
+		q.Address = host
+	}
+	return q
 }
 
 func actorOf(ctx context.Context) kairos.Actor { return infoOf(ctx).actor }

@@ -143,6 +143,10 @@ func (f *fake) AuditEvents(context.Context, kairos.AuditFilter) (kairos.List[kai
 	return kairos.List[kairos.AuditEvent]{}, nil
 }
 
+func (f *fake) AuditEvent(_ context.Context, seq int64) (kairos.AuditEvent, error) {
+	return kairos.AuditEvent{Seq: seq}, nil
+}
+
 func (f *fake) EventsAfter(_ context.Context, after int64, _ string, limit int) ([]kairos.AuditEvent, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

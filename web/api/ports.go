@@ -24,6 +24,7 @@ type Reader interface {
 	Approvals(ctx context.Context, f kairos.ApprovalFilter) (kairos.List[kairos.Approval], error)
 	Approval(ctx context.Context, id string) (kairos.Approval, error)
 	AuditEvents(ctx context.Context, f kairos.AuditFilter) (kairos.List[kairos.AuditEvent], error)
+	AuditEvent(ctx context.Context, seq int64) (kairos.AuditEvent, error)
 	EventsAfter(ctx context.Context, after int64, run string, limit int) ([]kairos.AuditEvent, error)
 	LastEvent(ctx context.Context) (int64, error)
 	FailureGroups(ctx context.Context, limit int) ([]kairos.FailureGroup, error)
@@ -59,6 +60,15 @@ type Principals interface {
 	Token(ctx context.Context, token string) (kairos.Actor, error)
 	// Session finds the user of a browser's session secret; CodeUnauthorized.
 	Session(ctx context.Context, secret string) (kairos.User, error)
+}
+
+// AuditLog verifies the audit log as a whole.
+type AuditLog interface {
+	// VerifyAudit begins a verification in the background; CodeConflict while one is
+	// under way.
+	VerifyAudit(ctx context.Context, actor kairos.Actor) error
+	// AuditCheck is the verification under way, else the last one.
+	AuditCheck(ctx context.Context) (kairos.AuditCheck, error)
 }
 
 // Audit is where acts are recorded that were denied.

@@ -21,6 +21,7 @@ var (
 		spanishStale,
 		spanishSystem,
 		spanishHome,
+		spanishAudit,
 	)
 	spanishPlurals = joined(
 		spanishCorePlurals,
@@ -31,6 +32,7 @@ var (
 		spanishRunPlurals,
 		spanishAccessPlurals,
 		spanishToolsPlurals,
+		spanishAuditPlurals,
 		spanishCallsPlurals,
 		spanishHomePlurals,
 	)

@@ -41,7 +41,7 @@ func (s *settings) Settings(ctx context.Context) (kairos.Settings, error) {
 func (s *settings) Retain(ctx context.Context, actor kairos.Actor, dryRun bool) (kairos.Retained, error) {
 	r, err := s.store.Retain(ctx, kairos.Retention{Default: kairos.RetentionRule{Keep: 1}}, actor, dryRun)
 	if err == nil && !dryRun {
-		err = s.store.Audit(ctx, kairos.AuditRecord{Action: "store.retention", Actor: actor.Name, Surface: actor.Surface})
+		err = s.store.Audit(ctx, kairos.AuditRecord{Action: "store.retention", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request})
 	}
 	return r, err
 }

@@ -6,8 +6,10 @@ package webtest
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"sync"
 	"testing"
 	"time"
 
@@ -93,13 +95,18 @@ func NewWith(tb testing.TB, on *store.Store, access auth.Config) *Site {
 	if err := s.Bulk.Open(context.Background()); err != nil {
 		tb.Fatal(err)
 	}
+	checker := store.NewAuditChecker(s.Store, slog.New(slog.DiscardHandler))
+	checking, stopChecking := context.WithCancel(context.Background())
+	var checks sync.WaitGroup
+	checks.Go(func() { checker.Run(checking) })
+	tb.Cleanup(func() { stopChecking(); checks.Wait() })
 	server := httptest.NewUnstartedServer(nil)
 	set := newSettings(tb, s.Store)
-	public, err := api.New(api.Config{Crew: s.Tools, Tools: s.Tools, Memory: s.Store, Reader: s.Store, Engine: s.Engine, Principals: s.Auth, Accounts: s.Auth, Idempotency: s.Store, Bulk: s.Bulk, Audit: s.Store, Settings: set, SessionCookies: web.SessionCookies()})
+	public, err := api.New(api.Config{AuditLog: checker, Crew: s.Tools, Tools: s.Tools, Memory: s.Store, Reader: s.Store, Engine: s.Engine, Principals: s.Auth, Accounts: s.Auth, Idempotency: s.Store, Bulk: s.Bulk, Audit: s.Store, Settings: set, SessionCookies: web.SessionCookies()})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	site, err := web.New(web.Config{Memory: s.Store, Planner: newPlanner(s.Engine), Crew: s.Tools, Reader: s.Store, Engine: s.Engine, Auth: s.Auth, Accounts: s.Auth, System: s.System, Bulk: s.Bulk, Audit: s.Store, Settings: set, API: public, Hosts: []string{server.Listener.Addr().String()}, Version: "test"})
+	site, err := web.New(web.Config{AuditLog: checker, Memory: s.Store, Planner: newPlanner(s.Engine), Crew: s.Tools, Reader: s.Store, Engine: s.Engine, Auth: s.Auth, Accounts: s.Auth, System: s.System, Bulk: s.Bulk, Audit: s.Store, Settings: set, API: public, Hosts: []string{server.Listener.Addr().String()}, Version: "test"})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -265,7 +272,7 @@ func (d Seeded) Paths() []string {
 	out = append(out, "/runs?sort=took", "/runs/new", "/runs/new?like="+d.Failed.ID, "/plans?state=archived", "/runs/"+d.Failed.ID+"/peek", "/failures/ack?plan=ledger&node=post&code=blocked", "/failures/unack?plan=ledger&node=post&code=blocked")
 	return append(out, "/runs/"+d.Waiting.ID+"/cancel", "/bulk", "/bulk/new?do=resume&q=status:failed", "/bulk/new?do=cancel&q=status:failed", "/plans/ledger/archive",
 		"/plans/ledger/diff/1/1", "/runs/compare?a="+d.Failed.ID+"&b="+d.Completed.ID, "/runs/"+d.Failed.ID+"/lineage", "/runs/"+d.Failed.ID+"/steps/2", "/runs/"+d.Failed.ID+"?critical=show&sort=took&idle=show", "/runs/"+d.Failed.ID+"?view=graph&node=done&paint=took&zoom=fit",
-		"/runs/"+d.Completed.ID+"?view=graph&mode=ran", "/runs/"+d.Completed.ID+"?view=state&cp=5&against=1", "/runs/"+d.Completed.ID+"?step=1&tab=change", "/runs/"+d.InDoubt.ID+"?tab=definition", "/runs/compare?a="+d.Hostile.ID+"&b="+d.Hostile.ID, "/audit?actor=marta&since=24h", "/approvals?status=approved")
+		"/runs/"+d.Completed.ID+"?view=graph&mode=ran", "/runs/"+d.Completed.ID+"?view=state&cp=5&against=1", "/runs/"+d.Completed.ID+"?step=1&tab=change", "/runs/"+d.InDoubt.ID+"?tab=definition", "/runs/compare?a="+d.Hostile.ID+"&b="+d.Hostile.ID, "/audit?q=actor:marta+since:24h", "/audit?q=akter:marta", "/audit/1", "/audit/verify", "/approvals?status=approved")
 }
 
 // Routes lists the dashboard's addresses with the role that each needs.

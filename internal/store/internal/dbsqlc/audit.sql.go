@@ -10,7 +10,7 @@ import (
 )
 
 const auditAfter = `-- name: AuditAfter :many
-SELECT audit_events.seq, audit_events.at, audit_events.run_id, audit_events.first_seq, audit_events.run_seq, audit_events.digest, audit_events."action", audit_events.actor, audit_events.surface, audit_events.object, audit_events.result, audit_events.reason, audit_events.detail, audit_events.mac, cast(coalesce(runs.public_id, '') AS text) AS run
+SELECT audit_events.seq, audit_events.at, audit_events.run_id, audit_events.first_seq, audit_events.run_seq, audit_events.digest, audit_events."action", audit_events.actor, audit_events.surface, audit_events.object, audit_events.result, audit_events.reason, audit_events.detail, audit_events.request, audit_events.address, audit_events.mac, cast(coalesce(runs.public_id, '') AS text) AS run
 FROM audit_events LEFT JOIN runs ON runs.id = audit_events.run_id
 WHERE audit_events.seq > ?1 ORDER BY audit_events.seq LIMIT ?2
 `
@@ -43,6 +43,8 @@ func (q *Queries) AuditAfter(ctx context.Context, after int64, max int64) ([]Aud
 			&i.AuditEvent.Result,
 			&i.AuditEvent.Reason,
 			&i.AuditEvent.Detail,
+			&i.AuditEvent.Request,
+			&i.AuditEvent.Address,
 			&i.AuditEvent.Mac,
 			&i.Run,
 		); err != nil {
@@ -101,6 +103,23 @@ func (q *Queries) AuditLinkBefore(ctx context.Context, seq int64) (AuditLinkBefo
 	return i, err
 }
 
+const auditLinkFrom = `-- name: AuditLinkFrom :one
+SELECT seq, mac FROM audit_events WHERE mac IS NOT NULL AND seq >= ?1 ORDER BY seq ASC LIMIT 1
+`
+
+type AuditLinkFromRow struct {
+	Seq int64
+	Mac []byte
+}
+
+// The link that covers an event: its own, or the next one.
+func (q *Queries) AuditLinkFrom(ctx context.Context, seq int64) (AuditLinkFromRow, error) {
+	row := q.queryRow(ctx, q.auditLinkFromStmt, auditLinkFrom, seq)
+	var i AuditLinkFromRow
+	err := row.Scan(&i.Seq, &i.Mac)
+	return i, err
+}
+
 const auditMac = `-- name: AuditMac :one
 SELECT mac FROM audit_events WHERE seq = ?1
 `
@@ -113,7 +132,7 @@ func (q *Queries) AuditMac(ctx context.Context, seq int64) ([]byte, error) {
 }
 
 const auditOfRun = `-- name: AuditOfRun :many
-SELECT seq, at, run_id, first_seq, run_seq, digest, "action", actor, surface, object, result, reason, detail, mac FROM audit_events
+SELECT seq, at, run_id, first_seq, run_seq, digest, "action", actor, surface, object, result, reason, detail, request, address, mac FROM audit_events
 WHERE run_id = cast(?1 AS integer) AND run_id IS NOT NULL AND digest IS NULL AND seq > ?2 ORDER BY seq LIMIT ?3
 `
 
@@ -141,6 +160,8 @@ func (q *Queries) AuditOfRun(ctx context.Context, runID int64, after int64, max 
 			&i.Result,
 			&i.Reason,
 			&i.Detail,
+			&i.Request,
+			&i.Address,
 			&i.Mac,
 		); err != nil {
 			return nil, err
@@ -157,7 +178,7 @@ func (q *Queries) AuditOfRun(ctx context.Context, runID int64, after int64, max 
 }
 
 const auditOfSteps = `-- name: AuditOfSteps :many
-SELECT audit_events.seq, audit_events.at, audit_events.run_id, audit_events.first_seq, audit_events.run_seq, audit_events.digest, audit_events."action", audit_events.actor, audit_events.surface, audit_events.object, audit_events.result, audit_events.reason, audit_events.detail, audit_events.mac
+SELECT audit_events.seq, audit_events.at, audit_events.run_id, audit_events.first_seq, audit_events.run_seq, audit_events.digest, audit_events."action", audit_events.actor, audit_events.surface, audit_events.object, audit_events.result, audit_events.reason, audit_events.detail, audit_events.request, audit_events.address, audit_events.mac
 FROM step_results JOIN audit_events ON audit_events.seq = step_results.audit_seq
 WHERE step_results.run_id = ?1 AND step_results.seq > ?2 AND step_results.seq = audit_events.run_seq
 ORDER BY step_results.seq LIMIT ?3
@@ -191,6 +212,8 @@ func (q *Queries) AuditOfSteps(ctx context.Context, runID int64, afterStep int64
 			&i.AuditEvent.Result,
 			&i.AuditEvent.Reason,
 			&i.AuditEvent.Detail,
+			&i.AuditEvent.Request,
+			&i.AuditEvent.Address,
 			&i.AuditEvent.Mac,
 		); err != nil {
 			return nil, err

@@ -57,6 +57,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.auditLinkBeforeStmt, err = db.PrepareContext(ctx, auditLinkBefore); err != nil {
 		return nil, fmt.Errorf("error preparing query AuditLinkBefore: %w", err)
 	}
+	if q.auditLinkFromStmt, err = db.PrepareContext(ctx, auditLinkFrom); err != nil {
+		return nil, fmt.Errorf("error preparing query AuditLinkFrom: %w", err)
+	}
 	if q.auditMacStmt, err = db.PrepareContext(ctx, auditMac); err != nil {
 		return nil, fmt.Errorf("error preparing query AuditMac: %w", err)
 	}
@@ -598,6 +601,11 @@ func (q *Queries) Close() error {
 	if q.auditLinkBeforeStmt != nil {
 		if cerr := q.auditLinkBeforeStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing auditLinkBeforeStmt: %w", cerr)
+		}
+	}
+	if q.auditLinkFromStmt != nil {
+		if cerr := q.auditLinkFromStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing auditLinkFromStmt: %w", cerr)
 		}
 	}
 	if q.auditMacStmt != nil {
@@ -1455,6 +1463,7 @@ type Queries struct {
 	auditDeleteStmt            *sql.Stmt
 	auditLastStmt              *sql.Stmt
 	auditLinkBeforeStmt        *sql.Stmt
+	auditLinkFromStmt          *sql.Stmt
 	auditMacStmt               *sql.Stmt
 	auditOfRunStmt             *sql.Stmt
 	auditOfStepsStmt           *sql.Stmt
@@ -1633,6 +1642,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		auditDeleteStmt:            q.auditDeleteStmt,
 		auditLastStmt:              q.auditLastStmt,
 		auditLinkBeforeStmt:        q.auditLinkBeforeStmt,
+		auditLinkFromStmt:          q.auditLinkFromStmt,
 		auditMacStmt:               q.auditMacStmt,
 		auditOfRunStmt:             q.auditOfRunStmt,
 		auditOfStepsStmt:           q.auditOfStepsStmt,

@@ -43,6 +43,8 @@ type AuditEvent struct {
 	Result   string
 	Reason   string
 	Detail   *string
+	Request  string
+	Address  string
 	Mac      []byte
 }
 

@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kairosd/kairosd/internal/filter"
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// auditListCommand reads the audit log by the grammar of the dashboard's page.
+func (c *app) auditListCommand() *cobra.Command {
+	limit := 0
+	cmd := &cobra.Command{
+		Use: "audit [FILTER]", Short: "Read the audit log",
+		Long: `Lists what people, programs and the engine did, newest first. The filter has the
+grammar of the dashboard's page: actor: action: object: result: surface: ip: corr:
+run: since: until:, with commas for "one of", a dash for "not", and a star at the
+end of an action or object for all that begin so. Checkpoints are left out unless
+a run or action:checkpoint is asked for. With --json, one object per line.`,
+		Example: "  kairos audit since:24h\n  kairos audit result:denied actor:marta,ana\n  kairos audit 'action:run.* -action:run.status' --limit 0 --json > acts.jsonl",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f, problem := filter.ParseAudit(strings.Join(args, " "), time.Now())
+			if problem != nil {
+				return problem
+			}
+			return c.with(cmd, func(b backend) error {
+				enc := json.NewEncoder(c.Out)
+				enc.SetEscapeHTML(false)
+				shown := 0
+				for {
+					f.Page.Limit = 200
+					if limit > 0 {
+						f.Page.Limit = min(200, limit-shown)
+					}
+					list, err := b.AuditEvents(cmd.Context(), f)
+					if err != nil {
+						return err
+					}
+					for _, e := range list.Items {
+						if c.json {
+							if err := enc.Encode(kairos.ViewAudit(e)); err != nil {
+								return err
+							}
+							continue
+						}
+						c.auditLine(e)
+					}
+					if shown += len(list.Items); list.Next == "" || limit > 0 && shown >= limit {
+						return nil
+					}
+					f.Page.After = list.Next
+				}
+			})
+		},
+	}
+	cmd.Flags().IntVar(&limit, "limit", 50, "at most so many; 0: all")
+	return cmd
+}
+
+func (c *app) auditLine(e kairos.AuditEvent) {
+	about := firstLine(e.Object)
+	if e.Run != "" {
+		about = strings.TrimSpace("run:" + kairos.ShortID(e.Run) + " " + about)
+	}
+	from := strings.TrimSpace(e.Surface + " " + e.Request.Address)
+	c.printf("%d  %s  %-7s %-20s %s  %s  (%s)", e.Seq, e.At.Format(time.RFC3339), e.Result, e.Action, firstLine(e.Actor), about, from)
+	if e.Reason != "" {
+		c.printf("  %s", firstLine(e.Reason))
+	}
+	c.printf("\n")
+}

@@ -1,0 +1,147 @@
+package filter
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// AuditKeys lists the keys of the audit log's filter in the order in which help
+// shows them (UI 3.3.13).
+var AuditKeys = []string{"actor", "action", "object", "result", "surface", "ip", "corr", "run", "since", "until"}
+
+// auditAliases are other words for a key.
+var auditAliases = map[string]string{"by": "actor", "who": "actor", "from": "ip", "address": "ip", "request": "corr", "about": "object"}
+
+// auditObjects are keys that stand for a kind of object: plan:invoice is
+// object:plan:invoice.
+var auditObjects = []string{"plan", "user", "token", "tool", "bulk", "approval", "backup", "mcp", "memory", "channel", "view"}
+
+// AuditResults and AuditSurfaces are the values that there are.
+var (
+	AuditResults  = []string{"ok", "denied", "failed"}
+	AuditSurfaces = []string{"ui", "api", "cli", "engine"}
+)
+
+// ParseAudit reads a query of the audit log in the grammar of [Parse]: blanks
+// mean AND, commas OR, a leading dash NOT. A value of action: or object: that
+// ends with a star stands for all that begin so. A bare word is a run's id where it
+// can be one, an action where it has a dot, else an actor. The run is given as it
+// was written: whoever asks finds it.
+func ParseAudit(q string, now time.Time) (f kairos.AuditFilter, problem *kairos.Error) {
+	if len(q) > 4096 {
+		return f, kairos.Errorf(kairos.CodeInvalid, "the filter is longer than 4096 characters")
+	}
+	if !utf8.ValidString(q) {
+		return f, kairos.Errorf(kairos.CodeInvalid, "the filter is not UTF-8")
+	}
+	f.Query = q
+	for _, t := range split(q) {
+		if t.key == "" {
+			t.key = bareAudit(t.value)
+		}
+		if slices.Contains(auditObjects, t.key) {
+			t.key, t.value = "object", t.key+":"+t.value
+		}
+		if k, ok := auditAliases[t.key]; ok {
+			t.key = k
+		}
+		if problem := readAudit(&f, t, now); problem != nil {
+			return f, problem
+		}
+	}
+	return f, nil
+}
+
+func bareAudit(v string) string {
+	switch {
+	case kairos.ValidID(v) || len(v) == 4 && strings.Trim(v, "0123456789abcdefghjkmnpqrstvwxyz") == "" && strings.ContainsAny(v, "0123456789"):
+		return "run"
+	case strings.Contains(v, "."):
+		return "action"
+	}
+	return "actor"
+}
+
+func readAudit(f *kairos.AuditFilter, t term, now time.Time) *kairos.Error {
+	if t.value == "" {
+		return kairos.Errorf(kairos.CodeInvalid, "%s: needs a value", t.key)
+	}
+	x := &f.Exclude
+	switch t.key {
+	case "actor":
+		return choose(t, &f.Actors, &x.Actors, nil)
+	case "action":
+		return choose(t, &f.Actions, &x.Actions, kairos.AuditActions)
+	case "object":
+		return choose(t, &f.Objects, &x.Objects, nil)
+	case "result":
+		return choose(t, &f.Results, &x.Results, AuditResults)
+	case "surface":
+		return choose(t, &f.Surfaces, &x.Surfaces, AuditSurfaces)
+	case "ip":
+		return choose(t, &f.Addresses, &x.Addresses, nil)
+	case "corr":
+		return choose(t, &f.Requests, &x.Requests, nil)
+	case "run":
+		if t.not || f.Run != "" {
+			return kairos.Errorf(kairos.CodeInvalid, "run: takes one run and cannot be negated")
+		}
+		f.Run = t.value
+	case "since", "until":
+		at, err := Moment(t.value, now)
+		if err != nil || t.not {
+			return kairos.Errorf(kairos.CodeInvalid, "%s:%s is not a time", t.key, t.value).Suggest("write 24h, 7d or 2030-01-31T08:00")
+		}
+		if t.key == "since" {
+			f.Since = at
+		} else {
+			f.Until = at
+		}
+	default:
+		e := kairos.Errorf(kairos.CodeInvalid, "unknown filter %q", t.key)
+		if near := nearest(t.key, slices.Concat(AuditKeys, slices.Collect(maps.Keys(auditAliases)), auditObjects)); near != "" {
+			return e.Suggest("did you mean %s:%s?", near, t.value)
+		}
+		return e.Suggest("filters: %s", strings.Join(AuditKeys, ", "))
+	}
+	return nil
+}
+
+// choose reads values of which one will do, or with a dash none of them; known,
+// if there is a list of them.
+func choose(t term, anyOf, none *[]string, known []string) *kairos.Error {
+	values := slices.DeleteFunc(strings.Split(t.value, ","), func(v string) bool { return v == "" })
+	switch {
+	case len(values) == 0:
+		return kairos.Errorf(kairos.CodeInvalid, "%q names nothing", t.value)
+	case len(values) > 50:
+		return kairos.Errorf(kairos.CodeInvalid, "a choice has at most 50 values")
+	case !t.not && len(*anyOf) > 0:
+		return kairos.Errorf(kairos.CodeInvalid, "%q is a second choice of the same kind", t.value).Suggest("write them after one another with commas: one of them will do")
+	}
+	for _, v := range values {
+		begin, star := strings.CutSuffix(v, "*")
+		if known == nil || slices.Contains(known, v) || star && slices.ContainsFunc(known, func(k string) bool { return strings.HasPrefix(k, begin) }) {
+			continue
+		}
+		e := kairos.Errorf(kairos.CodeInvalid, "unknown %s %q", t.key, v)
+		if near := nearest(v, known); near != "" {
+			return e.Suggest("did you mean %s:%s?", t.key, near)
+		}
+		if len(known) > 10 {
+			return e.Suggest("the help lists them; %s:run.* is all that begin with run.", t.key)
+		}
+		return e.Suggest("write one of: %s", strings.Join(known, ", "))
+	}
+	if t.not {
+		*none = append(*none, values...)
+	} else {
+		*anyOf = values
+	}
+	return nil
+}

@@ -1,0 +1,78 @@
+package filter_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kairosd/kairosd/internal/filter"
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+var noon = time.Date(2030, 1, 31, 12, 0, 0, 0, time.UTC)
+
+// The grammar of the audit log's filter (UI 3.2.9, 3.3.13).
+func TestParseAudit(t *testing.T) {
+	t.Parallel()
+	for q, want := range map[string]kairos.AuditFilter{
+		"":                            {},
+		"actor:marta,ana":             {Actors: []string{"marta", "ana"}},
+		`actor:"token ci" -result:ok`: {Actors: []string{"token ci"}, Exclude: kairos.AuditExclusion{Results: []string{"ok"}}},
+		"action:run.* -action:run.status result:denied,failed": {Actions: []string{"run.*"}, Results: []string{"denied", "failed"},
+			Exclude: kairos.AuditExclusion{Actions: []string{"run.status"}}},
+		"object:plan:invoice":                {Objects: []string{"plan:invoice"}},
+		"plan:invoice":                       {Objects: []string{"plan:invoice"}},
+		"surface:api ip:::1":                 {Surfaces: []string{"api"}, Addresses: []string{"::1"}},
+		"from:10.0.0.7 corr:ab":              {Addresses: []string{"10.0.0.7"}, Requests: []string{"ab"}},
+		"run:7qx2 since:1h until:2030-01-31": {Run: "7qx2", Since: noon.Add(-time.Hour), Until: noon.Add(-12 * time.Hour)},
+		"7qx2":                               {Run: "7qx2"},
+		"run.fork":                           {Actions: []string{"run.fork"}},
+		"marta":                              {Actors: []string{"marta"}},
+		"-run.fork":                          {Exclude: kairos.AuditExclusion{Actions: []string{"run.fork"}}},
+	} {
+		got, problem := filter.ParseAudit(q, noon)
+		want.Query = q
+		if problem != nil {
+			t.Errorf("%q: %v", q, problem)
+		} else if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%q: %s", q, d)
+		}
+	}
+}
+
+// What is not understood is said, with what was perhaps meant.
+func TestParseAuditRefuses(t *testing.T) {
+	t.Parallel()
+	for q, want := range map[string]string{
+		"akter:marta":                       "did you mean actor:marta?",
+		"result:denid":                      "did you mean result:denied?",
+		"action:run.frok":                   "did you mean action:run.fork?",
+		"surface:web":                       "write one of: ui, api, cli, engine",
+		"since:yesterday":                   "write 24h, 7d or 2030-01-31T08:00",
+		"action:zzz":                        "the help lists them",
+		"action:zzz.*":                      "the help lists them",
+		"actor:":                            "",
+		"actor:a actor:b":                   "commas",
+		"-run:7qx2":                         "",
+		"frobnicate:1":                      "filters: actor",
+		"-since:1h":                         "",
+		"run:7qx2 run:8qx2":                 "",
+		"actor:" + strings.Repeat("a,", 60): "",
+	} {
+		_, problem := filter.ParseAudit(q, noon)
+		if problem == nil || !strings.Contains(problem.Suggestion, want) {
+			t.Errorf("%q: %v, want a suggestion with %q", q, problem, want)
+		}
+	}
+}
+
+func FuzzParseAudit(f *testing.F) {
+	f.Add(`actor:"a b",c -action:run.* since:1h 7qx2`)
+	f.Fuzz(func(t *testing.T, q string) {
+		if _, problem := filter.ParseAudit(q, noon); problem != nil && problem.Message == "" {
+			t.Error("a problem without words")
+		}
+	})
+}

@@ -1,0 +1,15 @@
+package kairos
+
+// AuditActions lists the actions that audit records have, by what they are about:
+// what a filter of the audit log knows and suggests.
+var AuditActions = []string{
+	"access.denied", "approval.ask_back", "approval.assign", "approval.decide", "audit.cut", "audit.new_key", "audit.verify",
+	"bulk.cancel", "bulk.delete", "bulk.done", "bulk.release", "bulk.rerun", "bulk.resume", "bulk.stopped",
+	"checkpoint", "daemon.start", "failure.ack", "failure.unack", "login", "logout", "maintenance.begin", "maintenance.end",
+	"mcp.retry", "memory.forget", "node.resolve", "notification.test",
+	"plan.archive", "plan.save", "plan.unarchive", "plan.version",
+	"run.cancel", "run.continue", "run.create", "run.created", "run.delete", "run.fork", "run.limits", "run.pause", "run.purge", "run.release",
+	"run.rerun", "run.resume", "run.retry-now", "run.status", "session.end", "setup",
+	"store.backup", "store.checked", "store.failed", "store.released", "store.restored", "store.retention", "store.rolled_back",
+	"token.create", "token.revoke", "tool.accept", "user.create", "user.link", "user.login-link", "user.password", "user.update", "view.save",
+}

@@ -1,0 +1,171 @@
+package store
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// Every column of an audit event can be asked for, alone and with others, and
+// excluded; pages by key meet without a gap (UI 3.3.13).
+func TestAuditFilters(t *testing.T) {
+	t.Parallel()
+	s := openStore(t)
+	ctx := t.Context()
+	var all []kairos.AuditRecord
+	for i := range 60 {
+		all = append(all, kairos.AuditRecord{Action: []string{"plan.save", "run.cancel", "login"}[i%3], Actor: []string{"ana", "marta"}[i%2], Surface: []string{"ui", "api"}[i/2%2],
+			Object: []string{"plan:a", "plan:b", "user:ana"}[i%3], Result: []string{"ok", "denied", "failed", "ok"}[i%4],
+			Request: kairos.Request{ID: fmt.Sprintf("r%d", i/2), Address: fmt.Sprintf("10.0.0.%d", i%5)}})
+	}
+	for _, r := range all {
+		if err := s.Audit(ctx, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	type is func(r kairos.AuditRecord) bool
+	for name, c := range map[string]struct {
+		f  kairos.AuditFilter
+		is is
+	}{
+		"an actor":               {kairos.AuditFilter{Actors: []string{"ana"}}, func(r kairos.AuditRecord) bool { return r.Actor == "ana" }},
+		"either action":          {kairos.AuditFilter{Actions: []string{"login", "plan.save"}}, func(r kairos.AuditRecord) bool { return r.Action != "run.cancel" }},
+		"actions that begin so":  {kairos.AuditFilter{Actions: []string{"plan.*"}}, func(r kairos.AuditRecord) bool { return r.Action == "plan.save" }},
+		"a star means no glob":   {kairos.AuditFilter{Actions: []string{"p?an.*"}}, func(kairos.AuditRecord) bool { return false }},
+		"objects that begin so":  {kairos.AuditFilter{Objects: []string{"plan:*"}}, func(r kairos.AuditRecord) bool { return r.Object != "user:ana" }},
+		"a result":               {kairos.AuditFilter{Results: []string{"denied"}}, func(r kairos.AuditRecord) bool { return r.Result == "denied" }},
+		"all that went well":     {kairos.AuditFilter{Result: "ok"}, func(r kairos.AuditRecord) bool { return r.Result == "ok" }},
+		"all but what went well": {kairos.AuditFilter{Exclude: kairos.AuditExclusion{Results: []string{"ok"}}}, func(r kairos.AuditRecord) bool { return r.Result != "ok" }},
+		"a door":                 {kairos.AuditFilter{Surfaces: []string{"api"}}, func(r kairos.AuditRecord) bool { return r.Surface == "api" }},
+		"an address":             {kairos.AuditFilter{Addresses: []string{"10.0.0.3"}}, func(r kairos.AuditRecord) bool { return r.Request.Address == "10.0.0.3" }},
+		"a request":              {kairos.AuditFilter{Requests: []string{"r7"}}, func(r kairos.AuditRecord) bool { return r.Request.ID == "r7" }},
+		"an actor's denied logins": {kairos.AuditFilter{Actors: []string{"marta"}, Actions: []string{"login"}, Results: []string{"denied"}},
+			func(r kairos.AuditRecord) bool { return r.Actor == "marta" && r.Action == "login" && r.Result == "denied" }},
+		"an address but not an actor": {kairos.AuditFilter{Addresses: []string{"10.0.0.1"}, Exclude: kairos.AuditExclusion{Actors: []string{"ana"}}},
+			func(r kairos.AuditRecord) bool { return r.Request.Address == "10.0.0.1" && r.Actor != "ana" }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			want := 0
+			for _, r := range all {
+				if c.is(r) {
+					want++
+				}
+			}
+			f, seen, last := c.f, 0, int64(1<<62)
+			f.Page.Limit = 7
+			for {
+				list, err := s.AuditEvents(t.Context(), f)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, e := range list.Items {
+					if !c.is(e.AuditRecord) || e.Seq >= last {
+						t.Fatalf("event %d: %+v", e.Seq, e.AuditRecord)
+					}
+					seen, last = seen+1, e.Seq
+				}
+				if list.Next == "" {
+					break
+				}
+				f.Page.After = list.Next
+			}
+			if seen != want {
+				t.Errorf("%d events, want %d", seen, want)
+			}
+		})
+	}
+	report, err := s.VerifyAudit(ctx)
+	if err != nil || len(report.Problems) > 0 {
+		t.Errorf("verify: %v %v", report.Problems, err)
+	}
+}
+
+// By which request something was done is under the chain too.
+func TestAuditRequestIsChained(t *testing.T) {
+	t.Parallel()
+	for _, column := range []string{"request", "address"} {
+		s := openStore(t)
+		if err := s.Audit(t.Context(), kairos.AuditRecord{Action: "login", Actor: "ana", Request: kairos.Request{ID: "r1", Address: "10.0.0.1"}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := alter(t, s.path, "DROP TRIGGER audit_events_are_immutable; UPDATE audit_events SET "+column+" = 'x' WHERE action = 'login'"); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := s.VerifyAudit(t.Context()); err != nil || len(r.Problems) == 0 {
+			t.Errorf("%s: a change is not found: %+v %v", column, r, err)
+		}
+	}
+}
+
+// An event says which link of the chain covers it.
+func TestAuditLink(t *testing.T) {
+	t.Parallel()
+	s := openStore(t)
+	for range 3 {
+		if err := s.Audit(t.Context(), kairos.AuditRecord{Action: "login", Actor: "ana"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	last, err := s.LastEvent(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := s.AuditEvent(t.Context(), last)
+	if err != nil || e.Action != "login" {
+		t.Fatal(e, err)
+	}
+	l, err := s.AuditLink(t.Context(), last)
+	if err != nil || l.Seq != last || l.Mac != e.Mac || l.Mac == "" || l.Before != last-1 || l.Last != last || l.Cut != 0 {
+		t.Errorf("%+v %v", l, err)
+	}
+	if _, err := s.AuditEvent(t.Context(), last+1); kairos.CodeOf(err) != kairos.CodeNotFound {
+		t.Errorf("an event that is not there: %v", err)
+	}
+	if _, err := s.AuditEvent(t.Context(), -1); kairos.CodeOf(err) != kairos.CodeNotFound {
+		t.Errorf("an event that cannot be: %v", err)
+	}
+}
+
+// A verification that is asked for runs in the background, one at a time, and its
+// result is in the log itself.
+func TestAuditChecker(t *testing.T) {
+	t.Parallel()
+	s := openStore(t)
+	c := NewAuditChecker(s, slog.New(slog.DiscardHandler))
+	if check, err := c.AuditCheck(t.Context()); err != nil || !check.Began.IsZero() {
+		t.Errorf("before any: %+v %v", check, err)
+	}
+	ana := kairos.Actor{Name: "ana", Role: kairos.RoleOperator, Surface: "ui", Request: kairos.Request{ID: "r1"}}
+	if err := c.VerifyAudit(t.Context(), ana); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.VerifyAudit(t.Context(), ana); kairos.CodeOf(err) != kairos.CodeConflict {
+		t.Errorf("a second at once: %v", err)
+	}
+	if err := c.VerifyAudit(t.Context(), kairos.Actor{Name: "vera", Role: kairos.RoleViewer}); kairos.CodeOf(err) != kairos.CodeForbidden {
+		t.Errorf("by a viewer: %v", err)
+	}
+	go c.Run(t.Context())
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		check, err := c.AuditCheck(t.Context())
+		if err != nil || time.Now().After(end) {
+			t.Fatal(check, err)
+		}
+		if check.Ended.IsZero() {
+			continue
+		}
+		if check.By != "ana" || check.Found != 0 || check.Events == 0 {
+			t.Errorf("%+v", check)
+		}
+		break
+	}
+	list, err := s.AuditEvents(t.Context(), kairos.AuditFilter{Requests: []string{"r1"}})
+	if err != nil || !slices.ContainsFunc(list.Items, func(e kairos.AuditEvent) bool { return e.Action == actionVerify && e.Result == "ok" }) {
+		t.Errorf("recorded: %+v %v", list.Items, err)
+	}
+}
