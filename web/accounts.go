@@ -104,7 +104,7 @@ func (r *request) createUser() error {
 		return err
 	}
 	to, err := r.s.posts.once(r.key(), func() (string, error) {
-		u, err := a.CreateUser(r.ctx, r.actor(), strings.TrimSpace(r.c.FormValue("name")), r.c.FormValue("password"), kairos.Role(r.c.FormValue("role")))
+		u, err := a.CreateUser(r.ctx, r.who.actor(), strings.TrimSpace(r.c.FormValue("name")), r.c.FormValue("password"), kairos.Role(r.c.FormValue("role")))
 		return "/settings/users/" + url.PathEscape(u.ID), err
 	})
 	if problem, ok := refused(err); ok {
@@ -173,18 +173,18 @@ func (r *request) changeUser() error {
 					return "", kairos.Errorf(kairos.CodeInvalid, "no subject is given").Suggest("the audit log names it where the login was refused")
 				}
 			}
-			u, err := a.LinkUser(r.ctx, r.actor(), id, subject)
+			u, err := a.LinkUser(r.ctx, r.who.actor(), id, subject)
 			return "/settings/users/" + url.PathEscape(u.ID), err
 		case "sign-out":
 			keep := ""
 			if id == r.who.ID {
 				keep = r.who.secret
 			}
-			return "/settings/users/" + url.PathEscape(id), a.EndSessions(r.ctx, r.actor(), id, keep)
+			return "/settings/users/" + url.PathEscape(id), a.EndSessions(r.ctx, r.who.actor(), id, keep)
 		default:
 			return "", kairos.Errorf(kairos.CodeInvalid, "nothing is done by %q", do)
 		}
-		u, err := a.UpdateUser(r.ctx, r.actor(), id, role, password, disabled)
+		u, err := a.UpdateUser(r.ctx, r.who.actor(), id, role, password, disabled)
 		return "/settings/users/" + url.PathEscape(u.ID), err
 	})
 	if problem, ok := refused(err); ok {

@@ -140,7 +140,7 @@ func (r *request) decide() error {
 	}
 	if problem == "" {
 		err = r.once(func() (string, error) {
-			decided, err := r.s.Engine.Decide(r.ctx, r.actor(), req)
+			decided, err := r.s.Engine.Decide(r.ctx, r.who.actor(), req)
 			if err != nil {
 				return "", err
 			}

@@ -196,7 +196,7 @@ func auditResult(result string) view.Status {
 	case "failed":
 		return word("fail", "i-fail", locale.Mark("failed"), true)
 	}
-	return word("ok", "i-ok", locale.Mark("succeeded"), true)
+	return word("quiet", "i-ok", locale.Mark("succeeded"), true)
 }
 
 // auditAbout names what an event is about, with the page of it.
@@ -211,7 +211,7 @@ func (r *request) auditAbout(e kairos.AuditEvent) view.Link {
 		case "run":
 			l.Text += " → " + kairos.ShortID(name)
 		default:
-			l.Text += " " + visible(e.Object)
+			l.Text += " · " + visible(e.Object)
 		}
 		return l
 	}
@@ -399,7 +399,7 @@ func (r *request) verify() error {
 	if r.s.AuditLog == nil {
 		return kairos.Errorf(kairos.CodeNotFound, "this installation does not verify its audit log on request")
 	}
-	err := r.once(func() (string, error) { return "/audit", r.s.AuditLog.VerifyAudit(r.ctx, r.actor()) })
+	err := r.once(func() (string, error) { return "/audit", r.s.AuditLog.VerifyAudit(r.ctx, r.who.actor()) })
 	if kairos.CodeOf(err) == kairos.CodeConflict {
 		return r.showVerify(http.StatusConflict, sentence(err))
 	}

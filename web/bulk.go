@@ -131,7 +131,7 @@ func (r *request) bulkPreview() error {
 }
 
 func (r *request) showBulkPreview(code int, req kairos.BulkRequest, v bulkVerb, problem string) error {
-	pre, err := r.s.Bulk.Preview(r.ctx, r.actor(), req)
+	pre, err := r.s.Bulk.Preview(r.ctx, r.who.actor(), req)
 	if err != nil {
 		return err
 	}
@@ -186,7 +186,7 @@ func (r *request) bulkStart() error {
 		return r.showBulkPreview(http.StatusUnprocessableEntity, req, v, r.t("Say why: it is kept in the audit log."))
 	}
 	err = r.once(func() (string, error) {
-		b, err := r.s.Bulk.Start(r.ctx, r.actor(), req)
+		b, err := r.s.Bulk.Start(r.ctx, r.who.actor(), req)
 		if err != nil {
 			return "", err
 		}
@@ -278,7 +278,7 @@ func (r *request) bulkStop() error {
 		return err
 	}
 	return r.once(func() (string, error) {
-		b, err := r.s.Bulk.Stop(r.ctx, r.actor(), r.c.Param("bulk"), strings.TrimSpace(r.c.FormValue("reason")))
+		b, err := r.s.Bulk.Stop(r.ctx, r.who.actor(), r.c.Param("bulk"), strings.TrimSpace(r.c.FormValue("reason")))
 		if err != nil {
 			return "", err
 		}

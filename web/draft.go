@@ -70,7 +70,7 @@ func (r *request) ask() error {
 	err := r.once(func() (string, error) {
 		// The model may take longer than a page may read, and what it made is kept
 		// when the browser has gone.
-		asked, err := r.s.Planner.Ask(context.WithoutCancel(r.c.Request().Context()), r.actor(), kairos.AskRequest{Query: intent, Agent: agent, PlanOnly: true, Fresh: r.c.FormValue("fresh") != ""})
+		asked, err := r.s.Planner.Ask(context.WithoutCancel(r.c.Request().Context()), r.who.actor(), kairos.AskRequest{Query: intent, Agent: agent, PlanOnly: true, Fresh: r.c.FormValue("fresh") != ""})
 		if err != nil {
 			return "", err
 		}
@@ -221,7 +221,7 @@ func (r *request) acceptDraft() error {
 		return kairos.Errorf(kairos.CodeInvalid, "the intent: %w", err)
 	}
 	return r.once(func() (string, error) {
-		run, err := r.s.Engine.Start(r.ctx, r.actor(), kairos.StartRequest{Plan: pl.ID, Hash: v.Hash, Input: input, Origin: "ask"})
+		run, err := r.s.Engine.Start(r.ctx, r.who.actor(), kairos.StartRequest{Plan: pl.ID, Hash: v.Hash, Input: input, Origin: "ask"})
 		if err != nil {
 			return "", err
 		}

@@ -49,9 +49,9 @@ func (r *request) signOut() error {
 		case "":
 			return "", kairos.Errorf(kairos.CodeInvalid, "no session is named")
 		case "others":
-			return "/me", a.EndSessions(r.ctx, r.actor(), r.who.ID, r.who.secret)
+			return "/me", a.EndSessions(r.ctx, r.who.actor(), r.who.ID, r.who.secret)
 		default:
-			return "/me", a.EndSession(r.ctx, r.actor(), r.who.ID, hash)
+			return "/me", a.EndSession(r.ctx, r.who.actor(), r.who.ID, hash)
 		}
 	})
 }

@@ -133,7 +133,7 @@ func (r *request) forget() error {
 		return r.showForget(http.StatusUnprocessableEntity, r.t("Say why: it is kept in the audit log."))
 	}
 	return r.once(func() (string, error) {
-		_, err := r.s.Memory.Forget(r.ctx, owner, session, reason, r.actor())
+		_, err := r.s.Memory.Forget(r.ctx, owner, session, reason, r.who.actor())
 		return r.memoryHref("/memory", owner, "", ""), err
 	})
 }

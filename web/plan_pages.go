@@ -81,6 +81,6 @@ func (r *request) archive() error {
 		return r.showArchive(http.StatusUnprocessableEntity, r.t("Say why: it is kept in the audit log."))
 	}
 	return r.once(func() (string, error) {
-		return "/plans/" + url.PathEscape(pl.Key), r.s.Engine.ArchivePlan(r.ctx, r.actor(), pl.ID, archive, reason)
+		return "/plans/" + url.PathEscape(pl.Key), r.s.Engine.ArchivePlan(r.ctx, r.who.actor(), pl.ID, archive, reason)
 	})
 }

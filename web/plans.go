@@ -142,7 +142,7 @@ func (r *request) savePlan() error {
 		return r.render(code, view.PlanEditor(p))
 	}
 	err := r.once(func() (string, error) {
-		pl, v, _, _, err := r.s.Engine.SavePlanOver(r.ctx, r.actor(), []byte(source), format, "upload", r.c.FormValue("reason"), p.Base)
+		pl, v, _, _, err := r.s.Engine.SavePlanOver(r.ctx, r.who.actor(), []byte(source), format, "upload", r.c.FormValue("reason"), p.Base)
 		if err != nil {
 			return "", err
 		}

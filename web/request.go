@@ -120,7 +120,7 @@ func (r *request) identify() error {
 	}
 	mac := hmac.New(sha256.New, []byte(cookie.Value))
 	mac.Write([]byte("csrf"))
-	r.who = principal{User: u, secret: cookie.Value, csrf: hex.EncodeToString(mac.Sum(nil))}
+	r.who = principal{User: u, secret: cookie.Value, csrf: hex.EncodeToString(mac.Sum(nil)), request: kairos.RequestOf(r.ctx)}
 	return nil
 }
 

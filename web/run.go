@@ -347,7 +347,7 @@ func (b *runPage) why() (*view.Why, error) {
 // foresee says what resuming would do; or why it can do nothing, when the plan
 // names what is no longer configured.
 func (b *runPage) foresee(run kairos.Run, w *view.Why) error {
-	pre, err := b.s.Engine.Preview(b.ctx, b.actor(), kairos.VerbRequest{Run: run.ID, Action: kairos.ActionResume})
+	pre, err := b.s.Engine.Preview(b.ctx, b.who.actor(), kairos.VerbRequest{Run: run.ID, Action: kairos.ActionResume})
 	if e, ok := errors.AsType[*kairos.Error](err); ok && e.Code == kairos.CodeInvalid {
 		w.Then = visible(e.Message + "; " + e.Suggestion)
 		return nil

@@ -232,11 +232,12 @@ func SessionCookies() []string { return []string{"__Host-kairos", "kairos"} }
 // principal is who sends a request.
 type principal struct {
 	kairos.User
-	secret string
-	csrf   string
+	secret  string
+	csrf    string
+	request kairos.Request
 }
 
 // actor is who asks, and by which request.
-func (r *request) actor() kairos.Actor {
-	return kairos.Actor{Name: r.who.Name, Role: r.who.Role, Surface: "ui", Request: kairos.RequestOf(r.ctx)}
+func (p principal) actor() kairos.Actor {
+	return kairos.Actor{Name: p.Name, Role: p.Role, Surface: "ui", Request: p.request}
 }

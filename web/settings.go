@@ -81,7 +81,7 @@ func (r *request) retentionSettings() error {
 		}
 		p.Rules = append(p.Rules, row)
 	}
-	would, err := r.s.Settings.Retain(r.ctx, r.actor(), true)
+	would, err := r.s.Settings.Retain(r.ctx, r.who.actor(), true)
 	switch kairos.CodeOf(err) {
 	case "":
 		p.Would = r.n(int(would.Runs), "Now %s run would lose its journal and values", "Now %s runs would lose their journals and values") + ", " +
@@ -104,7 +104,7 @@ func (r *request) runRetention() error {
 	}
 	return r.once(func() (string, error) {
 		// It goes on when the browser is closed: there may be much to remove.
-		_, err := r.s.Settings.Retain(context.WithoutCancel(r.ctx), r.actor(), false)
+		_, err := r.s.Settings.Retain(context.WithoutCancel(r.ctx), r.who.actor(), false)
 		return "/settings/retention", err
 	})
 }
@@ -155,7 +155,7 @@ func (r *request) testChannel() error {
 		return err
 	}
 	return r.once(func() (string, error) {
-		_, err := r.s.Settings.TestChannel(context.WithoutCancel(r.ctx), r.actor(), r.c.Param("channel"))
+		_, err := r.s.Settings.TestChannel(context.WithoutCancel(r.ctx), r.who.actor(), r.c.Param("channel"))
 		return "/settings/notifications", err
 	})
 }

@@ -178,7 +178,7 @@ func (r *request) start() error {
 		req.Labels[k] = v
 	}
 	err = r.once(func() (string, error) {
-		run, err := r.s.Engine.Start(r.ctx, r.actor(), req)
+		run, err := r.s.Engine.Start(r.ctx, r.who.actor(), req)
 		if err != nil {
 			return "", err
 		}

@@ -95,7 +95,7 @@ func (r *request) releaseAll() error {
 		if r.s.System == nil {
 			return "", kairos.Errorf(kairos.CodeNotFound, "this installation has no page about itself")
 		}
-		_, err := r.s.System.ReleaseHeld(r.ctx, r.actor(), "", r.c.FormValue("reason"))
+		_, err := r.s.System.ReleaseHeld(r.ctx, r.who.actor(), "", r.c.FormValue("reason"))
 		return "/system", err
 	})
 }
@@ -106,7 +106,7 @@ func (r *request) maintain() error {
 		if r.s.System == nil {
 			return "", kairos.Errorf(kairos.CodeNotFound, "this installation has no page about itself")
 		}
-		_, err := r.s.System.Maintain(r.ctx, r.actor(), r.c.FormValue("on") == "true", r.c.FormValue("reason"))
+		_, err := r.s.System.Maintain(r.ctx, r.who.actor(), r.c.FormValue("on") == "true", r.c.FormValue("reason"))
 		return "/system", err
 	})
 }
@@ -118,7 +118,7 @@ func (r *request) backUp() error {
 			return "", kairos.Errorf(kairos.CodeNotFound, "this installation has no page about itself")
 		}
 		// It goes on when the browser is closed: a large database takes minutes.
-		_, err := r.s.System.BackUp(context.WithoutCancel(r.ctx), r.actor())
+		_, err := r.s.System.BackUp(context.WithoutCancel(r.ctx), r.who.actor())
 		return "/system", err
 	})
 }

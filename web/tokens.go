@@ -80,7 +80,7 @@ func (r *request) createToken() error {
 	}
 	made := ""
 	_, err = r.s.posts.once(r.key(), func() (string, error) {
-		text, _, err := a.CreateToken(r.ctx, r.actor(), strings.TrimSpace(r.c.FormValue("name")), kairos.Role(r.c.FormValue("role")), scopes, lifetime)
+		text, _, err := a.CreateToken(r.ctx, r.who.actor(), strings.TrimSpace(r.c.FormValue("name")), kairos.Role(r.c.FormValue("role")), scopes, lifetime)
 		made = text
 		return "/settings/tokens", err
 	})
@@ -128,6 +128,6 @@ func (r *request) revokeToken() error {
 		return err
 	}
 	return r.once(func() (string, error) {
-		return "/settings/tokens", r.s.Accounts.RevokeToken(r.ctx, r.actor(), t.ID)
+		return "/settings/tokens", r.s.Accounts.RevokeToken(r.ctx, r.who.actor(), t.ID)
 	})
 }

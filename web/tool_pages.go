@@ -263,7 +263,7 @@ func (r *request) acceptTool() error {
 		return r.showAccept(http.StatusUnprocessableEntity, r.t("Say why: it is kept in the audit log."))
 	}
 	err = r.once(func() (string, error) {
-		return toolHref(t.Name), r.s.Crew.AcceptTool(r.ctx, r.actor(), t.Name, digest, reason)
+		return toolHref(t.Name), r.s.Crew.AcceptTool(r.ctx, r.who.actor(), t.Name, digest, reason)
 	})
 	if kairos.CodeOf(err) == kairos.CodeStale && t.Change != nil {
 		return r.showAccept(http.StatusConflict, r.t("It says something else again since you looked. This is what it says now."))
@@ -346,7 +346,7 @@ func (r *request) tryTool() error {
 		if err != nil {
 			return "", err
 		}
-		run, err := r.s.Engine.Start(r.ctx, r.actor(), kairos.StartRequest{Plan: plan.ID, Version: version.Number, Origin: "ui", Input: raw, Labels: map[string]string{"try": "tool"}})
+		run, err := r.s.Engine.Start(r.ctx, r.who.actor(), kairos.StartRequest{Plan: plan.ID, Version: version.Number, Origin: "ui", Input: raw, Labels: map[string]string{"try": "tool"}})
 		if err != nil {
 			return "", err
 		}
@@ -364,7 +364,7 @@ func (r *request) savePlanFor(tool string) (kairos.Plan, kairos.Version, error) 
 	if err != nil {
 		return kairos.Plan{}, kairos.Version{}, err
 	}
-	plan, version, _, _, err := r.s.Engine.SavePlan(r.ctx, r.actor(), src, planner.FormatJSON, "try", "tried on the page of the tool")
+	plan, version, _, _, err := r.s.Engine.SavePlan(r.ctx, r.who.actor(), src, planner.FormatJSON, "try", "tried on the page of the tool")
 	return plan, version, err
 }
 
@@ -419,6 +419,6 @@ func (r *request) retryServer() error {
 		return err
 	}
 	return r.once(func() (string, error) {
-		return "/agents/tools", r.s.Crew.RetryToolServer(r.ctx, r.actor(), s.Name, strings.TrimSpace(r.c.FormValue("reason")))
+		return "/agents/tools", r.s.Crew.RetryToolServer(r.ctx, r.who.actor(), s.Name, strings.TrimSpace(r.c.FormValue("reason")))
 	})
 }

@@ -138,13 +138,13 @@ func (r *request) preview(code int, v verb, req kairos.VerbRequest, problem stri
 	}
 	var pre kairos.Preview
 	if v.preview {
-		pre, err = r.s.Engine.Preview(r.ctx, r.actor(), req)
+		pre, err = r.s.Engine.Preview(r.ctx, r.who.actor(), req)
 		if kairos.CodeOf(err) == kairos.CodeInvalid && (req.Input != nil || len(req.Edits) > 0) {
 			// What was typed cannot be used: say so beside it, and go on without.
 			p.Error, p.Mend, code = sentence(err), true, http.StatusUnprocessableEntity
 			without := req
 			without.Input, without.Edits = nil, nil
-			pre, err = r.s.Engine.Preview(r.ctx, r.actor(), without)
+			pre, err = r.s.Engine.Preview(r.ctx, r.who.actor(), without)
 		}
 		if err != nil {
 			return err
@@ -267,7 +267,7 @@ func (r *request) act() error {
 		req.Digest = ""
 	}
 	err = r.once(func() (string, error) {
-		run, err := r.s.Engine.Act(r.ctx, r.actor(), req)
+		run, err := r.s.Engine.Act(r.ctx, r.who.actor(), req)
 		if err != nil {
 			return "", err
 		}
@@ -311,7 +311,7 @@ func (r *request) resolve() error {
 		req.Output = j
 	}
 	return r.once(func() (string, error) {
-		run, err := r.s.Engine.Resolve(r.ctx, r.actor(), req)
+		run, err := r.s.Engine.Resolve(r.ctx, r.who.actor(), req)
 		if err != nil {
 			return "", err
 		}

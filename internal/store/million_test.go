@@ -263,7 +263,7 @@ func measure(t *testing.T, s *store.Store, large bool) {
 		})},
 		{"runs: ended badly since yesterday, counted", count(kairos.RunFilter{Statuses: failed, Since: day})},
 		{"home: all that it asks", func() error { return home(ctx, s, day) }},
-		{"audit: what others did since yesterday", audit(func() kairos.AuditFilter { return kairos.AuditFilter{Actions: acts, NotActor: "marta", Since: day} })},
+		{"audit: what others did since yesterday", audit(func() kairos.AuditFilter { return kairos.AuditFilter{Actions: acts, Exclude: kairos.AuditExclusion{Actors: []string{"marta"}}, Since: day} })},
 		{"runs: by label", runs(func() kairos.RunFilter {
 			return kairos.RunFilter{Labels: map[string]string{"customer": fmt.Sprintf("c%04d", rng.IntN(1000))}}
 		})},
@@ -386,7 +386,7 @@ func home(ctx context.Context, s *store.Store, left time.Time) error {
 		_, err := s.RunsCount(ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{st}, Since: left}, 1001)
 		errs = append(errs, err)
 	}
-	_, err = s.AuditEvents(ctx, kairos.AuditFilter{Actions: acts, NotActor: "nobody", Since: left, Page: kairos.Page{Limit: 8}})
+	_, err = s.AuditEvents(ctx, kairos.AuditFilter{Actions: acts, Exclude: kairos.AuditExclusion{Actors: []string{"nobody"}}, Since: left, Page: kairos.Page{Limit: 8}})
 	errs = append(errs, err)
 	_, err = s.Outcomes(ctx, time.Now().Add(-24*time.Hour))
 	errs = append(errs, err)
