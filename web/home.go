@@ -2,10 +2,7 @@ package web
 
 import (
 	"net/http"
-	"net/url"
-	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/web/view"
 )
 
