@@ -44,7 +44,9 @@ func TestAuditFilters(t *testing.T) {
 		"an address":             {kairos.AuditFilter{Addresses: []string{"10.0.0.3"}}, func(r kairos.AuditRecord) bool { return r.Request.Address == "10.0.0.3" }},
 		"a request":              {kairos.AuditFilter{Requests: []string{"r7"}}, func(r kairos.AuditRecord) bool { return r.Request.ID == "r7" }},
 		"an actor's denied logins": {kairos.AuditFilter{Actors: []string{"marta"}, Actions: []string{"login"}, Results: []string{"denied"}},
-			func(r kairos.AuditRecord) bool { return r.Actor == "marta" && r.Action == "login" && r.Result == "denied" }},
+			func(r kairos.AuditRecord) bool {
+				return r.Actor == "marta" && r.Action == "login" && r.Result == "denied"
+			}},
 		"an address but not an actor": {kairos.AuditFilter{Addresses: []string{"10.0.0.1"}, Exclude: kairos.AuditExclusion{Actors: []string{"ana"}}},
 			func(r kairos.AuditRecord) bool { return r.Request.Address == "10.0.0.1" && r.Actor != "ana" }},
 	} {

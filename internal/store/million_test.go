@@ -263,7 +263,9 @@ func measure(t *testing.T, s *store.Store, large bool) {
 		})},
 		{"runs: ended badly since yesterday, counted", count(kairos.RunFilter{Statuses: failed, Since: day})},
 		{"home: all that it asks", func() error { return home(ctx, s, day) }},
-		{"audit: what others did since yesterday", audit(func() kairos.AuditFilter { return kairos.AuditFilter{Actions: acts, Exclude: kairos.AuditExclusion{Actors: []string{"marta"}}, Since: day} })},
+		{"audit: what others did since yesterday", audit(func() kairos.AuditFilter {
+			return kairos.AuditFilter{Actions: acts, Exclude: kairos.AuditExclusion{Actors: []string{"marta"}}, Since: day}
+		})},
 		{"runs: by label", runs(func() kairos.RunFilter {
 			return kairos.RunFilter{Labels: map[string]string{"customer": fmt.Sprintf("c%04d", rng.IntN(1000))}}
 		})},
