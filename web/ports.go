@@ -65,6 +65,10 @@ type Reader interface {
 	FailureAcks(ctx context.Context, since time.Time, limit int) ([]kairos.FailureAck, error)
 	AckFailures(ctx context.Context, actor kairos.Actor, ref kairos.FailureRef, note string) (int64, error)
 	UnackFailures(ctx context.Context, actor kairos.Actor, ref kairos.FailureRef) (int64, error)
+	// Notes are what people wrote about a run, in order; AddNote keeps one more,
+	// CodeInvalid and CodeConflict as kairos.CheckNote and kairos.MaxNotes say.
+	Notes(ctx context.Context, run string) ([]kairos.Note, error)
+	AddNote(ctx context.Context, actor kairos.Actor, run, text string) (kairos.Note, error)
 	// Outcomes counts how runs ended since a time, per plan and half hour;
 	// PlanOutcomes those of one plan.
 	Outcomes(ctx context.Context, since time.Time) ([]kairos.Outcome, error)

@@ -180,6 +180,7 @@ func (r *request) shell(section, title string) view.Shell {
 		Density: r.display.density, Shortcuts: r.display.shortcuts, Display: r.displayChoices(), Began: r.began, Here: "/", Dialog: r.target() == "dialog"}
 	if r.c.Request().Method == http.MethodGet {
 		s.Here = r.c.Request().URL.RequestURI()
+		s.JSON = r.s.jsonOfPage(r.c.Request().URL, r.who.Role)
 	}
 	if r.who.Name != "" {
 		if counts, err := r.s.Reader.RunCounts(r.ctx); err == nil {

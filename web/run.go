@@ -115,10 +115,19 @@ func (b *runPage) build() (view.RunPage, error) {
 		return p, err
 	}
 	p.Why, p.Actions = why, b.actions()
+	if b.who.Role.Includes(kairos.RoleOperator) {
+		p.More = append(p.More, view.Link{Text: b.t("Note…"), Href: "/runs/" + run.ID + "/note", Dialog: true})
+	}
+	if b.who.Role.Includes(kairos.RoleAuthor) && b.s.API != nil {
+		p.More = append(p.More, view.Link{Text: b.t("Export"), Href: "/runs/" + run.ID + "/export"})
+	}
 	if why != nil {
 		if why.Links, err = b.whyLinks(); err != nil {
 			return p, err
 		}
+	}
+	if p.Notes, err = b.notes(run.ID); err != nil {
+		return p, err
 	}
 	p.Summary = b.summary()
 	p.FaviconPath = static.Path("fav-" + p.Favicon + ".svg")

@@ -2,6 +2,7 @@ package web
 
 import (
 	"fmt"
+	"net/http"
 	"net/url"
 	"strings"
 
@@ -82,4 +83,17 @@ func (b *runPage) summary() string {
 		scheme = "https://"
 	}
 	return strings.Join(append(lines, scheme+b.c.Request().Host+"/runs/"+run.ID), "\n")
+}
+
+// summaryFile is the summary as a file of its own, for a chat or a ticket.
+func (r *request) summaryFile() error {
+	found, err := r.s.Reader.FindRun(r.ctx, r.c.Param("run"))
+	if err != nil {
+		return err
+	}
+	b, err := r.openRun(found.ID)
+	if err != nil {
+		return err
+	}
+	return r.c.Blob(http.StatusOK, "text/markdown; charset=utf-8", []byte(b.summary()+"\n"))
 }

@@ -119,12 +119,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "this host name is not served here", http.StatusMisdirectedRequest)
 		return
 	}
-	if s.API != nil && r.URL.Path == "/metrics" { // where scrapers look
-		r = r.Clone(r.Context())
-		r.URL.Path, r.URL.RawPath = "/api/v1/metrics", ""
-	}
-	if s.API != nil && (strings.HasPrefix(r.URL.Path, "/api/v1/") || r.URL.Path == "/api/v1") {
-		s.API.ServeHTTP(w, r)
+	if asked, ok := s.forAPI(r); ok {
+		s.API.ServeHTTP(w, asked)
 		return
 	}
 	if r.Method == http.MethodHead && r.URL.Path != "/live" { // a stream's head would never end

@@ -203,6 +203,18 @@ CREATE TABLE failure_acks (
 
 CREATE INDEX failure_acks_by_age ON failure_acks (at);
 
+-- What people wrote about a run for whoever looks at it next.
+CREATE TABLE run_notes (
+    id     INTEGER PRIMARY KEY,
+    run_id INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+    actor  TEXT    NOT NULL,
+    text   TEXT    NOT NULL,
+    at     INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX run_notes_by_run ON run_notes (run_id, id);
+CREATE INDEX run_notes_by_age ON run_notes (at);
+
 -- The journal. Append-only: a rowid table with one unique index; clustering it
 -- by run would rewrite a page per row.
 CREATE TABLE step_results (

@@ -25,6 +25,9 @@ type backend interface {
 	Result(ctx context.Context, run string) (kairos.Result, error)
 	// Detail is a run with its waits and its whole journal.
 	Detail(ctx context.Context, run string) (kairos.RunDetail, error)
+	// Notes are what people wrote about a run; AddNote keeps one more.
+	Notes(ctx context.Context, run string) ([]kairos.Note, error)
+	AddNote(ctx context.Context, actor kairos.Actor, run, text string) (kairos.Note, error)
 	// Wait returns when the run is final, or waits for what only a person can
 	// give, or the context ends.
 	Wait(ctx context.Context, run string) (kairos.Run, error)

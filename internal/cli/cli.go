@@ -64,7 +64,7 @@ plan, 3 the run waits for a person, 4 the daemon or database cannot be used.`,
 		SilenceUsage:  true,
 	}
 	c.flags(root)
-	root.AddCommand(c.runCommand(), c.askCommand(), c.validateCommand(), c.graphCommand(), c.plansCommand(), c.runsCommand(), c.failuresCommand(), c.showCommand(), c.logsCommand(),
+	root.AddCommand(c.runCommand(), c.askCommand(), c.validateCommand(), c.graphCommand(), c.plansCommand(), c.runsCommand(), c.failuresCommand(), c.showCommand(), c.noteCommand(), c.exportCommand(), c.logsCommand(),
 		c.verbCommand(kairos.ActionResume), c.verbCommand(kairos.ActionRerun), c.verbCommand(kairos.ActionFork), c.verbCommand(kairos.ActionCancel),
 		c.verbCommand(kairos.ActionPause), c.verbCommand(kairos.ActionContinue), c.verbCommand(kairos.ActionRetryNow), c.verbCommand(kairos.ActionRelease),
 		c.verbCommand(kairos.ActionDelete), c.approvalsCommand(), c.auditListCommand(), c.toolsCommand(), c.memoryCommand(), c.forgetCommand(), c.agentsCommand(), c.providersCommand(), c.approveCommand(true), c.approveCommand(false), c.resolveCommand(), c.testCommand(), versionCommand(s))

@@ -45,6 +45,12 @@ func (l *local) AuditEvents(ctx context.Context, f kairos.AuditFilter) (kairos.L
 	}
 	return l.store.AuditEvents(ctx, f)
 }
+func (l *local) Notes(ctx context.Context, run string) ([]kairos.Note, error) {
+	return l.store.Notes(ctx, run)
+}
+func (l *local) AddNote(ctx context.Context, actor kairos.Actor, run, text string) (kairos.Note, error) {
+	return l.store.AddNote(ctx, actor, run, text)
+}
 func (l *local) Conversation(ctx context.Context, run string) (kairos.Conversation, error) {
 	return l.store.Conversation(ctx, run)
 }

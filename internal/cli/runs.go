@@ -100,6 +100,7 @@ type shown struct {
 	kairos.RunDetailView
 	Journal   []kairos.Entry        `json:"journal"`
 	Decisions []kairos.DecisionView `json:"decisions"`
+	Notes     []kairos.Note         `json:"notes"`
 	kairos.Conversation
 }
 
@@ -108,7 +109,7 @@ func (c *app) showCommand() *cobra.Command {
 		Use: "show RUN", Short: "Show a run", Args: cobra.ExactArgs(1),
 		Long: `Shows where a run stands: its steps in order, what it waits for, why it failed.
 RUN is an id, or any unambiguous beginning or end of one of at least four characters.
-With --json: the run, its journal, its decisions, and what its agents said to each other.`,
+With --json: the run, its journal, its decisions, its notes, and what its agents said to each other.`,
 		Example: "  kairos show 7qx2\n  kairos show 7qx2 --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b backend) error {
@@ -124,13 +125,18 @@ With --json: the run, its journal, its decisions, and what its agents said to ea
 				if err != nil {
 					return err
 				}
+				notes, err := b.Notes(cmd.Context(), r.ID)
+				if err != nil {
+					return err
+				}
 				if c.json {
 					if d.Journal == nil {
 						d.Journal = []kairos.Entry{}
 					}
-					return c.print(shown{kairos.ViewDetail(d, nil), d.Journal, kairos.DecisionsOf(d.Journal), said})
+					return c.print(shown{kairos.ViewDetail(d, nil), d.Journal, kairos.DecisionsOf(d.Journal), append([]kairos.Note{}, notes...), said})
 				}
 				c.show(d)
+				c.showNotes(notes)
 				if len(said.Messages) > 0 {
 					c.printf("messages:\n")
 					c.showMessages(said.Messages)

@@ -24,7 +24,7 @@ type Salvaged struct {
 }
 
 // salvageTables are copied in this order: what others refer to comes first.
-var salvageTables = []string{"settings", "plans", "plan_facts", "plan_versions", "runs", "run_details", "run_labels", "run_uses", "run_outcomes", "failure_acks",
+var salvageTables = []string{"settings", "plans", "plan_facts", "plan_versions", "runs", "run_details", "run_labels", "run_uses", "run_outcomes", "failure_acks", "run_notes",
 	"preferences", "payloads", "payload_refs", "step_results", "handoffs", "messages", "memory", "skill_runs", "approvals", "audit_events", "users", "tokens"}
 
 // salvageWindow is how many rows are read at once before a damaged page makes
@@ -297,6 +297,7 @@ func (c *salvager) finish(ctx context.Context) error {
 		"DELETE FROM run_outcomes WHERE plan_id NOT IN (SELECT id FROM plans)",
 		"DELETE FROM plan_facts WHERE plan_id NOT IN (SELECT id FROM plans)",
 		"DELETE FROM failure_acks WHERE plan_id NOT IN (SELECT id FROM plans)",
+		"DELETE FROM run_notes WHERE run_id NOT IN (SELECT id FROM runs)",
 		"DELETE FROM run_labels WHERE run_id NOT IN (SELECT id FROM runs)",
 		"DELETE FROM payload_refs WHERE run_id NOT IN (SELECT id FROM runs) OR hash NOT IN (SELECT hash FROM payloads)",
 		"DELETE FROM step_results WHERE run_id NOT IN (SELECT id FROM runs)",

@@ -150,6 +150,8 @@ func New(c Config) (*API, error) {
 	a.askRoutes()
 	a.agentRoutes()
 	a.bulkRoutes()
+	a.noteRoutes()
+	a.exportRoutes()
 	a.settingsRoutes()
 	a.memoryRoutes()
 	a.auditRoutes()

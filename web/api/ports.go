@@ -30,6 +30,8 @@ type Reader interface {
 	FailureGroups(ctx context.Context, limit int) ([]kairos.FailureGroup, error)
 	AckFailures(ctx context.Context, actor kairos.Actor, ref kairos.FailureRef, note string) (int64, error)
 	UnackFailures(ctx context.Context, actor kairos.Actor, ref kairos.FailureRef) (int64, error)
+	Notes(ctx context.Context, run string) ([]kairos.Note, error)
+	AddNote(ctx context.Context, actor kairos.Actor, run, text string) (kairos.Note, error)
 }
 
 // Engine is what the API does; see web.Engine for the promises.

@@ -22,6 +22,8 @@ type RunPage struct {
 	Actions   []Link
 	Why       *Why
 	Facts     []Fact
+	Notes     []Note
+	More      []Link // acts that are asked for less often
 	Views     []Link
 	View      string
 	Timeline  *Timeline

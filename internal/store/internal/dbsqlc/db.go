@@ -195,6 +195,18 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.messageListStmt, err = db.PrepareContext(ctx, messageList); err != nil {
 		return nil, fmt.Errorf("error preparing query MessageList: %w", err)
 	}
+	if q.noteCountStmt, err = db.PrepareContext(ctx, noteCount); err != nil {
+		return nil, fmt.Errorf("error preparing query NoteCount: %w", err)
+	}
+	if q.noteInsertStmt, err = db.PrepareContext(ctx, noteInsert); err != nil {
+		return nil, fmt.Errorf("error preparing query NoteInsert: %w", err)
+	}
+	if q.noteListStmt, err = db.PrepareContext(ctx, noteList); err != nil {
+		return nil, fmt.Errorf("error preparing query NoteList: %w", err)
+	}
+	if q.noteRecentStmt, err = db.PrepareContext(ctx, noteRecent); err != nil {
+		return nil, fmt.Errorf("error preparing query NoteRecent: %w", err)
+	}
 	if q.outcomeAddStmt, err = db.PrepareContext(ctx, outcomeAdd); err != nil {
 		return nil, fmt.Errorf("error preparing query OutcomeAdd: %w", err)
 	}
@@ -831,6 +843,26 @@ func (q *Queries) Close() error {
 	if q.messageListStmt != nil {
 		if cerr := q.messageListStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing messageListStmt: %w", cerr)
+		}
+	}
+	if q.noteCountStmt != nil {
+		if cerr := q.noteCountStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing noteCountStmt: %w", cerr)
+		}
+	}
+	if q.noteInsertStmt != nil {
+		if cerr := q.noteInsertStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing noteInsertStmt: %w", cerr)
+		}
+	}
+	if q.noteListStmt != nil {
+		if cerr := q.noteListStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing noteListStmt: %w", cerr)
+		}
+	}
+	if q.noteRecentStmt != nil {
+		if cerr := q.noteRecentStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing noteRecentStmt: %w", cerr)
 		}
 	}
 	if q.outcomeAddStmt != nil {
@@ -1509,6 +1541,10 @@ type Queries struct {
 	messageDeleteStmt          *sql.Stmt
 	messageInsertStmt          *sql.Stmt
 	messageListStmt            *sql.Stmt
+	noteCountStmt              *sql.Stmt
+	noteInsertStmt             *sql.Stmt
+	noteListStmt               *sql.Stmt
+	noteRecentStmt             *sql.Stmt
 	outcomeAddStmt             *sql.Stmt
 	outcomeListStmt            *sql.Stmt
 	outcomeOfPlanStmt          *sql.Stmt
@@ -1688,6 +1724,10 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		messageDeleteStmt:          q.messageDeleteStmt,
 		messageInsertStmt:          q.messageInsertStmt,
 		messageListStmt:            q.messageListStmt,
+		noteCountStmt:              q.noteCountStmt,
+		noteInsertStmt:             q.noteInsertStmt,
+		noteListStmt:               q.noteListStmt,
+		noteRecentStmt:             q.noteRecentStmt,
 		outcomeAddStmt:             q.outcomeAddStmt,
 		outcomeListStmt:            q.outcomeListStmt,
 		outcomeOfPlanStmt:          q.outcomeOfPlanStmt,

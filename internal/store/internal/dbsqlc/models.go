@@ -291,6 +291,14 @@ type RunLabel struct {
 	RunID int64
 }
 
+type RunNote struct {
+	ID    int64
+	RunID int64
+	Actor string
+	Text  string
+	At    int64
+}
+
 type RunOutcome struct {
 	PlanID    int64
 	Slot      int64

@@ -1,0 +1,124 @@
+package web_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/kairosd/kairosd/web/webtest"
+)
+
+func TestANoteIsKeptWithARun(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	seed := site.Seed(t)
+	b := site.Browser(t).Login()
+	page := "/runs/" + seed.Failed.ID
+	write := func(text string) webtest.Page {
+		form := b.Get(page + "/note").Hidden()
+		form.Set("text", text)
+		return b.Post(page+"/note", form)
+	}
+	kept := write("waiting for quota\nresume after 06:00 <b>")
+	if kept.Code == http.StatusSeeOther {
+		kept = b.Get(kept.Location)
+	}
+	if kept.Code != http.StatusOK || !strings.Contains(kept.Body, "waiting for quota\nresume after 06:00 &lt;b&gt;") {
+		t.Errorf("%d\n%s", kept.Code, kept.Body)
+	}
+	for what, text := range map[string]string{"nothing": " \n", "too much": strings.Repeat("ñ", 2001)} {
+		refused := write(text)
+		if refused.Code != http.StatusUnprocessableEntity || !strings.Contains(refused.Body, "the note") {
+			t.Errorf("%s: %d\n%s", what, refused.Code, refused.Body)
+		}
+	}
+	for range 99 {
+		write("again")
+	}
+	if full := write("one more"); full.Code != http.StatusConflict {
+		t.Errorf("the 101st note: %d", full.Code)
+	}
+}
+
+func TestAPageHasATwinForPrograms(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	seed := site.Seed(t)
+	b := site.Browser(t).Login()
+	for page, want := range map[string]string{
+		"/runs/" + seed.Failed.ID:                               seed.Failed.ID,
+		"/runs?q=status%3Afailed+plan%3A" + seed.Failed.PlanKey: seed.Failed.ID,
+		"/plans/" + seed.Failed.PlanKey:                         seed.Failed.PlanKey,
+		"/plans/" + seed.Failed.PlanKey + "/v/1":                seed.Failed.Hash,
+		"/plans":                                                seed.Failed.PlanKey, "/approvals": `"items"`, "/agents": `"items"`, "/agents/tools": "calculator", "/audit": "run.created", "/me": `"role"`,
+	} {
+		path, query, _ := strings.Cut(page, "?")
+		address := path + ".json"
+		if query != "" {
+			address += "?" + query
+		}
+		shown := b.Get(page)
+		if link := strings.ReplaceAll(address, "&", "&amp;"); !strings.Contains(shown.Body, `href="`+link+`"`) {
+			t.Errorf("%s has no link %s", page, link)
+		}
+		data := b.Get(address)
+		if data.Code != http.StatusOK || !strings.Contains(data.Header.Get("Content-Type"), "json") || !json.Valid([]byte(data.Body)) || !strings.Contains(data.Body, want) {
+			t.Errorf("%s: %d %s\n%.300s", address, data.Code, data.Header.Get("Content-Type"), data.Body)
+		}
+	}
+	for _, address := range []string{"/runs/new.json", "/nothing.json", "/settings/users/x.json"} {
+		if p := b.Get(address); p.Code == http.StatusOK {
+			t.Errorf("%s: %d", address, p.Code)
+		}
+	}
+	if p := site.Browser(t).Get("/runs.json"); p.Code != http.StatusUnauthorized {
+		t.Errorf("a stranger: %d", p.Code)
+	}
+}
+
+func TestARunIsExportedWhole(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	seed := site.Seed(t)
+	b := site.Browser(t).Login()
+	p := b.Get("/runs/" + seed.Failed.ID + "/export")
+	if p.Code != http.StatusOK || p.Header.Get("Content-Disposition") != `attachment; filename="run-`+seed.Failed.ID+`.tar.zst"` {
+		t.Fatalf("%d %q", p.Code, p.Header.Get("Content-Disposition"))
+	}
+	z, err := zstd.NewReader(strings.NewReader(p.Body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	files := map[string][]byte{}
+	for r := tar.NewReader(z); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if files[strings.TrimPrefix(h.Name, "run-"+seed.Failed.ID+"/")], err = io.ReadAll(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range map[string]string{"README": "journal.jsonl", "run.json": `"status": "failed"`, "plan.yaml": "nodes:", "journal.jsonl": `"failed"`, "decisions.json": "[", "conversation.json": "{", "notes.json": "["} {
+		if !bytes.Contains(files[name], []byte(want)) {
+			t.Errorf("%s: %.300s", name, files[name])
+		}
+	}
+	if again := b.Get("/runs/" + seed.Failed.ID + "/export"); again.Body != p.Body {
+		t.Error("the same run gives another file")
+	}
+	summary := b.Get("/runs/" + seed.Failed.ID + "/summary.md")
+	if summary.Code != http.StatusOK || !strings.Contains(summary.Body, seed.Failed.ID) || strings.Contains(summary.Body, "<") {
+		t.Errorf("%d %s", summary.Code, summary.Body)
+	}
+}

@@ -1,0 +1,57 @@
+package web
+
+import (
+	"net/http"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/view"
+)
+
+// notePage asks for a note about a run, for whoever looks at it next.
+func (r *request) notePage() error { return r.showNote(http.StatusOK, "") }
+
+func (r *request) showNote(code int, problem string) error {
+	run, err := r.s.Reader.FindRun(r.ctx, r.c.Param("run"))
+	if err != nil {
+		return err
+	}
+	notes, err := r.notes(run.ID)
+	if err != nil {
+		return err
+	}
+	p := view.NotePage{Shell: r.shell("runs", r.t("Note about run %s", kairos.ShortID(run.ID))), Run: kairos.ShortID(run.ID), RunHref: "/runs/" + run.ID,
+		Text: r.c.FormValue("text"), Idem: newID(), Error: problem, Notes: notes}
+	return r.render(code, view.NoteForm(p))
+}
+
+// note keeps it.
+func (r *request) note() error {
+	run, err := r.s.Reader.FindRun(r.ctx, r.c.Param("run"))
+	if err != nil {
+		return err
+	}
+	err = r.once(func() (string, error) {
+		_, err := r.s.Reader.AddNote(r.ctx, r.who.actor(), run.ID, r.c.FormValue("text"))
+		return "/runs/" + run.ID, err
+	})
+	switch kairos.CodeOf(err) {
+	case kairos.CodeInvalid:
+		return r.showNote(http.StatusUnprocessableEntity, sentence(err))
+	case kairos.CodeConflict:
+		return r.showNote(http.StatusConflict, sentence(err))
+	}
+	return err
+}
+
+// notes are shown as they were written, in order.
+func (r *request) notes(run string) ([]view.Note, error) {
+	notes, err := r.s.Reader.Notes(r.ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	var out []view.Note
+	for _, n := range notes {
+		out = append(out, view.Note{Who: visible(n.Actor), Text: visible(n.Text), At: r.time(n.At)})
+	}
+	return out, nil
+}

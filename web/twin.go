@@ -1,0 +1,141 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// twin is a page whose data the API has too: the page's address with .json at its
+// end answers what the API does, so that who looks at a page can hand its
+// address to a program.
+type twin struct {
+	page, api string // {} is one part of a path, and the same in both
+	role      kairos.Role
+	query     map[string]string // parameters of the page, and the API's names for them
+}
+
+var twins = []twin{
+	{"/runs", "/runs", kairos.RoleViewer, map[string]string{"q": "filter", "n": "limit"}},
+	{"/runs/{}", "/runs/{}", kairos.RoleViewer, nil},
+	{"/bulk", "/bulk", kairos.RoleViewer, nil},
+	{"/bulk/{}", "/bulk/{}", kairos.RoleViewer, nil},
+	{"/plans", "/plans", kairos.RoleViewer, map[string]string{"q": "q"}},
+	{"/plans/{}", "/plans/{}", kairos.RoleViewer, nil},
+	{"/plans/{}/v/{}", "/plans/{}/versions/{}", kairos.RoleViewer, nil},
+	{"/plans/{}/versions", "/plans/{}/versions", kairos.RoleViewer, nil},
+	{"/approvals", "/approvals", kairos.RoleViewer, map[string]string{"status": "status"}},
+	{"/approvals/{}", "/approvals/{}", kairos.RoleViewer, nil},
+	{"/agents", "/agents", kairos.RoleViewer, nil},
+	{"/agents/tools", "/tools", kairos.RoleViewer, nil},
+	{"/agents/providers", "/providers", kairos.RoleViewer, nil},
+	{"/agents/servers", "/mcp", kairos.RoleViewer, nil},
+	{"/memory", "/memory", kairos.RoleViewer, nil},
+	{"/system", "/system", kairos.RoleViewer, nil},
+	{"/audit", "/audit", kairos.RoleAdmin, nil},
+	{"/settings", "/settings", kairos.RoleAdmin, nil},
+	{"/settings/users", "/users", kairos.RoleAdmin, nil},
+	{"/settings/tokens", "/tokens", kairos.RoleAdmin, nil},
+	{"/me", "/me", kairos.RoleViewer, nil},
+}
+
+// match gives the API's path for a page's, both escaped.
+func (t twin) match(page string) (string, bool) {
+	want, have := strings.Split(t.page, "/"), strings.Split(page, "/")
+	if len(want) != len(have) {
+		return "", false
+	}
+	var parts []string
+	for i, w := range want {
+		switch {
+		case w == "{}" && have[i] != "":
+			parts = append(parts, have[i])
+		case w != have[i]:
+			return "", false
+		}
+	}
+	api := t.api
+	for _, p := range parts {
+		api = strings.Replace(api, "{}", p, 1)
+	}
+	return api, true
+}
+
+// twinOf finds the page's twin. Pages with a name of their own among those of runs
+// and plans, like /runs/new, have none.
+func twinOf(page string) (twin, string, bool) {
+	switch page {
+	case "/runs/new", "/runs/compare", "/runs/changes", "/runs/suggest", "/plans/new", "/bulk/new":
+		return twin{}, "", false
+	}
+	for _, t := range twins {
+		if api, ok := t.match(page); ok {
+			return t, api, true
+		}
+	}
+	return twin{}, "", false
+}
+
+// jsonOfPage is the address of the same data for programs; "" if there is none, or
+// not for this role.
+func (s *Server) jsonOfPage(u *url.URL, role kairos.Role) string {
+	t, _, ok := twinOf(u.EscapedPath())
+	if !ok || s.API == nil || !role.Includes(t.role) {
+		return ""
+	}
+	q := url.Values{}
+	for name := range t.query {
+		if v := u.Query().Get(name); v != "" {
+			q.Set(name, v)
+		}
+	}
+	if len(q) == 0 {
+		return u.EscapedPath() + ".json"
+	}
+	return u.EscapedPath() + ".json?" + q.Encode()
+}
+
+// forAPI turns the request for an address that the API answers in its place into
+// one for the API: pages with .json at their end, what scrapers look for, and
+// exports of runs. The API asks by itself who may.
+func (s *Server) forAPI(r *http.Request) (*http.Request, bool) {
+	if s.API == nil {
+		return r, false
+	}
+	path, query := r.URL.EscapedPath(), r.URL.RawQuery
+	page, isJSON := strings.CutSuffix(path, ".json")
+	run, isExport := strings.CutSuffix(strings.TrimPrefix(path, "/runs/"), "/export")
+	switch {
+	case path == "/api/v1" || strings.HasPrefix(path, "/api/v1/"):
+		return r, true
+	case path == "/metrics":
+		path = "/metrics"
+	case isExport && strings.HasPrefix(path, "/runs/") && !strings.Contains(run, "/"):
+		path = "/runs/" + run + "/export"
+	case isJSON:
+		t, api, ok := twinOf(page)
+		if !ok {
+			return r, false
+		}
+		path = api
+		given, q := r.URL.Query(), url.Values{}
+		for name, values := range given {
+			if as, ok := t.query[name]; ok {
+				name = as
+			}
+			q[name] = values
+		}
+		query = q.Encode()
+	default:
+		return r, false
+	}
+	r = r.Clone(r.Context())
+	plain, err := url.PathUnescape(path)
+	if err != nil {
+		return r, false
+	}
+	r.URL.Path, r.URL.RawPath, r.URL.RawQuery = "/api/v1"+plain, "/api/v1"+path, query
+	return r, true
+}
