@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"github.com/kairosd/kairosd/internal/bundle"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/planner"
@@ -203,7 +204,7 @@ func TestEncodingCrawl(t *testing.T) {
 				t.Errorf("%s: %d", at, p.Code)
 			}
 			if !strings.HasPrefix(kind, "text/html") {
-				if kind != "" && !strings.HasPrefix(kind, "text/plain") && !strings.HasPrefix(kind, "application/json") && !strings.HasPrefix(kind, "application/octet-stream") &&
+				if kind != "" && kind != "application/problem+json" && kind != bundle.MediaType && !strings.HasPrefix(kind, "text/plain") && !strings.HasPrefix(kind, "application/json") && !strings.HasPrefix(kind, "application/octet-stream") &&
 					!strings.HasPrefix(kind, "application/x-ndjson") && !strings.HasPrefix(kind, "application/yaml") && !strings.HasPrefix(kind, "text/markdown") && !strings.HasPrefix(kind, "text/csv") && !strings.HasPrefix(p.Header.Get("Content-Security-Policy"), "sandbox;") {
 					t.Errorf("%s is %s", at, kind)
 				}

@@ -223,6 +223,14 @@ func (o *told) Conversation(_ context.Context, id string) (kairos.Conversation, 
 	return kairos.Conversation{Messages: s.messages, Handoffs: s.handoffs}, nil
 }
 
+func (o *told) Notes(_ context.Context, id string) ([]kairos.Note, error) {
+	s, err := o.of(id)
+	if err != nil || s.run.Status != kairos.RunFailed {
+		return nil, err
+	}
+	return []kairos.Note{{ID: 1, Run: id, Actor: "marta", Text: "waiting for the quota; resume after 06:00", At: s.run.EndedAt}}, nil
+}
+
 func (o *told) Handoffs(_ context.Context, id string) ([]kairos.Handoff, error) {
 	s, err := o.of(id)
 	if err != nil {

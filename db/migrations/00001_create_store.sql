@@ -616,6 +616,7 @@ DROP TABLE payload_refs;
 DROP TABLE payloads;
 DROP TRIGGER step_results_are_kept;
 DROP TABLE step_results;
+DROP TABLE run_notes;
 DROP TABLE failure_acks;
 DROP TABLE run_outcomes;
 DROP TABLE run_uses;

@@ -137,7 +137,7 @@ func TestEveryQueryRuns(t *testing.T) {
 	if must("journal", err); len(journal) != 2 || len(journal[0].Output) != 5002 {
 		t.Errorf("journal: %d rows", len(journal))
 	}
-	for what, n := range map[string]int{parent.ID: 4, child.ID: 1} {
+	for what, n := range map[string]int{parent.ID: 4, child.ID: 2} {
 		events, err := s.EventsAfter(ctx, 0, what, 10)
 		if must("events", err); len(events) != n {
 			t.Errorf("events of a run: %d, want %d: %+v", len(events), n, events)
@@ -360,6 +360,16 @@ func everyFailureQuery(t *testing.T, s *Store, must func(string, error)) {
 	last, err := s.LastRuns(ctx, "p", 5)
 	if must("last runs", err); len(last) != 2 || last[1].Status != kairos.RunFailed {
 		t.Errorf("%+v", last)
+	}
+	_, err = s.AddNote(ctx, marta, last[0].ID, " the bank\nknows ")
+	must("note", err)
+	notes, err := s.Notes(ctx, last[0].ID)
+	if must("notes", err); len(notes) != 1 || notes[0].Text != "the bank\nknows" || notes[0].Actor != marta.Name {
+		t.Errorf("%+v", notes)
+	}
+	recent, err := s.RecentNotes(ctx, time.Now().Add(-time.Hour), 5)
+	if must("recent notes", err); len(recent) != 1 || recent[0].Run != last[0].ID || recent[0].PlanKey != "p" {
+		t.Errorf("%+v", recent)
 	}
 	users, err := s.PlansThatRun(ctx, "p", 5)
 	if must("plans that run it", err); len(users) != 0 {

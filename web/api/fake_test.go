@@ -399,4 +399,8 @@ func (f *fake) AckFailures(context.Context, kairos.Actor, kairos.FailureRef, str
 func (f *fake) UnackFailures(context.Context, kairos.Actor, kairos.FailureRef) (int64, error) {
 	return 0, nil
 }
+func (f *fake) Notes(context.Context, string) ([]kairos.Note, error) { return nil, nil }
+func (f *fake) AddNote(_ context.Context, actor kairos.Actor, run, text string) (kairos.Note, error) {
+	return kairos.Note{ID: 1, Run: run, Actor: actor.Name, Text: text}, nil
+}
 func (f *fake) FailureGroups(context.Context, int) ([]kairos.FailureGroup, error) { return nil, nil }
