@@ -337,3 +337,21 @@ func TestDeniedActsAreRecorded(t *testing.T) {
 		t.Error("A17: reading left a trace")
 	}
 }
+
+// The address of an act is safe to open: it shows what the act would do, or the
+// page where its form is (UI 3.1).
+func TestEveryActHasAPage(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	shown := map[string]kairos.Role{}
+	for _, r := range site.Routes() {
+		if r.Method == http.MethodGet {
+			shown[r.Path] = r.Role
+		}
+	}
+	for _, r := range site.Routes() {
+		if role, ok := shown[r.Path]; r.Method == http.MethodPost && (!ok || role != "" && !r.Role.Includes(role)) {
+			t.Errorf("POST %s for %q; GET: %v %q", r.Path, r.Role, ok, role)
+		}
+	}
+}

@@ -3,7 +3,9 @@ package web
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -28,7 +30,7 @@ type route struct {
 
 // table is every address of the dashboard. A GET never changes
 // anything, but for the one that ends a login at the identity provider; every
-// POST that acts on a run also answers GET with a preview of the act.
+// POST also answers GET, with a preview of the act or the page of its form.
 func (s *Server) table() []route {
 	const get, post = http.MethodGet, http.MethodPost
 	return []route{
@@ -42,6 +44,8 @@ func (s *Server) table() []route {
 		{post, "/setup", open, (*request).setup},
 		{post, "/logout", kairos.RoleViewer, (*request).logout},
 		{post, "/display", open, (*request).setDisplay},
+		{get, "/display", open, see("/me")},
+		{get, "/logout", kairos.RoleViewer, see("/me")},
 
 		{get, "/", kairos.RoleViewer, (*request).home},
 		{get, "/failures/ack", kairos.RoleOperator, (*request).ackForm},
@@ -50,6 +54,7 @@ func (s *Server) table() []route {
 		{post, "/failures/unack", kairos.RoleOperator, (*request).ack},
 		{get, "/find", kairos.RoleViewer, (*request).find},
 		{get, "/help", kairos.RoleViewer, (*request).help},
+		{get, "/help/shortcuts", kairos.RoleViewer, see("/help#shortcuts")},
 		{get, "/live", kairos.RoleViewer, (*request).live},
 
 		{get, "/runs", kairos.RoleViewer, (*request).runs},
@@ -59,6 +64,7 @@ func (s *Server) table() []route {
 		{get, "/runs/suggest", kairos.RoleViewer, (*request).suggest},
 		{get, "/runs.csv", kairos.RoleViewer, (*request).exportRuns},
 		{post, "/columns", kairos.RoleViewer, (*request).setColumns},
+		{get, "/columns", kairos.RoleViewer, see("/runs")},
 		{get, "/runs/:run", kairos.RoleViewer, (*request).run},
 		{get, "/runs/:run/graph.svg", kairos.RoleViewer, (*request).graphFile},
 		{get, "/runs/:run/lineage", kairos.RoleViewer, (*request).lineage},
@@ -72,13 +78,16 @@ func (s *Server) table() []route {
 		{get, "/runs/:run/:action", kairos.RoleOperator, (*request).previewPage},
 		{post, "/runs/:run/:action", kairos.RoleOperator, (*request).act},
 		{post, "/runs/:run/nodes/:node/resolve", kairos.RoleOperator, (*request).resolve},
+		{get, "/runs/:run/nodes/:node/resolve", kairos.RoleOperator, see("/runs/:run?node=:node")},
 
 		{get, "/bulk", kairos.RoleViewer, (*request).bulkList},
 		{get, "/bulk/new", kairos.RoleOperator, (*request).bulkPreview},
 		{post, "/bulk", kairos.RoleOperator, (*request).bulkStart},
 		{get, "/bulk/:bulk", kairos.RoleViewer, (*request).bulkShow},
 		{post, "/bulk/:bulk/stop", kairos.RoleOperator, (*request).bulkStop},
+		{get, "/bulk/:bulk/stop", kairos.RoleOperator, see("/bulk/:bulk")},
 		{post, "/views", kairos.RoleOperator, (*request).saveView},
+		{get, "/views", kairos.RoleOperator, see("/runs")},
 
 		{get, "/plans", kairos.RoleViewer, (*request).plans},
 		{get, "/plans/new", kairos.RoleAuthor, (*request).newPlan},
@@ -102,6 +111,10 @@ func (s *Server) table() []route {
 		{get, "/approvals/:approval", kairos.RoleViewer, (*request).approval},
 		{post, "/approvals/:approval", kairos.RoleOperator, (*request).decide},
 		{get, "/agents", kairos.RoleViewer, (*request).crew},
+		{get, "/tools", kairos.RoleViewer, see("/agents/tools")},
+		{get, "/tools/:tool", kairos.RoleViewer, see("/agents/tools/:tool")},
+		{get, "/providers", kairos.RoleViewer, see("/agents/providers")},
+		{get, "/providers/:provider", kairos.RoleViewer, see("/agents/providers/:provider")},
 		{get, "/agents/:part", kairos.RoleViewer, (*request).crew},
 		{get, "/agents/agents/:agent", kairos.RoleViewer, (*request).agentPage},
 		{get, "/agents/tools/:tool", kairos.RoleViewer, (*request).toolPage},
@@ -127,6 +140,9 @@ func (s *Server) table() []route {
 		{post, "/system/release", kairos.RoleOperator, (*request).releaseAll},
 		{post, "/system/maintenance", kairos.RoleOperator, (*request).maintain},
 		{post, "/system/backup", kairos.RoleAdmin, (*request).backUp},
+		{get, "/system/release", kairos.RoleOperator, see("/system")},
+		{get, "/system/maintenance", kairos.RoleOperator, see("/system")},
+		{get, "/system/backup", kairos.RoleAdmin, see("/system")},
 
 		{get, "/settings", kairos.RoleAdmin, (*request).settings},
 		{get, "/settings/users", kairos.RoleAdmin, (*request).users},
@@ -143,12 +159,28 @@ func (s *Server) table() []route {
 		{get, "/settings/access", kairos.RoleAdmin, (*request).accessSettings},
 		{get, "/settings/notifications", kairos.RoleAdmin, (*request).notificationSettings},
 		{post, "/settings/notifications/:channel/test", kairos.RoleAdmin, (*request).testChannel},
+		{get, "/settings/notifications/:channel/test", kairos.RoleAdmin, see("/settings/notifications")},
 		{get, "/settings/retention", kairos.RoleAdmin, (*request).retentionSettings},
 		{post, "/settings/retention", kairos.RoleAdmin, (*request).runRetention},
 		{get, "/settings/secrets", kairos.RoleAdmin, (*request).secretSettings},
 		{get, "/me", kairos.RoleViewer, (*request).me},
 		{post, "/me/password", kairos.RoleViewer, (*request).changePassword},
 		{post, "/me/sessions", kairos.RoleViewer, (*request).signOut},
+		{get, "/me/password", kairos.RoleViewer, see("/me")},
+		{get, "/me/sessions", kairos.RoleViewer, see("/me")},
+	}
+}
+
+// see sends whoever opens the address of an act, or another name of a page, to
+// the page where it is: an address is always safe to open. Parts like :run are
+// those of the address.
+func see(page string) func(*request) error {
+	return func(r *request) error {
+		at := page
+		for _, name := range r.c.ParamNames() {
+			at = strings.Replace(at, ":"+name, url.PathEscape(r.c.Param(name)), 1)
+		}
+		return r.c.Redirect(http.StatusSeeOther, at)
 	}
 }
 
