@@ -174,6 +174,9 @@ type System interface {
 	Installation(ctx context.Context) (kairos.Installation, error)
 	// Vitals is how the daemon does now and did over the last day.
 	Vitals(ctx context.Context) (kairos.Vitals, error)
+	// Log is the newest lines of the daemon's log, newest first, of a level or worse
+	// (empty: all) that hold a text (empty: any).
+	Log(ctx context.Context, level, text string) ([]kairos.DaemonLog, error)
 	// Notices are what every page says now; they are cheap.
 	Notices(ctx context.Context) []kairos.Notice
 	// ReleaseHeld ends a hold and lets all held runs go on, or only those of a

@@ -137,6 +137,10 @@ func (s *Server) table() []route {
 		{get, "/audit/:event", kairos.RoleViewer, (*request).auditEvent},
 
 		{get, "/system", kairos.RoleViewer, (*request).system},
+		{get, "/system/storage", kairos.RoleViewer, (*request).systemStorage},
+		{get, "/system/jobs", kairos.RoleViewer, (*request).systemJobs},
+		{get, "/system/log", kairos.RoleOperator, (*request).systemLog},
+		{get, "/system/config", kairos.RoleAdmin, (*request).systemConfig},
 		{post, "/system/release", kairos.RoleOperator, (*request).releaseAll},
 		{post, "/system/maintenance", kairos.RoleOperator, (*request).maintain},
 		{post, "/system/backup", kairos.RoleAdmin, (*request).backUp},

@@ -39,7 +39,7 @@ func (r *request) source(s kairos.Settings) string {
 	return r.t("Set in %s, which kairosd reads when it starts.", visible(s.File))
 }
 
-var originWords = map[string]string{"file": locale.Mark("the file"), "default": locale.Mark("as it comes"), "command line": locale.Mark("the command line")}
+var originWords = map[string]string{"file": locale.Mark("the file"), "default": locale.Mark("as it comes"), "command line": locale.Mark("the command line"), "environment": locale.Mark("the environment")}
 
 // accessSettings shows how people come in.
 func (r *request) accessSettings() error {

@@ -7,9 +7,9 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
-	"strconv"
 
 	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -26,8 +26,14 @@ func (r *request) system() error {
 	if err != nil {
 		return err
 	}
-	p := view.SystemPage{Vitals: r.vitals(v, i), Shell: r.shell("system", "System"), Idem: newID(), BackupDir: i.BackupDir, Retention: i.Retention, PlansAt: r.time(i.PlansAt),
-		CanBackUp: r.who.Role.Includes(kairos.RoleAdmin), HeldHref: "/runs?q=" + url.QueryEscape("waiting:held")}
+	var providers []kairos.ProviderInfo
+	if r.s.Crew != nil {
+		if providers, err = r.s.Crew.Providers(r.ctx); err != nil {
+			return err
+		}
+	}
+	p := view.SystemPage{Vitals: r.vitals(v, i, providers), Shell: r.shell("system", "System"), Idem: newID(), Parts: r.systemTabs("/system"),
+		HeldHref: "/runs?q=" + url.QueryEscape("waiting:held")}
 	if h := i.Hold; h != nil {
 		p.Hold = r.t("This database is older than what was recorded of it.") + " "
 		if h.Reason == kairos.HoldRestored {
@@ -75,18 +81,178 @@ func (r *request) system() error {
 	fact(&p.Health, r.t("Audit events"), "%d", i.Events)
 	fact(&p.Health, r.t("Installation"), "%s", i.Instance)
 	fact(&p.Health, r.t("Version"), "%s, schema %d", i.Version, i.Schema)
-	fact(&p.Storage, r.t("Database"), "%s", bytesText(i.Storage.Database))
-	fact(&p.Storage, r.t("Free in it"), "%s", bytesText(i.Storage.Unused))
-	fact(&p.Storage, r.t("Free on the disk"), "%s of %s", bytesText(i.Storage.Free), bytesText(i.Storage.Disk))
+	if i.Host != "" {
+		fact(&p.Health, r.t("Machine"), "%s", visible(i.Host))
+	}
+	if i.ConfigSum != "" {
+		fact(&p.Health, r.t("Configuration"), "%s, sha256:%.12s", visible(filepath.Base(i.ConfigFile)), i.ConfigSum)
+	}
+	return r.render(http.StatusOK, view.System(p))
+}
+
+// systemParts are the pages about the installation and who may see each.
+var systemParts = []struct {
+	href, word string
+	role       kairos.Role
+}{
+	{"/system", locale.Mark("Health"), kairos.RoleViewer},
+	{"/system/storage", locale.Mark("Storage"), kairos.RoleViewer},
+	{"/system/jobs", locale.Mark("Background jobs"), kairos.RoleViewer},
+	{"/system/log", locale.Mark("Daemon log"), kairos.RoleOperator},
+	{"/system/config", locale.Mark("Configuration"), kairos.RoleAdmin},
+}
+
+func (r *request) systemTabs(current string) []view.Link {
+	var out []view.Link
+	for _, p := range systemParts {
+		if r.who.Role.Includes(p.role) {
+			out = append(out, view.Link{Text: r.t(p.word), Href: p.href, Current: p.href == current})
+		}
+	}
+	return out
+}
+
+// installation is how the daemon and its data are.
+func (r *request) installation() (kairos.Installation, error) {
+	if r.s.System == nil {
+		return kairos.Installation{}, kairos.Errorf(kairos.CodeNotFound, "this installation has no page about itself")
+	}
+	return r.s.System.Installation(r.ctx)
+}
+
+// systemStorage shows what takes room, what would free it, and the backups.
+func (r *request) systemStorage() error {
+	i, err := r.installation()
+	if err != nil {
+		return err
+	}
+	p := view.SystemPage{Shell: r.shell("system", "Storage"), Parts: r.systemTabs("/system/storage"), Idem: newID(), BackupDir: i.BackupDir, Retention: i.Retention, PlansAt: r.time(i.PlansAt), TablesAt: r.time(i.TablesAt),
+		CanBackUp: r.who.Role.Includes(kairos.RoleAdmin)}
+	for _, f := range []view.Fact{
+		{Term: r.t("Database"), Text: bytesText(i.Storage.Database)},
+		{Term: r.t("Free in it"), Text: bytesText(i.Storage.Unused)},
+		{Term: r.t("Write-ahead log"), Text: bytesText(i.Storage.WAL)},
+		{Term: r.t("Free on the disk"), Text: r.t("%s of %s", bytesText(i.Storage.Free), bytesText(i.Storage.Disk))},
+	} {
+		p.Storage = append(p.Storage, f)
+	}
 	for _, s := range i.Plans {
-		p.Plans = append(p.Plans, view.PlanStorage{Plan: visible(s.Plan), Href: "/plans/" + url.PathEscape(s.Plan), Runs: strconv.FormatInt(s.Runs, 10),
-			Rows: strconv.FormatInt(s.Rows, 10), Purged: strconv.FormatInt(s.Purged, 10), Size: bytesText(s.Bytes)})
+		p.Plans = append(p.Plans, view.PlanStorage{Plan: visible(s.Plan), Href: "/plans/" + url.PathEscape(s.Plan), Runs: r.number(s.Runs),
+			Rows: r.number(s.Rows), Purged: r.number(s.Purged), Size: bytesText(s.Bytes)})
+	}
+	for _, t := range i.Tables {
+		p.Tables = append(p.Tables, view.TableRow{Name: visible(t.Table), Size: bytesText(t.Bytes), Index: bytesText(t.Index)})
 	}
 	for _, b := range i.Backups {
 		p.Backups = append(p.Backups, view.BackupRow{Name: visible(filepath.Base(b.Path)), Created: r.time(b.Created), Size: bytesText(b.Bytes),
-			Event: strconv.FormatInt(b.AuditSeq, 10), Runs: strconv.FormatInt(b.Rows["runs"], 10)})
+			Event: r.number(b.AuditSeq), Runs: r.number(b.Rows["runs"])})
 	}
-	return r.render(http.StatusOK, view.System(p))
+	if r.s.Settings != nil && r.who.Role.Includes(kairos.RoleAdmin) && len(i.Retention) > 0 {
+		if would, err := r.s.Settings.Retain(r.ctx, r.who.actor(), true); err == nil {
+			p.Would = r.t("Retention would free about %s now.", bytesText(wouldFree(would, i.Plans)))
+		}
+	}
+	return r.render(http.StatusOK, view.SystemStorage(p))
+}
+
+// wouldFree estimates what retention would free by what the rows of each plan take
+// on average.
+func wouldFree(would kairos.Retained, plans []kairos.PlanStorage) int64 {
+	per := map[string]float64{}
+	for _, s := range plans {
+		if s.Rows > 0 {
+			per[s.Plan] = float64(s.Bytes) / float64(s.Rows)
+		}
+	}
+	total := 0.0
+	for _, p := range would.Plans {
+		total += per[p.Plan] * float64(p.Rows)
+	}
+	return int64(total)
+}
+
+// systemJobs shows what the daemon does by itself.
+func (r *request) systemJobs() error {
+	i, err := r.installation()
+	if err != nil {
+		return err
+	}
+	p := view.SystemPage{Shell: r.shell("system", "Background jobs"), Parts: r.systemTabs("/system/jobs")}
+	for _, j := range i.Jobs {
+		row := view.JobRow{Name: r.t(j.Name), Every: about(j.Every), Error: visible(j.Error), Last: r.time(j.LastAt), Next: r.time(j.NextAt), State: word("idle", "i-wait", locale.Mark("waits"), true)}
+		switch {
+		case j.Running:
+			row.State, row.Next = word("now", "i-now", locale.Mark("running"), false), view.Time{}
+		case j.Error != "":
+			row.State = word("fail", "i-fail", locale.Mark("failed"), true)
+		case !j.LastAt.IsZero():
+			row.State = word("ok", "i-ok", locale.Mark("done"), true)
+		}
+		if j.Took > 0 {
+			row.Took = span(j.Took)
+		}
+		p.Jobs = append(p.Jobs, row)
+	}
+	return r.render(http.StatusOK, view.SystemJobs(p))
+}
+
+// The jobs of the daemon, for the catalogue of words.
+var _ = []string{locale.Mark("sum up storage"), locale.Mark("retention"), locale.Mark("examine the database"), locale.Mark("backup")}
+
+// shownLines is how many lines of the log a page holds.
+const shownLines = 200
+
+// systemLog shows the end of the daemon's own log.
+func (r *request) systemLog() error {
+	if r.s.System == nil {
+		return kairos.Errorf(kairos.CodeNotFound, "this installation has no page about itself")
+	}
+	level, text := r.c.QueryParam("level"), r.c.QueryParam("q")
+	p := view.SystemLogPage{Shell: r.shell("system", "Daemon log"), Parts: r.systemTabs("/system/log"), Query: text}
+	known := false
+	for _, l := range []struct{ value, word string }{{"", locale.Mark("all")}, {"INFO", locale.Mark("info and worse")}, {"WARN", locale.Mark("warnings and errors")}, {"ERROR", locale.Mark("errors")}} {
+		known = known || l.value == level
+		p.Levels = append(p.Levels, view.Option{Value: l.value, Text: r.t(l.word), Selected: l.value == level})
+	}
+	if !known {
+		return kairos.Errorf(kairos.CodeInvalid, "there is no level %q", visible(level)).Suggest("INFO, WARN or ERROR")
+	}
+	lines, err := r.s.System.Log(r.ctx, level, text)
+	if err != nil {
+		return err
+	}
+	p.Says = r.t("The newest lines since the start, newest first. Everything is on the daemon's standard error.")
+	if len(lines) > shownLines {
+		p.Says = r.t("The newest %s of %s lines that match, newest first.", r.number(shownLines), r.number(int64(len(lines))))
+		lines = lines[:shownLines]
+	}
+	if len(lines) == 0 {
+		p.Says = r.t("No line matches.")
+	}
+	for _, l := range lines {
+		p.Lines = append(p.Lines, view.DaemonLine{At: r.time(l.At), Level: visible(l.Level), Text: visible(l.Message), Facts: visible(l.Facts), Bad: l.Level == "ERROR" || l.Level == "WARN"})
+	}
+	return r.render(http.StatusOK, view.SystemLog(p))
+}
+
+// systemConfig shows what the daemon goes by, and where it is from; no secret is in it.
+func (r *request) systemConfig() error {
+	s, err := r.configured()
+	if err != nil {
+		return err
+	}
+	i, err := r.installation()
+	if err != nil {
+		return err
+	}
+	p := view.SystemConfigPage{Shell: r.shell("system", "Configuration"), Parts: r.systemTabs("/system/config"), Source: r.source(s)}
+	if i.ConfigSum != "" {
+		p.Facts = append(p.Facts, view.Fact{Term: r.t("Checksum"), Text: "sha256:" + i.ConfigSum})
+	}
+	for _, v := range s.Effective {
+		p.Settings = append(p.Settings, view.SettingRow{Key: visible(v.Key), Value: visible(v.Value), Origin: r.t(originWords[v.Origin])})
+	}
+	return r.render(http.StatusOK, view.SystemConfig(p))
 }
 
 // releaseAll ends a hold.
@@ -119,7 +285,7 @@ func (r *request) backUp() error {
 		}
 		// It goes on when the browser is closed: a large database takes minutes.
 		_, err := r.s.System.BackUp(context.WithoutCancel(r.ctx), r.who.actor())
-		return "/system", err
+		return "/system/storage", err
 	})
 }
 

@@ -47,9 +47,15 @@ func TestAHoldIsSaidEverywhereAndReleasedByForm(t *testing.T) {
 		}
 	}
 	p := b.Get("/system")
-	for _, want := range []string{"restored from b.db", "1 run is held", "Release all held runs", "3.0 MiB", "5.0 MiB", "all plans: &lt;b&gt;", "Back up now"} {
+	for _, want := range []string{"restored from b.db", "1 run is held", "Release all held runs"} {
 		if !strings.Contains(p.Body, want) {
 			t.Errorf("the page does not say %q", want)
+		}
+	}
+	stored := b.Get("/system/storage").Body
+	for _, want := range []string{"3.0 MiB", "5.0 MiB", "all plans: &lt;b&gt;", "Back up now"} {
+		if !strings.Contains(stored, want) {
+			t.Errorf("the storage page does not say %q", want)
 		}
 	}
 	form := p.Hidden()
@@ -75,10 +81,10 @@ func TestAHoldIsSaidEverywhereAndReleasedByForm(t *testing.T) {
 func TestVitalLinesAndMaintenance(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
-	site.System.Set(kairos.Installation{Version: "test", Started: time.Now(), Starts: 4, UncleanStarts: 2, BackupDir: "/backups", Storage: kairos.Storage{WAL: 300 << 20}})
+	site.System.Set(kairos.Installation{Version: "test", Started: time.Now(), Starts: 4, UncleanStarts: 2, TakenUp: 7, Undecided: 1, ConfigFile: "/etc/kairos.yaml", ConfigSum: "0123456789abcdef", Host: "kairos-01", Clock: kairos.Clock{Known: true}, BackupDir: "/backups", Storage: kairos.Storage{WAL: 300 << 20}})
 	b := site.Browser(t).Login()
 	p := b.Get("/system")
-	for _, want := range []string{"p50 900 µs", "12, the oldest for 2 min", "3.00 GiB a day, full in 9 d", "4, 2 after a crash", "300.0 MiB", "there is none", "Set backup.every", "raise engine.max_running",
+	for _, want := range []string{"p50 900 µs", "12, the oldest for 2 min", "3.00 GiB a day, full in 9 d", "4, 2 after a crash; 7 runs were taken up again; 1 waits for a decision", "kairos.yaml, sha256:0123456789ab", "nothing keeps it right", "none has failed", "kairos-01", `href="/readyz"`, "300.0 MiB", "there is none", "Set backup.every", "raise engine.max_running",
 		`<polyline points="0.0,`, `href="/metrics"`} {
 		if !strings.Contains(p.Body, want) {
 			t.Errorf("the page does not say %q", want)
@@ -98,5 +104,41 @@ func TestVitalLinesAndMaintenance(t *testing.T) {
 	form.Set("on", "true")
 	if p := b.Post("/system/maintenance", form); p.Code != http.StatusConflict {
 		t.Errorf("twice: %d", p.Code)
+	}
+}
+
+// The parts of the System page: jobs with their last error, tables by size, the
+// daemon's log by level and text, the configuration with where each value is from; what
+// anybody wrote stays text, and who may not see a part is not led there.
+func TestPartsOfTheSystem(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	site.System.Set(kairos.Installation{Version: "test", Started: time.Now(), Retention: []string{"all plans"}, Plans: []kairos.PlanStorage{{Plan: "ledger", Rows: 10, Bytes: 1 << 20}},
+		Tables: []kairos.TableStorage{{Table: "step_results", Bytes: 7 << 20, Index: 2 << 20}}, TablesAt: time.Now(),
+		Jobs: []kairos.Job{{Name: "retention", Every: time.Hour, LastAt: time.Now(), Took: 3 * time.Millisecond, Error: "no <b>disk</b>", NextAt: time.Now().Add(time.Hour)}, {Name: "backup", Every: 6 * time.Hour, Running: true}}})
+	b := site.Browser(t).Login()
+	for path, wants := range map[string][]string{
+		"/system/storage":         {"step_results 7.0 MiB 2.0 MiB", "Retention would free about", "Look, and run it now"},
+		"/system/jobs":            {"retention failed 1 h", "3 ms", "no &lt;b&gt;disk&lt;/b&gt;", "backup running 6 h not yet"},
+		"/system/log":             {"ERROR page failed", "&lt;script&gt;", "INFO kairosd is ready"},
+		"/system/log?level=ERROR": {"ERROR page failed"},
+		"/system/log?q=ready":     {"INFO kairosd is ready"},
+		"/system/log?q=nothing":   {"No line matches."},
+		"/system/config":          {"approvals.separate false as it comes"},
+	} {
+		p := b.Get(path)
+		text := words(p.Body)
+		for _, want := range wants {
+			if p.Code != http.StatusOK || !strings.Contains(text, want) {
+				t.Errorf("%s: %d does not say %q:\n%s", path, p.Code, want, text)
+			}
+		}
+		crawl(t, path, p.Body)
+	}
+	if p := b.Get("/system/log?level=LOUD"); p.Code != http.StatusUnprocessableEntity {
+		t.Errorf("a level that is none: %d", p.Code)
+	}
+	if text := words(b.Get("/system/log?level=ERROR").Body); strings.Contains(text, "kairosd is ready") {
+		t.Errorf("a line of another level: %s", text)
 	}
 }

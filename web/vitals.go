@@ -20,12 +20,13 @@ const (
 	fullHigh, fullBad       = 30 * 24 * time.Hour, 3 * 24 * time.Hour
 	backupHigh, backupBad   = 2 * 24 * time.Hour, 14 * 24 * time.Hour
 	startsHigh, startsBad   = 10, 50
+	clockHigh, clockBad     = time.Second, time.Minute
 	examineHigh, examineBad = 8 * 24 * time.Hour, 30 * 24 * time.Hour
 )
 
 // vitals are the lines of the System page: what is, from when on it is too much,
 // how it went, and what to do.
-func (r *request) vitals(v kairos.Vitals, i kairos.Installation) []view.Vital {
+func (r *request) vitals(v kairos.Vitals, i kairos.Installation, providers []kairos.ProviderInfo) []view.Vital {
 	now := v.At
 	trend := func(pick func(kairos.Sample) float64) string {
 		values := make([]float64, len(v.Samples))
@@ -80,6 +81,11 @@ func (r *request) vitals(v kairos.Vitals, i kairos.Installation) []view.Vital {
 		r.t("Set or shorten retention, or give the data directory a larger disk."))
 	add(grade(i.Storage.WAL, walHigh, walBad), r.t("Write-ahead log"), bytesText(i.Storage.WAL), over(bytesText(walHigh)), "",
 		r.t("Something reads one old state for long, as a backup does. It shrinks when that ends."))
+	moved := r.t("not since the start")
+	if !i.Storage.MovedAt.IsZero() {
+		moved = r.ago(now.Sub(i.Storage.MovedAt))
+	}
+	add("", r.t("Log last moved into the database"), moved, "", "", "")
 	state = ""
 	backup := r.t("there is none")
 	if len(i.Backups) > 0 {
@@ -88,7 +94,14 @@ func (r *request) vitals(v kairos.Vitals, i kairos.Installation) []view.Vital {
 	} else if i.BackupDir != "" {
 		state = "need"
 	}
-	add(state, r.t("Last backup, opened and verified"), backup, over(about(backupHigh)), "", r.t("Set backup.every in the configuration, or back up now."))
+	add(state, r.t("Last backup"), backup, over(about(backupHigh)), "", r.t("Set backup.every in the configuration, or back up now."))
+	// A backup counts once it was opened as a database and verified: that is the test
+	// of a restore (RELIABILITY 5).
+	tested := r.t("none")
+	if len(i.Backups) > 0 {
+		tested = r.t("%s: opened and verified as a restore would", backup)
+	}
+	add("", r.t("Last restore test"), tested, "", "", "")
 	examined, state := r.t("not since the start"), ""
 	if !i.CheckedAt.IsZero() {
 		age := now.Sub(i.CheckedAt)
@@ -102,11 +115,40 @@ func (r *request) vitals(v kairos.Vitals, i kairos.Installation) []view.Vital {
 	if i.UncleanStarts > 0 {
 		starts = r.t("%s, %s after a crash", starts, r.number(int64(i.UncleanStarts)))
 	}
+	if i.TakenUp > 0 {
+		starts += "; " + r.n(int(i.TakenUp), "%s run was taken up again", "%s runs were taken up again")
+	}
+	if i.Undecided > 0 {
+		starts += "; " + r.n(int(i.Undecided), "%s waits for a decision", "%s wait for a decision")
+	}
 	state = grade(i.Starts, startsHigh, startsBad)
 	if state == "" && i.UncleanStarts > 0 {
 		state = "need"
 	}
 	add(state, r.t("Starts in the last 7 days"), starts, over(r.number(startsHigh)), "", r.t("The audit log has each start; the daemon's log says why the one before it ended."))
+	if len(providers) > 0 {
+		state, bad := "", []string{}
+		for _, p := range providers {
+			if p.Stop != nil || p.State == "failing" || p.Circuit == "open" {
+				bad = append(bad, visible(p.Name))
+			}
+		}
+		text := r.t("none has failed")
+		if len(bad) > 0 {
+			state, text = "need", r.t("%s of %s in trouble: %s", r.number(int64(len(bad))), r.number(int64(len(providers))), strings.Join(bad, ", "))
+		}
+		add(state, r.t("Providers of models"), text, "", "", r.t("Their pages, below Agents, say with what they fail."))
+	}
+	clock, state := r.t("the system does not say"), ""
+	switch {
+	case i.Clock.Behind != "":
+		clock, state = visible(i.Clock.Behind), "fail"
+	case i.Clock.Known && i.Clock.Synced:
+		clock, state = r.t("kept right, off by at most %s", span(i.Clock.Within)), grade(i.Clock.Within, clockHigh, clockBad)
+	case i.Clock.Known:
+		clock, state = r.t("nothing keeps it right"), "need"
+	}
+	add(state, r.t("Clock"), clock, over(span(clockHigh)), "", r.t("Let the machine take its time from a time server: timers, sessions and schedules go by this clock."))
 	add("", r.t("Memory"), bytesText(v.Memory), "", trend(func(s kairos.Sample) float64 { return float64(s.Memory) }), "")
 	add("", r.t("Goroutines"), r.number(int64(v.Goroutines)), "", "", "")
 	add("", r.t("Live streams"), r.number(int64(v.Listeners)), "", "", "")

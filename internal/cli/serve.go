@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -70,8 +71,9 @@ each died within 30 seconds.`,
 			}
 			sink := newLogSink(d.Err)
 			defer sink.Close()
-			s := &server{daemon: d, cfg: cfg, listen: listen, examples: withExamples, safe: safe, crashLoop: crashLoop,
-				log: slog.New(slog.NewJSONHandler(sink, &slog.HandlerOptions{Level: level}))}
+			lines := &logLines{}
+			s := &server{daemon: d, cfg: cfg, listen: listen, examples: withExamples, safe: safe, crashLoop: crashLoop, lines: lines,
+				log: slog.New(slog.NewJSONHandler(io.MultiWriter(lines, sink), &slog.HandlerOptions{Level: level}))}
 			return s.serve(cmd.Context())
 		},
 	}
@@ -93,6 +95,7 @@ type server struct {
 	// crashLoop is how many young deaths lead to safe mode; 0: none do.
 	crashLoop int
 	log       *slog.Logger
+	lines     *logLines // the newest of the log, for the dashboard
 
 	store    *store.Store
 	engine   *engine.Engine
@@ -201,7 +204,8 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe string) error {
 	}
 	defer stopMetrics()
 	s.system = &system{store: s.store, engine: s.engine, metrics: s.metrics, policy: policy, words: policyWords(s.cfg.Retention), backups: s.backups(s.cfg), keep: s.cfg.Backup,
-		log: s.log, started: time.Now().UTC(), safe: safe, lastFailure: failure, unclean: socketThere(socketPath(s.database()))}
+		log: s.log, started: time.Now().UTC(), safe: safe, lastFailure: failure, unclean: socketThere(socketPath(s.database())),
+		configFile: s.config, configSum: s.cfg.Sum, lines: s.lines, mask: s.tools.Mask}
 	if err := s.system.checkClock(ctx); err != nil {
 		return err
 	}
@@ -232,6 +236,9 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe string) error {
 	}
 	defer closeAPI()
 	if err := s.system.resumeMaintenance(ctx); err != nil {
+		return err
+	}
+	if err := s.system.countUnfinished(ctx); err != nil {
 		return err
 	}
 	if err := s.engine.Open(ctx); err != nil {
@@ -362,7 +369,7 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 	if err != nil {
 		return nil, nil, nil, &exit{sysConfig, err}
 	}
-	set := &settings{cfg: s.cfg, file: s.config, listen: s.listen, notify: s.notifier, system: s.system}
+	set := &settings{cfg: s.cfg, file: s.config, listen: s.listen, data: s.data, notify: s.notifier, system: s.system}
 	base := api.Config{
 		Metrics:        s.metrics.Handler(),
 		Observe:        s.metrics.Request,

@@ -20,6 +20,7 @@ type settings struct {
 	cfg    config.Config
 	file   string
 	listen string
+	data   string
 	notify *notify.Service
 	system *system
 }
@@ -29,7 +30,7 @@ const lastMessages = 20
 
 // Settings are what the configuration says.
 func (s *settings) Settings(ctx context.Context) (kairos.Settings, error) {
-	out := kairos.Settings{File: s.file, Access: s.access(), Retention: s.retention(), Secrets: s.secrets()}
+	out := kairos.Settings{File: s.file, Access: s.access(), Effective: s.effective(), Retention: s.retention(), Secrets: s.secrets()}
 	var err error
 	out.Notifications, err = s.notify.Channels(ctx, lastMessages)
 	return out, err
@@ -127,4 +128,70 @@ func (s *settings) secrets() []kairos.SecretInfo {
 		out = append(out, info)
 	}
 	return out
+}
+
+// standards are what holds where the configuration is silent.
+var standards = []kairos.Setting{
+	{Key: "approvals.separate", Value: "false"},
+	{Key: "approvals.timeout", Value: "none: they wait"},
+	{Key: "backup.dir", Value: "backups in the data directory"},
+	{Key: "backup.every", Value: "only when asked to"},
+	{Key: "default_agent", Value: "the first that may be selected"},
+	{Key: "default_provider", Value: "the only one, else offline"},
+	{Key: "engine.max_nodes", Value: "256"},
+	{Key: "engine.max_running", Value: "64"},
+	{Key: "login.oidc", Value: "none"},
+	{Key: "login.password", Value: "true"},
+	{Key: "planner.max_replans", Value: "2"},
+	{Key: "planner.mode", Value: "auto"},
+	{Key: "retention.every", Value: "1h"},
+	{Key: "retention.max_size", Value: "no bound"},
+	{Key: "server.hosts", Value: "its own address only"},
+	{Key: "server.tls_cert", Value: "none: HTTP"},
+	{Key: "server.trusted_proxies", Value: "none"},
+}
+
+// effective is everything that the file sets and, for what it does not set, what
+// holds instead.
+func (s *settings) effective() []kairos.Setting {
+	mask := func(text string) string {
+		if s.system == nil || s.system.mask == nil {
+			return text
+		}
+		return string(s.system.mask([]byte(text)))
+	}
+	out := []kairos.Setting{{Key: "--listen", Value: s.listen, Origin: "command line"}}
+	if s.data != "" {
+		out = append(out, kairos.Setting{Key: "--data", Value: s.data, Origin: "command line"})
+	}
+	set := map[string]bool{}
+	for _, n := range s.cfg.Named {
+		origin := "file"
+		if strings.HasSuffix(n.Key, "_env") || strings.HasSuffix(n.Key, ".env") && strings.HasPrefix(n.Key, "secrets.") {
+			origin = "environment"
+			if os.Getenv(n.Value) == "" {
+				n.Value += " (not set)"
+			}
+		}
+		out = append(out, kairos.Setting{Key: n.Key, Value: mask(n.Value), Origin: origin})
+		for key := n.Key; key != ""; key, _, _ = cutLast(key) {
+			set[key] = true
+		}
+	}
+	for _, d := range standards {
+		if !set[d.Key] {
+			d.Origin = "default"
+			out = append(out, d)
+		}
+	}
+	slices.SortStableFunc(out[1:], func(a, b kairos.Setting) int { return cmp.Compare(a.Key, b.Key) })
+	return out
+}
+
+// cutLast cuts a key at its last dot.
+func cutLast(key string) (before, after string, found bool) {
+	if i := strings.LastIndexByte(key, '.'); i >= 0 {
+		return key[:i], key[i+1:], true
+	}
+	return "", key, false
 }

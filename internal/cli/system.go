@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -47,7 +48,16 @@ type system struct {
 
 	maintaining sync.Mutex // one change of maintenance at a time
 
+	configFile string
+	configSum  string
+	lines      *logLines           // nil: nothing is kept
+	mask       func([]byte) []byte // takes secrets out of what is shown
+
 	mu          sync.Mutex
+	jobs        []*kairos.Job
+	tables      []kairos.TableStorage
+	tablesAt    time.Time
+	takenUp     int64
 	maintenance *kairos.Maintenance
 	plans       []kairos.PlanStorage
 	plansAt     time.Time
@@ -71,10 +81,16 @@ func (s *system) Installation(ctx context.Context) (kairos.Installation, error) 
 	if err != nil {
 		return i, err
 	}
-	i.Held = counts.Held
-	if i.Starts, i.UncleanStarts, err = s.recentStarts(ctx); err != nil {
+	i.Held, i.Undecided = counts.Held, counts.Waiting[kairos.WaitInDoubt]
+	if i.Starts, i.UncleanStarts, i.TakenUp, err = s.recentStarts(ctx); err != nil {
 		return i, err
 	}
+	i.ConfigFile, i.ConfigSum = s.configFile, s.configSum
+	if i.Host, err = os.Hostname(); err != nil {
+		i.Host = "" // a name for people, and nothing depends on it
+	}
+	i.Clock = machineClock()
+	i.Clock.Behind = s.clock
 	if i.Events, err = s.store.LastEvent(ctx); err != nil {
 		return i, err
 	}
@@ -83,6 +99,10 @@ func (s *system) Installation(ctx context.Context) (kairos.Installation, error) 
 	}
 	s.mu.Lock()
 	i.Maintenance = s.maintenance
+	i.Tables, i.TablesAt, i.Jobs = slices.Clone(s.tables), s.tablesAt, []kairos.Job{}
+	for _, j := range s.jobs {
+		i.Jobs = append(i.Jobs, *j)
+	}
 	i.Plans, i.PlansAt, i.CheckedAt, i.Finding = append(i.Plans, s.plans...), s.plansAt, s.checkedAt, s.finding
 	s.mu.Unlock()
 	i.Backups, err = listBackups(s.backups)
@@ -100,11 +120,13 @@ const (
 // noteStart records the start, and with what: a failure that is new since another
 // model answers, or since an agent's prompt changed, is known by it.
 func (s *system) noteStart(ctx context.Context, with *handler.Models) error {
-	detail, err := json.Marshal(startedWith(with))
+	detail := startedWith(with)
+	detail["runs"] = map[string]string{"takenUp": strconv.FormatInt(s.takenUp, 10)}
+	raw, err := json.Marshal(detail)
 	if err != nil {
 		return fmt.Errorf("record the start: %w", err)
 	}
-	r := kairos.AuditRecord{Action: startAction, Actor: kairos.System.Name, Surface: kairos.System.Surface, Object: "version:" + thisBuild().Version, Detail: detail}
+	r := kairos.AuditRecord{Action: startAction, Actor: kairos.System.Name, Surface: kairos.System.Surface, Object: "version:" + thisBuild().Version, Detail: raw}
 	if s.unclean {
 		r.Reason = afterCrash
 	}
@@ -119,6 +141,7 @@ func startedWith(m *handler.Models) map[string]map[string]string {
 		out[kairos.UseProvider][p.Name] = strings.TrimSpace(p.Type + " " + p.Model)
 	}
 	for _, a := range m.AgentInfos() {
+		a.Activity = kairos.Activity{}             // how it fared does not change what it is
 		if b, err := json.Marshal(a); err == nil { // strings and booleans
 			sum := sha256.Sum256(b)
 			out[kairos.UseAgent][a.ID] = hex.EncodeToString(sum[:6])
@@ -127,16 +150,31 @@ func startedWith(m *handler.Models) map[string]map[string]string {
 	return out
 }
 
-// recentStarts counts the starts of the last week, and those after a crash; at
-// most 200 are looked at.
-func (s *system) recentStarts(ctx context.Context) (starts, unclean int, err error) {
+// countUnfinished notes, before the engine opens, how many runs it will take up.
+func (s *system) countUnfinished(ctx context.Context) error {
+	counts, err := s.store.RunCounts(ctx)
+	s.takenUp = counts.ByStatus[kairos.RunRunning] + counts.ByStatus[kairos.RunQueued]
+	return err
+}
+
+// recentStarts counts the starts of the last week, those after a crash, and the
+// runs that they went on with; at most 200 are looked at.
+func (s *system) recentStarts(ctx context.Context) (starts, unclean int, takenUp int64, err error) {
 	l, err := s.store.AuditEvents(ctx, kairos.AuditFilter{Action: startAction, Since: time.Now().Add(-startsWindow), Page: kairos.Page{Limit: 200}})
 	for _, ev := range l.Items {
 		if ev.Reason == afterCrash {
 			unclean++
 		}
+		var detail struct {
+			Runs struct {
+				TakenUp int64 `json:"takenUp,string"`
+			} `json:"runs"`
+		}
+		if len(ev.Detail) > 0 && json.Unmarshal(ev.Detail, &detail) == nil { // a start of before does not say
+			takenUp += detail.Runs.TakenUp
+		}
 	}
-	return len(l.Items), unclean, err
+	return len(l.Items), unclean, takenUp, err
 }
 
 // Vitals is how the daemon does now and did over the last day.
@@ -431,6 +469,10 @@ func (s *system) run(ctx context.Context, cfg config.Config) {
 	backup := mustAge(cfg.Backup.Every)
 	var wg sync.WaitGroup
 	every := func(first, d time.Duration, what string, f func() error) {
+		j := &kairos.Job{Name: what, Every: d, NextAt: time.Now().Add(first).UTC()}
+		s.mu.Lock()
+		s.jobs = append(s.jobs, j)
+		s.mu.Unlock()
 		wg.Go(func() {
 			t := time.NewTimer(first)
 			defer t.Stop()
@@ -440,9 +482,19 @@ func (s *system) run(ctx context.Context, cfg config.Config) {
 					return
 				case <-t.C:
 				}
-				if err := f(); err != nil && ctx.Err() == nil {
+				s.mu.Lock()
+				j.Running, j.LastAt = true, time.Now().UTC()
+				s.mu.Unlock()
+				err := f()
+				if err != nil && ctx.Err() == nil {
 					s.log.Error(what, "err", err)
 				}
+				s.mu.Lock()
+				j.Running, j.Took, j.Error, j.NextAt = false, time.Since(j.LastAt), "", time.Now().Add(d).UTC()
+				if err != nil {
+					j.Error = err.Error()
+				}
+				s.mu.Unlock()
 				t.Reset(d)
 			}
 		})
@@ -519,8 +571,27 @@ func (s *system) check(ctx context.Context) error {
 		s.finding = record.Reason
 	}
 	s.mu.Unlock()
+	s.sumTables(ctx)
 	return s.store.Audit(ctx, record)
 }
+
+// sumTables refreshes what tables take. It reads every page, as an examination does.
+func (s *system) sumTables(ctx context.Context) {
+	tables, err := s.store.Tables(ctx)
+	if err != nil {
+		if ctx.Err() == nil {
+			s.log.Warn("sum up the tables", "err", err)
+		}
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tables, s.tablesAt = tables, time.Now().UTC()
+}
+
+// smallDatabase is how large one may be for its tables to be summed up often: it is
+// read within a blink.
+const smallDatabase = 64 << 20
 
 // untilBackup is when the next backup is due: restarts do not put it off.
 func (s *system) untilBackup(every time.Duration) time.Duration {
@@ -538,9 +609,21 @@ func (s *system) sumUp(ctx context.Context) error {
 		return err
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.plans, s.plansAt = plans, time.Now().UTC()
+	s.mu.Unlock()
+	if u, err := s.store.Usage(ctx); err == nil && u.Database < smallDatabase {
+		s.sumTables(ctx)
+	}
 	return nil
+}
+
+// Log is the newest lines of the daemon's log, the newest first, with secrets taken
+// out; those of a level or worse, and with a text.
+func (s *system) Log(_ context.Context, level, text string) ([]kairos.DaemonLog, error) {
+	if s.lines == nil {
+		return []kairos.DaemonLog{}, nil
+	}
+	return s.lines.newest(level, text, s.mask), nil
 }
 
 // mustAge reads an age that the configuration's check has read before.

@@ -4,6 +4,8 @@ package config
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -43,6 +45,11 @@ type Config struct {
 	Login           Login               `yaml:"login"`
 	Notifications   Notifications       `yaml:"notifications"`
 	Telemetry       metric.Telemetry    `yaml:"telemetry"`
+
+	// Sum is the SHA-256 of the file, and Named what it sets, without secrets; both
+	// empty without a file.
+	Sum   string  `yaml:"-"`
+	Named []Named `yaml:"-"`
 }
 
 // Provider is a model behind agents.
@@ -238,6 +245,8 @@ func Load(path string) (Config, error) {
 		return c, kairos.Errorf(kairos.CodeInvalid, "configuration %s: %w", path, err)
 	}
 	c.resolve(filepath.Dir(path))
+	sum := sha256.Sum256(src)
+	c.Sum, c.Named = hex.EncodeToString(sum[:]), named(src)
 	return c, nil
 }
 

@@ -25,6 +25,19 @@ type Installation struct {
 	Starts        int `json:"starts"`
 	UncleanStarts int `json:"uncleanStarts"`
 
+	// TakenUp counts runs that these starts found unfinished and went on with;
+	// Undecided those that wait now for a person to say what happened.
+	TakenUp   int64 `json:"takenUp"`
+	Undecided int64 `json:"undecided"`
+	// ConfigFile is the configuration file, empty for none, and ConfigSum the
+	// SHA-256 of what was read of it.
+	ConfigFile string `json:"configFile,omitempty"`
+	ConfigSum  string `json:"configSum,omitempty"`
+	Host       string `json:"host"`
+	Clock      Clock  `json:"clock"`
+	// Jobs are what the daemon does by itself.
+	Jobs []Job `json:"jobs"`
+
 	Hold *Hold `json:"hold,omitempty"`
 	Held int64 `json:"held"` // runs that wait with reason held
 
@@ -34,6 +47,10 @@ type Installation struct {
 	Finding   string    `json:"finding,omitempty"`
 
 	Storage Storage `json:"storage"`
+	// Tables is the storage per table of the database, largest first, as it was at
+	// TablesAt; empty: it was not looked at yet.
+	Tables   []TableStorage `json:"tables,omitempty"`
+	TablesAt time.Time      `json:"tablesAt,omitzero"`
 	// Plans is the storage per plan, largest first, as it was at PlansAt.
 	Plans   []PlanStorage `json:"plans"`
 	PlansAt time.Time     `json:"plansAt,omitzero"`
@@ -42,6 +59,44 @@ type Installation struct {
 	BackupDir string   `json:"backupDir,omitempty"`
 	// Retention says in words what is removed when.
 	Retention []string `json:"retention"`
+}
+
+// Clock is what the machine knows of its own clock.
+type Clock struct {
+	Known bool `json:"known"` // false: the system does not tell
+	// Synced says that something keeps the clock right; it is then wrong by at most
+	// Within.
+	Synced bool          `json:"synced"`
+	Within time.Duration `json:"withinNs,omitempty"`
+	// Behind says that it was behind what was recorded when the daemon started.
+	Behind string `json:"behind,omitempty"`
+}
+
+// Job is something that the daemon does by itself, again and again.
+type Job struct {
+	Name    string        `json:"name"`
+	Every   time.Duration `json:"everyNs"`
+	Running bool          `json:"running"`
+	LastAt  time.Time     `json:"lastAt,omitzero"`
+	Took    time.Duration `json:"tookNs,omitempty"`
+	Error   string        `json:"error,omitempty"` // of the last time
+	NextAt  time.Time     `json:"nextAt,omitzero"`
+}
+
+// DaemonLog is a line of the daemon's own log.
+type DaemonLog struct {
+	At      time.Time `json:"at"`
+	Level   string    `json:"level"`
+	Message string    `json:"message"`
+	// Facts are the rest of the line, as JSON.
+	Facts string `json:"facts,omitempty"`
+}
+
+// TableStorage is what a table takes, its indexes included.
+type TableStorage struct {
+	Table string `json:"table"`
+	Bytes int64  `json:"bytes"`
+	Index int64  `json:"index"` // of Bytes
 }
 
 // Maintenance is a time in which no step of any run starts.

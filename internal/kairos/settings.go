@@ -7,7 +7,9 @@ type Settings struct {
 	// File is the configuration file; empty: there is none, and defaults hold.
 	File string `json:"file,omitempty"`
 	// Access says how people and programs come in.
-	Access    []Setting         `json:"access"`
+	Access []Setting `json:"access"`
+	// Effective is everything that the file sets, and what holds where it is silent.
+	Effective []Setting         `json:"effective"`
 	Retention RetentionSettings `json:"retention"`
 	Secrets   []SecretInfo      `json:"secrets"`
 	// Notifications are the ways in which people are told.
@@ -19,7 +21,7 @@ type Setting struct {
 	Key   string `json:"key" doc:"Its place in the configuration file."`
 	Value string `json:"value"`
 	// Origin says where the value comes from.
-	Origin string `json:"origin" enum:"file,default,command line"`
+	Origin string `json:"origin" enum:"file,environment,default,command line"`
 }
 
 // RetentionSettings are how long things are kept.

@@ -1,5 +1,7 @@
 package kairos
 
+import "time"
+
 // Storage is how much room the database takes, in bytes.
 type Storage struct {
 	Database int64 `json:"database"` // the file, free pages included
@@ -7,4 +9,7 @@ type Storage struct {
 	WAL      int64 `json:"wal"`
 	Free     int64 `json:"free"` // on its disk
 	Disk     int64 `json:"disk"` // size of its disk
+	// MovedAt is when the write-ahead log was last moved into the database; zero:
+	// not since the start.
+	MovedAt time.Time `json:"movedAt,omitzero"`
 }

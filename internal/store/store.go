@@ -18,6 +18,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"modernc.org/sqlite"
@@ -104,7 +105,8 @@ type Store struct {
 	held       map[string]*os.File // files of SQLite's that the writer opened too; its alone until it has ended
 	watching   chan struct{}       // closed when watch has ended
 	unwatch    chan struct{}
-	rowIDs     sync.Map // public run id → row id
+	rowIDs     sync.Map     // public run id → row id
+	moved      atomic.Int64 // when the write-ahead log was last moved, µs
 	closeOnce  sync.Once
 	closeErr   error
 }

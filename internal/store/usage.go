@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 )
@@ -25,6 +26,9 @@ func (s *Store) Usage(ctx context.Context) (kairos.Storage, error) {
 			return u, kairos.Errorf(kairos.CodeUnavailable, "look at %s: %w", f.path, err)
 		}
 		*f.into = info.Size()
+	}
+	if moved := s.moved.Load(); moved != 0 {
+		u.MovedAt = time.UnixMicro(moved).UTC()
 	}
 	var pages, size int64
 	if err := s.read.QueryRowContext(ctx, "SELECT freelist_count, page_size FROM pragma_freelist_count, pragma_page_size").Scan(&pages, &size); err != nil {
@@ -45,4 +49,24 @@ func (s *Store) size(ctx context.Context) (int64, error) {
 	var pages, size int64
 	err := s.read.QueryRowContext(ctx, "SELECT page_count, page_size FROM pragma_page_count, pragma_page_size").Scan(&pages, &size)
 	return pages * size, translate(err, "count pages")
+}
+
+// Tables says how much room each table takes, its indexes included, largest first.
+// It reads every page: minutes for a large database.
+func (s *Store) Tables(ctx context.Context) ([]kairos.TableStorage, error) {
+	rows, err := s.read.QueryContext(ctx, `SELECT m.tbl_name, sum(d.pgsize), sum(CASE m.type WHEN 'index' THEN d.pgsize ELSE 0 END)
+FROM dbstat AS d JOIN sqlite_schema AS m ON m.name = d.name WHERE d.aggregate = TRUE GROUP BY m.tbl_name ORDER BY 2 DESC, 1`)
+	if err != nil {
+		return nil, translate(err, "sum up the tables")
+	}
+	defer rows.Close()
+	var out []kairos.TableStorage
+	for rows.Next() {
+		var t kairos.TableStorage
+		if err := rows.Scan(&t.Table, &t.Bytes, &t.Index); err != nil {
+			return nil, translate(err, "sum up the tables")
+		}
+		out = append(out, t)
+	}
+	return out, translate(rows.Err(), "sum up the tables")
 }

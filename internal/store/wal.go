@@ -113,6 +113,7 @@ func (w *writer) checkpoint() error {
 		return err
 	}
 	failpoint.Hit("wal.moved")
+	w.s.moved.Store(w.s.now().UnixMicro())
 	w.wal.pages = min(log-moved, w.s.walPages/2) // not again in every commit while a reader is in the way
 	if now := w.s.now(); log > walAlarm && now.Sub(w.wal.warned) > time.Minute {
 		w.wal.warned = now

@@ -163,6 +163,14 @@ func changeOf(c *mcp.Change) *kairos.ToolChange {
 	return &kairos.ToolChange{Accepted: of(c.Accepted, c.AcceptedEffect), Offered: of(c.Offered, c.OfferedEffect), Digest: c.Digest}
 }
 
+// Mask takes secrets out of a text.
+func (t *Box) Mask(text []byte) []byte {
+	if t.mask == nil {
+		return text
+	}
+	return t.mask(text)
+}
+
 func (t *Box) masked(text string) string {
 	if t.mask == nil || text == "" {
 		return text

@@ -17,6 +17,7 @@ var (
 		spanishRun,
 		spanishTools,
 		spanishCalls,
+		spanishInstallation,
 		spanishMemory,
 		spanishStale,
 		spanishSystem,
@@ -35,6 +36,7 @@ var (
 		spanishAuditPlurals,
 		spanishCallsPlurals,
 		spanishHomePlurals,
+		spanishInstallationPlurals,
 	)
 )
 

@@ -27,6 +27,47 @@ type SystemPage struct {
 	CanBackUp   bool
 	Retention   []string
 	Idem        string
+	Parts       []Link
+	Tables      []TableRow
+	TablesAt    Time
+	Would       string // what retention would free now; empty: nobody says
+	Jobs        []JobRow
+}
+
+// TableRow is what a table of the database takes.
+type TableRow struct{ Name, Size, Index string }
+
+// JobRow is something that the daemon does by itself.
+type JobRow struct {
+	Name, Every, Took, Error string
+	State                    Status
+	Last, Next               Time
+}
+
+// SystemLogPage is the end of the daemon's own log.
+type SystemLogPage struct {
+	Shell
+	Parts  []Link
+	Levels []Option
+	Query  string
+	Says   string
+	Lines  []DaemonLine
+}
+
+// DaemonLine is a line of the daemon's log.
+type DaemonLine struct {
+	At                 Time
+	Level, Text, Facts string
+	Bad                bool
+}
+
+// SystemConfigPage is what the daemon goes by.
+type SystemConfigPage struct {
+	Shell
+	Parts    []Link
+	Source   string
+	Facts    []Fact
+	Settings []SettingRow
 }
 
 // PlanStorage is what the runs of a plan take.

@@ -34,6 +34,7 @@ func newSettings(tb testing.TB, on *store.Store) *settings {
 func (s *settings) Settings(ctx context.Context) (kairos.Settings, error) {
 	channels, err := s.notify.Channels(ctx, 20)
 	return kairos.Settings{File: "/etc/kairos/kairos.yaml", Access: []kairos.Setting{{Key: "--listen", Value: "127.0.0.1:8080", Origin: "command line"}, {Key: "server.hosts", Value: "kairos.example.com", Origin: "file"}, {Key: "login.password", Value: "true", Origin: "default"}},
+		Effective: []kairos.Setting{{Key: "--listen", Value: "127.0.0.1:8080", Origin: "command line"}, {Key: "agents.writer.system_prompt", Value: Hostile, Origin: "file"}, {Key: "providers.claude.api_key_env", Value: "KEY (not set)", Origin: "environment"}, {Key: "approvals.separate", Value: "false", Origin: "default"}},
 		Retention: kairos.RetentionSettings{Rules: []kairos.RetentionRow{{Completed: "90d", Failed: "365d", Keep: 10000}, {Plan: "invoice", Completed: "3650d"}}, Every: "1h"},
 		Secrets:   []kairos.SecretInfo{{Name: "BANK", Source: "file /etc/kairos/bank", Tools: []string{"http"}, Hosts: []string{"bank.example.com"}, ChangedAt: time.Now().Add(-time.Hour)}, {Name: "UNUSED", Source: "environment variable UNUSED"}}, Notifications: channels}, err
 }

@@ -2,6 +2,8 @@ package webtest
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -72,6 +74,18 @@ func (s *System) Vitals(context.Context) (kairos.Vitals, error) {
 			Lag: time.Duration(i%9) * 50 * time.Microsecond, Working: i % 5, Queued: i / 4, Memory: int64(40+i%8) << 20, Database: int64(100+2*i) << 20})
 	}
 	return v, nil
+}
+
+// Log is two lines, one of which somebody hostile wrote.
+func (s *System) Log(_ context.Context, level, text string) ([]kairos.DaemonLog, error) {
+	out := []kairos.DaemonLog{{At: time.Now().UTC(), Level: "ERROR", Message: "page failed", Facts: `{"err":"` + Hostile + `"}`}}
+	if level == "" || level == "INFO" {
+		out = append(out, kairos.DaemonLog{At: time.Now().Add(-time.Hour).UTC(), Level: "INFO", Message: "kairosd is ready"})
+	}
+	if text != "" {
+		out = slices.DeleteFunc(out, func(l kairos.DaemonLog) bool { return !strings.Contains(l.Message+l.Facts, text) })
+	}
+	return out, nil
 }
 
 // Notices are what was set.

@@ -1,0 +1,111 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// Named is a value that a configuration file sets, as people may read it.
+type Named struct{ Key, Value string }
+
+// shownValue is how much is shown of a value, in letters.
+const shownValue = 300
+
+// named lists what a file sets, key by key. It was read without an error before.
+func named(src []byte) []Named {
+	var doc map[string]any
+	if yaml.Load(src, &doc) != nil {
+		return nil
+	}
+	var out []Named
+	flatten("", doc, &out)
+	return out
+}
+
+func flatten(key string, v any, out *[]Named) {
+	under := func(name string) string { return strings.TrimPrefix(key+"."+name, ".") }
+	switch v := v.(type) {
+	case map[string]any:
+		if len(v) == 0 {
+			*out = append(*out, Named{key, "{}"})
+		}
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			flatten(under(name), v[name], out)
+		}
+	case []any:
+		if slices.ContainsFunc(v, compound) {
+			for i, item := range v {
+				name := fmt.Sprint(i)
+				if m, ok := item.(map[string]any); ok {
+					for _, id := range []string{"id", "name"} {
+						if text, ok := m[id].(string); ok && text != "" {
+							name = text
+							break
+						}
+					}
+				}
+				flatten(under(name), item, out)
+			}
+			return
+		}
+		texts := make([]string, len(v))
+		for i, item := range v {
+			texts[i] = fmt.Sprint(item)
+		}
+		*out = append(*out, Named{key, shown(key, strings.Join(texts, ", "))})
+	default:
+		*out = append(*out, Named{key, shown(key, fmt.Sprint(v))})
+	}
+}
+
+func compound(v any) bool {
+	switch v.(type) {
+	case map[string]any, []any:
+		return true
+	}
+	return false
+}
+
+// Masked stands for a value that nobody is shown.
+const Masked = "••••"
+
+// shown is a value without what may be a secret. No key of the file is made for
+// one: what is given to commands and the addresses of receivers may hold one all
+// the same.
+func shown(key, value string) string {
+	parts := strings.Split(key, ".")
+	last := parts[len(parts)-1]
+	switch {
+	case value == "":
+		return `""`
+	case strings.HasPrefix(key, "mcp.servers.") && len(parts) > 4 && parts[3] == "env":
+		return Masked
+	case strings.HasPrefix(key, "telemetry.") && strings.Contains(key, "headers") && !strings.HasSuffix(last, "_env"):
+		return Masked
+	case strings.HasPrefix(key, "notifications.channels.") && last == "url":
+		u, err := url.Parse(value)
+		if err != nil || u.Host == "" {
+			return Masked
+		}
+		return u.Scheme + "://" + u.Host + "/" + Masked
+	case strings.Contains(value, "://"):
+		if u, err := url.Parse(value); err == nil && (u.User != nil || u.RawQuery != "") {
+			u.User, u.RawQuery = nil, ""
+			return u.String()
+		}
+	}
+	for _, word := range []string{"password", "secret", "token", "api_key"} {
+		if last == word { // not a key of ours today; a mistake must not show it
+			return Masked
+		}
+	}
+	if r := []rune(value); len(r) > shownValue {
+		return string(r[:shownValue]) + "…"
+	}
+	return value
+}
