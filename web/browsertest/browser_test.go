@@ -136,7 +136,7 @@ func openTab(t testing.TB, url string, parent context.Context, options ...chrome
 	t.Cleanup(stop)
 	b := &tab{t: t, ctx: ctx, url: url}
 	must(t, chromedp.Do(ctx, chromedp.EmulateViewport(1440, 1000)))
-	call(b, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: watch})
+	b.onEveryPage(watch)
 	must(t, chromedp.Listen(ctx, func(ev any) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
@@ -150,6 +150,12 @@ func openTab(t testing.TB, url string, parent context.Context, options ...chrome
 		}
 	}))
 	return b
+}
+
+// onEveryPage runs a script on each page of the tab before the page's own.
+func (b *tab) onEveryPage(js string) {
+	b.t.Helper()
+	call(b, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: js})
 }
 
 func must(t testing.TB, err error) {

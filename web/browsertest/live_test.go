@@ -274,6 +274,31 @@ func TestPollingTellsTheSame(t *testing.T) {
 	b.live()
 }
 
+// Without streams, polling leaves alone what the operator holds, tells of a daemon
+// that is gone, and shows the truth when it is back, as a stream does.
+func TestPollingHoldsAndRecovers(t *testing.T) {
+	large(t)
+	d := newDaemon(t)
+	run, open := d.busy(3)
+	b := d.tab().small()
+	call(b, network.SetBlockedURLs, network.SetBlockedURLsParams{URLPatterns: []*network.BlockPattern{{URLPattern: "*://*:*/live*", Block: true}}})
+	b.open("/runs/" + run.ID + "?step=1")
+	b.until("the page polls", indicates("polling"))
+	held := b.hold()
+	d.kill()
+	b.until("the page says that it lost the daemon", indicates("stale"))
+	held("without the daemon")
+	open()
+	d.start()
+	b.until("the page polls again", indicates("polling"))
+	b.until("the page shows what happened", `document.querySelector("#view").innerText.includes("step_2") && `+
+		`![...document.querySelectorAll("#view tbody tr")].some((r) => /step_|slow/.test(r.innerText) && !r.querySelector(".st.ok"))`)
+	held("after the daemon came back")
+	d.decide(run.ID)
+	b.until("the page shows the end of the run", there("#head h1 .st.ok"))
+	held("after the run has ended")
+}
+
 // Eight tabs of one person all load and all follow what happens, though a browser
 // opens six connections to one host; a hidden tab holds none.
 func TestManyTabs(t *testing.T) {

@@ -223,11 +223,35 @@ func TestEveryViewIsItsAddress(t *testing.T) {
 			}
 		}
 	}
+	// Every parameter by itself: what it says is what a colleague sees, and it says
+	// something that the page without it does not.
+	b.open("/runs/" + s.Failed.ID)
+	for base, queries := range map[string][]string{
+		"/runs/" + s.Failed.ID:    {"view=graph", "view=graph&node=done", "view=graph&zoom=fit", "view=graph&paint=took", "view=state", "view=state&cp=0", "view=log", "view=handoffs", "view=events", "view=io", "step=1", "tab=input", "tab=definition", "only=failed", "sort=took", "critical=show"},
+		"/runs/" + s.Completed.ID: {"view=graph&mode=ran", "view=state&cp=5&against=1", "step=1&tab=change", "only=completed"},
+		"/runs":                   {"q=status:failed", "q=plan:report", "sort=took", "n=25"},
+		"/audit":                  {"actor=marta", "since=24h"},
+		"/approvals":              {"status=approved"},
+	} {
+		b.open(base)
+		plain := eval[string](b, shown)
+		for _, query := range queries {
+			b.open(base + "?" + query)
+			colleague.open(base + "?" + query)
+			mine, theirs := eval[string](b, shown), eval[string](colleague, shown)
+			if mine != theirs {
+				t.Errorf("%s?%s shows a colleague something else:\n%.600s\n%.600s", base, query, mine, theirs)
+			}
+			if mine == plain && query != "view=log" && !strings.Contains(query, "since") && !strings.Contains(query, "zoom") {
+				t.Errorf("%s?%s shows what the page shows without it", base, query)
+			}
+		}
+	}
 	visit("/runs/"+s.Completed.ID, `nav.tabs[aria-label="Run views"] a`)
 	visit("/runs/"+s.Failed.ID, ".tl tbody a.go")
 	visit("/runs/"+s.Failed.ID, "#inspector .tabs a")
 	visit("/runs/"+s.Completed.ID+"?view=state", ".cps a")
-	visit("/runs", "nav.filters a.chip")
+	visit("/runs", `nav.filters a.chip:not([href*="by%3A"])`) // one's own runs are of who looks
 	visit("/approvals", "nav.filters a.chip")
 }
 

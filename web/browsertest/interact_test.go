@@ -1,0 +1,208 @@
+package browsertest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/kairosd/kairosd/web/webtest"
+)
+
+// interaction is something that scripts do to a page, and what shows that it was
+// done.
+type interaction struct {
+	what, path string
+	do         func(b *tab, s webtest.Seeded)
+}
+
+// shows clicks and waits for what comes of it.
+func shows(css, then string) func(*tab, webtest.Seeded) {
+	return func(b *tab, _ webtest.Seeded) { b.reach(css, then) }
+}
+
+// interactions are all kinds of changes that scripts make: fragments that replace
+// each other, dialogs, lists of suggestions, rows below rows, disclosures.
+func interactions(s webtest.Seeded) []interaction {
+	failed, waiting, completed := "/runs/"+s.Failed.ID, "/runs/"+s.Waiting.ID, "/runs/"+s.Completed.ID
+	out := []interaction{
+		{"suggestions for a filter", "/runs", func(b *tab, _ webtest.Seeded) {
+			b.click("#q")
+			b.press("sta")
+			b.until("there are suggestions", there(".suggest li"))
+			b.press(kb.ArrowDown)
+			b.until("one is marked", there(`.suggest li[aria-selected="true"]`))
+		}},
+		{"a peek", "/runs", shows("#list a[data-peek]", "tr.peek")},
+		{"the columns of the list", "/runs", shows(".menu3 summary", ".menu3 form")},
+		{"chosen rows", "/runs", func(b *tab, _ webtest.Seeded) {
+			b.click("#list input[name=run]")
+			b.until("the row is chosen", `document.querySelector("#selected").textContent === "1"`)
+		}},
+		{"an act on chosen rows", "/runs", func(b *tab, _ webtest.Seeded) {
+			b.click(fmt.Sprintf(`input[name=run][value="%s"]`, s.Failed.ID))
+			b.reach(`#bulk button[value="resume"]`, "dialog[open] h1")
+		}},
+		{"an edited plan with problems", "/plans/ledger/edit", func(b *tab, _ webtest.Seeded) {
+			b.fill(`textarea[name="source"]`, "id: ledger\nnodes:\n  check: {type: nonsense}\n")
+			b.until("the problems are shown", there("#check .problems li"))
+		}},
+		{"an edited state", completed + "/fork?at=1", func(b *tab, _ webtest.Seeded) {
+			b.fill(`textarea[name="edit.list"]`, `{"items": [5`)
+			b.until("the state is called wrong", there(`textarea[aria-invalid="true"], #check .bad, #check .problems, #check [role="alert"]`))
+		}},
+		{"an edited rerun that is refused", failed, func(b *tab, _ webtest.Seeded) {
+			b.reach(`main a[href="`+failed+`/rerun"]`, "dialog[open] textarea[name=input]")
+			b.fill("dialog textarea[name=input]", "{")
+			b.reach(`dialog button[value="act"]`, "dialog[open] .note.bad")
+		}},
+		{"the display's choices", "/", shows("footer details.display summary", `button[name="theme"]`)},
+		{"a failure to acknowledge", "/", shows("main a[href^='/failures/ack']", "dialog[open] h1")},
+		{"a copied ID", failed, func(b *tab, _ webtest.Seeded) {
+			b.click("#head [data-copy]")
+			b.until("it says so", `document.querySelector("#say").textContent !== ""`)
+		}},
+		{"another step", failed, func(b *tab, _ webtest.Seeded) {
+			b.follow(`.tl tbody tr:first-child a.go`, "#inspector")
+		}},
+		{"a run that ended meanwhile", waiting, func(b *tab, _ webtest.Seeded) {
+			b.live()
+			b.until("it is there", there("#view"))
+		}},
+	}
+	return out
+}
+
+// After whatever scripts change on a page, it is as accessible as before, in light
+// on a desk and in dark on a phone (UI 3.2.15, 1).
+func TestInteractionsStayAccessible(t *testing.T) {
+	large(t)
+	d := newDaemon(t)
+	s := d.seed()
+	b := d.tab()
+	for _, l := range []look{{"light", 1440, "en"}, {"dark", 390, "es"}} {
+		b.width(l.width)
+		b.cookie("theme", l.theme)
+		b.cookie("lang", l.lang)
+		for n, i := range interactions(s) {
+			b.open(i.path)
+			i.do(b, s)
+			where := fmt.Sprintf("%s: %s (%s, %d px)", i.path, i.what, l.theme, l.width)
+			b.accessible(where)
+			for _, f := range eval[[]string](b, fits) {
+				t.Errorf("%s: %s", where, f)
+			}
+			b.quiet(where)
+			b.keep(fmt.Sprintf("act-%d-%02d", l.width, n))
+		}
+	}
+}
+
+// Every act's preview opens over its page, takes the focus, is accessible, gives
+// the focus back; and every disclosure can stand open (UI 3.2.4, 3.2.15).
+func TestDialogsAndDisclosures(t *testing.T) {
+	large(t)
+	d := newDaemon(t)
+	s := d.seed()
+	b := d.tab()
+	seen := map[string]bool{}
+	for _, path := range s.Paths() {
+		b.open(path)
+		opened := eval[int](b, `(() => { let n = 0; for (const d of document.querySelectorAll("details")) if (!d.open) { d.open = true; n++; } return n; })()`)
+		where := path + " with everything open"
+		if kind := shape(path) + fmt.Sprint(opened); opened > 1 && !seen[kind] {
+			seen[kind] = true
+			b.accessible(where)
+			b.quiet(where)
+		}
+		for _, href := range eval[[]string](b, `[...document.querySelectorAll("main a[data-dialog]")].filter((a) => a.checkVisibility()).map((a) => a.getAttribute("href"))`) {
+			act, _, _ := strings.Cut(href, "?")
+			if act = act[strings.LastIndexByte(act, '/')+1:]; seen["dialog "+act] {
+				continue
+			}
+			seen["dialog "+act] = true
+			where := path + ", the preview " + href
+			css := "main a[data-dialog][href=" + quoted(href) + "]"
+			b.open(path)
+			b.reach(css, "dialog[open] h1")
+			b.accessible(where)
+			if at := eval[string](b, `document.activeElement.id`); at != "dialog-h" {
+				t.Errorf("%s: the focus is at %q", where, at)
+			}
+			b.keep("dialog-" + act)
+			b.press(kb.Escape)
+			b.until("Escape closes the dialog", `!document.querySelector("dialog[open]")`)
+			if back := eval[string](b, `document.activeElement.getAttribute("href") || ""`); back != href {
+				t.Errorf("%s: after Escape the focus is at %q", where, back)
+			}
+			b.quiet(where)
+		}
+	}
+	if len(seen) < 10 {
+		t.Errorf("only %d dialogs and pages with disclosures were found", len(seen))
+	}
+}
+
+// On a phone, what is pressed is 44 pixels high; anywhere it is 24 by 24, but for
+// links within a text, which axe-core judges with the rest (UI 3.2.14).
+func TestTargets(t *testing.T) {
+	large(t)
+	d := newDaemon(t)
+	paths := d.seed().Paths()
+	b := d.tab()
+	const tooSmall = `((least, css) => [...document.querySelectorAll(css)].filter((e) => e.checkVisibility() && e.getClientRects().length && !e.closest(".sr, dialog:not([open])")).map((e) => [e, e.getBoundingClientRect()])
+	  .filter(([, r]) => r.height < least - .5 || r.width < Math.min(least, 24) - .5).map(([e, r]) => Math.round(r.width) + " x " + Math.round(r.height) + " px: " + e.outerHTML.slice(0, 110)).slice(0, 5))`
+	for _, c := range []struct {
+		width, least int64
+		css          string
+	}{
+		{1440, 24, `button, .btn, .chip, .opt, summary, select, textarea, input:not([type=hidden], [type=checkbox], [type=radio]), label:has(> input[type=checkbox]), .tabs a, .nav a, .top a, .ranges a, .pl, a.go, footer a`},
+		{390, 44, `main .btn, main .chip, main select, main textarea, main input:not([type=hidden], [type=checkbox], [type=radio], [type=range]), nav.tabs a`},
+		{390, 24, `button, summary, .pl, a.go, footer a, label:has(> input[type=checkbox])`},
+	} {
+		b.width(c.width)
+		for _, path := range paths {
+			b.open(path)
+			for _, s := range eval[[]string](b, fmt.Sprintf("%s(%d, %s)", tooSmall, c.least, quoted(c.css))) {
+				t.Errorf("%s at %d px: less than %d px: %s", path, c.width, c.least, s)
+			}
+		}
+	}
+}
+
+// The harness sees what it is there to see: a fault of each kind, made on purpose,
+// is found.
+func TestTheHarnessSeesFaults(t *testing.T) {
+	large(t)
+	d := newDaemon(t)
+	d.seed()
+	b := d.tab()
+	b.open("/runs")
+	eval[bool](b, `(() => { const m = document.querySelector("main"), img = document.createElement("img"), bad = document.createElement("button");
+	  img.src = "/static/none.png"; m.append(img); bad.style.cssText = "color:#999;background:#aaa"; bad.textContent = "unreadable"; m.append(bad);
+	  const s = document.createElement("script"); s.textContent = "window.pwned = 1"; m.append(s); console.error("on purpose"); return true; })()`)
+	eval[bool](b, axe+"; true")
+	found := eval[string](b, audited)
+	for _, want := range []string{"image-alt", "color-contrast"} {
+		if !strings.Contains(found, want) {
+			t.Errorf("axe-core does not see %s: %s", want, found)
+		}
+	}
+	b.until("the policy complains", `kairosProblems.some((p) => p.startsWith("csp:"))`)
+	if eval[bool](b, `!!window.pwned`) {
+		t.Error("an inline script ran")
+	}
+	b.mu.Lock()
+	said := strings.Join(b.problems, "\n")
+	b.problems = nil
+	b.mu.Unlock()
+	if !strings.Contains(said, "Content Security Policy") {
+		t.Errorf("the console's complaints are not seen: %q", said)
+	}
+	b.open("/runs")
+	eval[bool](b, `(() => { const s = document.createElement("div"); s.style.cssText = "position:fixed;inset:0;z-index:99;background:#fff"; document.body.append(s); document.querySelector("#q").focus(); return true; })()`)
+	if problem := eval[string](b, focusSeen); !strings.Contains(problem, "covered") {
+		t.Errorf("a covered focus is not seen: %q", problem)
+	}
+}
