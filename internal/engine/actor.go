@@ -67,7 +67,8 @@ type actor struct {
 	dueDirty    bool
 	fence       int64
 	chain       *kairos.Chain
-	sent        int64
+	sent        int64 // checkpoints completed
+	handed      int64 // of those, given to the store
 	answered    int64
 	inflight    []kairos.Checkpoint
 	deferred    []deferred
@@ -205,6 +206,7 @@ func (a *actor) loop() {
 			a.freeNodes()
 			a.putDown()
 			a.flush()
+			a.handOver()
 		} else if a.isStopping() {
 			a.giveUp(kairos.Errorf(kairos.CodeUnavailable, "the store does not accept checkpoints"))
 			return
@@ -501,12 +503,10 @@ func (a *actor) again() {
 	a.rejected = nil
 	a.mailMu.Unlock()
 	a.broken, a.chain = false, new(kairos.Chain)
-	void := a.inflight
-	a.sent -= int64(len(void))
-	a.acked.Store(a.sent)
-	for _, cp := range void {
-		a.sent++
-		cp.Chain = a.chain
-		a.e.store.Enqueue(cp, a.ack)
+	for i := range a.inflight {
+		a.inflight[i].Chain = a.chain
 	}
+	a.handed = a.sent - int64(len(a.inflight))
+	a.acked.Store(a.handed)
+	a.handOver()
 }

@@ -22,9 +22,9 @@ type timed struct {
 	took []time.Duration
 }
 
-func (s *timed) Enqueue(c kairos.Checkpoint, done func(error)) {
+func (s *timed) Enqueue(list []kairos.Checkpoint, done func(error)) {
 	began := time.Now()
-	s.Store.Enqueue(c, func(err error) {
+	s.Store.Enqueue(list, func(err error) {
 		took := time.Since(began)
 		s.mu.Lock()
 		s.took = append(s.took, took)

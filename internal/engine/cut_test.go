@@ -154,11 +154,11 @@ type deaf struct {
 	parent *atomic.Value
 }
 
-func (d deaf) Enqueue(c kairos.Checkpoint, done func(error)) {
-	if c.Run == d.parent.Load() {
+func (d deaf) Enqueue(list []kairos.Checkpoint, done func(error)) {
+	if list[0].Run == d.parent.Load() { // a list is of one run
 		d.Kill()
 	}
-	d.Cut.Enqueue(c, done)
+	d.Cut.Enqueue(list, done)
 }
 
 // One of two children ended and the power went before their run heard of it;

@@ -56,6 +56,7 @@ const (
 	maxUnacked     = 64       // pipelined checkpoints of one run that are not durable yet
 	minUnacked     = 8        // of those, a run may have as many however many runs work
 	allUnacked     = 1024     // of all runs: two of the store's batches; more would only take memory
+	handOverAt     = 32       // checkpoints of one run that are put together before the store gets them
 	maxOutput      = 32 << 20 // bytes of one output
 	maxRecursion   = 8        // nesting of plan nodes (ruling 13)
 	defaultSteps   = 100_000  // nodes per run (ruling 28)

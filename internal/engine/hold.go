@@ -66,7 +66,7 @@ func (e *Engine) ReleaseHeld(ctx context.Context, actor kairos.Actor, plan, reas
 	released := 0
 	for i := range unfinished {
 		done.Add(1)
-		e.store.Enqueue(releaseOf(&unfinished[i], actor, reason), func(err error) {
+		e.store.Enqueue([]kairos.Checkpoint{releaseOf(&unfinished[i], actor, reason)}, func(err error) {
 			defer done.Done()
 			mu.Lock()
 			defer mu.Unlock()

@@ -34,11 +34,12 @@ type Store interface {
 
 	// Commit stores a checkpoint and returns when it is durable.
 	Commit(ctx context.Context, c kairos.Checkpoint) error
-	// Enqueue hands over a checkpoint without waiting; done is called once,
-	// from the store's writer, when it is durable or rejected. Checkpoints of
-	// one run are committed in the order of their Enqueue or Commit calls; after
-	// a rejected one all later ones of its Chain are rejected too (ruling 20).
-	Enqueue(c kairos.Checkpoint, done func(error))
+	// Enqueue hands over checkpoints without waiting; done is called once for
+	// each, in their order, from the store's writer, when it is durable or
+	// rejected. Checkpoints of one run are committed in the order of their Enqueue
+	// or Commit calls; after a rejected one all later ones of its Chain are
+	// rejected too (ruling 20). The list may be changed after Enqueue returns.
+	Enqueue(list []kairos.Checkpoint, done func(error))
 
 	Approval(ctx context.Context, id string) (kairos.Approval, error)
 	// Audit adds a record that belongs to no checkpoint (a refused verb).

@@ -351,7 +351,8 @@ func (a *actor) cancelWork(w *work) {
 	a.settle(w, kairos.NodeCancelled, nil, nil, nil)
 }
 
-// flush hands the checkpoint over to the store.
+// flush completes the checkpoint; the store gets it with the next handOver, at
+// the latest before the run's goroutine waits for anything.
 func (a *actor) flush() {
 	if a.s == nil || a.broken || a.dropped {
 		return
@@ -388,5 +389,17 @@ func (a *actor) flush() {
 	}
 	a.inflight = append(a.inflight, c)
 	failpoint.Hit("advance")
-	a.e.store.Enqueue(c, a.ack)
+	if a.sent-a.handed >= handOverAt {
+		a.handOver()
+	}
+}
+
+// handOver gives the store what flush has completed. What ends together is
+// handed over together: a store that is given the first of a hundred checkpoints
+// commits that one while the others are being put together.
+func (a *actor) handOver() {
+	if n := a.sent - a.handed; n > 0 {
+		a.handed = a.sent
+		a.e.store.Enqueue(a.inflight[len(a.inflight)-int(n):], a.ack)
+	}
 }

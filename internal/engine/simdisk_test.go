@@ -158,12 +158,18 @@ func (s watched) Unfinished(ctx context.Context) ([]kairos.Run, error) {
 	return list, err
 }
 
-func (s watched) Enqueue(c kairos.Checkpoint, done func(error)) {
+func (s watched) Enqueue(list []kairos.Checkpoint, done func(error)) {
+	for _, c := range list {
+		s.enqueue(c, done)
+	}
+}
+
+func (s watched) enqueue(c kairos.Checkpoint, done func(error)) {
 	s.o.submit(c.Run, func(over func()) {
 		if s.w.mistake == mistakeAck {
 			s.w.acknowledged(c.Run, c.Fence, c.Entries)
 		}
-		s.Store.Enqueue(c, func(err error) {
+		s.Store.Enqueue([]kairos.Checkpoint{c}, func(err error) {
 			if err == nil {
 				s.w.acknowledged(c.Run, c.Fence, c.Entries)
 			}

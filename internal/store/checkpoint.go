@@ -99,19 +99,28 @@ func (s *Store) Commit(ctx context.Context, c kairos.Checkpoint) error {
 	return s.writer.do(op{apply: p.apply, ofRun: true, chain: c.Chain})
 }
 
-// Enqueue hands over a checkpoint without waiting; see engine.Store.
-func (s *Store) Enqueue(c kairos.Checkpoint, done func(error)) {
+// Enqueue hands over checkpoints without waiting; see engine.Store.
+func (s *Store) Enqueue(list []kairos.Checkpoint, done func(error)) {
 	if s.writer == nil {
-		go done(errReadOnly())
+		go func() {
+			for range list {
+				done(errReadOnly())
+			}
+		}()
 		return
 	}
-	p, err := s.prepare(context.Background(), c)
-	if err != nil {
-		// It is refused in its turn, so that what follows it is too.
-		s.writer.submit(op{apply: func(*writer) ([]auditRow, error) { return nil, refusal(err) }, done: done, ofRun: true, chain: c.Chain})
-		return
+	ops := make([]op, len(list))
+	for i, c := range list {
+		ops[i] = op{done: done, ofRun: true, chain: c.Chain}
+		p, err := s.prepare(context.Background(), c)
+		if err != nil {
+			// It is refused in its turn, so that what follows it is too.
+			ops[i].apply = func(*writer) ([]auditRow, error) { return nil, refusal(err) }
+			continue
+		}
+		ops[i].apply = p.apply
 	}
-	s.writer.submit(op{apply: p.apply, done: done, ofRun: true, chain: c.Chain})
+	s.writer.submit(ops...)
 }
 
 // refusal is err as the writer expects it of an operation that wrote nothing.

@@ -190,12 +190,14 @@ func TestARefusedCheckpointBreaksItsChain(t *testing.T) {
 	commit(t, s, run.ID, 1, &kairos.RunPatch{Status: kairos.RunCompleted}, entry("b", "1"))
 	// Hold the writer in the callback, so that all that follows is one batch.
 	hold, held := make(chan struct{}), make(chan struct{})
-	s.Enqueue(kairos.Checkpoint{Run: other.ID, Fence: 0, Entries: []kairos.Entry{entry("a", "1")}}, func(error) { close(held); <-hold })
+	s.Enqueue([]kairos.Checkpoint{{Run: other.ID, Fence: 0, Entries: []kairos.Entry{entry("a", "1")}}}, func(error) { close(held); <-hold })
 	<-held
 	var results [4]error
 	var wg sync.WaitGroup
 	wg.Add(len(results))
-	enqueue := func(i int, c kairos.Checkpoint) { s.Enqueue(c, func(err error) { results[i] = err; wg.Done() }) }
+	enqueue := func(i int, c kairos.Checkpoint) {
+		s.Enqueue([]kairos.Checkpoint{c}, func(err error) { results[i] = err; wg.Done() })
+	}
 	chain := new(kairos.Chain)
 	// The first moves a completed run; the second has the right fence all the same.
 	enqueue(0, kairos.Checkpoint{Run: run.ID, Chain: chain, Fence: 2, Patch: &kairos.RunPatch{Status: kairos.RunRunning}})

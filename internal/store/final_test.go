@@ -18,12 +18,12 @@ func together(t *testing.T, s *store.Store, other string, list ...kairos.Checkpo
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Enqueue(kairos.Checkpoint{Run: other, Fence: r.LastSeq, Entries: []kairos.Entry{visit("a", r.LastSeq, "1")}}, func(error) { close(held); <-hold })
+	s.Enqueue([]kairos.Checkpoint{{Run: other, Fence: r.LastSeq, Entries: []kairos.Entry{visit("a", r.LastSeq, "1")}}}, func(error) { close(held); <-hold })
 	<-held
 	var wg sync.WaitGroup
 	for _, c := range list {
 		wg.Add(1)
-		s.Enqueue(c, func(err error) {
+		s.Enqueue([]kairos.Checkpoint{c}, func(err error) {
 			defer wg.Done()
 			if err != nil {
 				t.Error(err)

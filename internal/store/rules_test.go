@@ -317,7 +317,7 @@ var rules = append([]rule{
 		r := c.begin()
 		done := make(chan error, 3)
 		for i := range int64(3) {
-			c.s.Enqueue(kairos.Checkpoint{Run: r, Fence: i, Entries: []kairos.Entry{entry("a", fmt.Sprint(i))}}, func(err error) { done <- err })
+			c.s.Enqueue([]kairos.Checkpoint{{Run: r, Fence: i, Entries: []kairos.Entry{entry("a", fmt.Sprint(i))}}}, func(err error) { done <- err })
 		}
 		for range 3 {
 			if err := <-done; err != nil {
@@ -326,9 +326,21 @@ var rules = append([]rule{
 		}
 		c.journal(r, 0)
 	}, `[1:a="0" 2:a="1" 3:a="2"]`},
+	{"chain: a list is stored, and answered, in its order", func(c *teller) {
+		r, chain, done := c.begin(), new(kairos.Chain), make(chan error, 4)
+		var list []kairos.Checkpoint
+		for _, fence := range []int64{0, 1, 5, 2} {
+			list = append(list, kairos.Checkpoint{Run: r, Chain: chain, Fence: fence, Entries: []kairos.Entry{entry("a", fmt.Sprint(fence))}})
+		}
+		c.s.Enqueue(list, func(err error) { done <- err })
+		for range list {
+			c.say("%s", word(<-done))
+		}
+		c.journal(r, 0)
+	}, `ok|ok|conflict|conflict|[1:a="0" 2:a="1"]`},
 	{"chain: an enqueued one that is refused says so", func(c *teller) {
 		done := make(chan error, 1)
-		c.s.Enqueue(kairos.Checkpoint{Run: c.begin(), Fence: 3}, func(err error) { done <- err })
+		c.s.Enqueue([]kairos.Checkpoint{{Run: c.begin(), Fence: 3}}, func(err error) { done <- err })
 		c.say("%s", word(<-done))
 	}, "conflict"},
 

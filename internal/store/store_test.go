@@ -174,10 +174,10 @@ func TestEnqueuedCheckpointsOfARunAreFIFO(t *testing.T) {
 	run := storetest.Run(t, s, storetest.Plan(t, s, twoNodes), "")
 	results := make(chan error, 4)
 	for i := range 2 {
-		s.Enqueue(kairos.Checkpoint{Run: run.ID, Fence: int64(i), Entries: []kairos.Entry{entry("a", "1")}}, func(err error) { results <- err })
+		s.Enqueue([]kairos.Checkpoint{{Run: run.ID, Fence: int64(i), Entries: []kairos.Entry{entry("a", "1")}}}, func(err error) { results <- err })
 	}
-	s.Enqueue(kairos.Checkpoint{Run: run.ID, Fence: 7, Entries: []kairos.Entry{entry("a", "1")}}, func(err error) { results <- err })
-	s.Enqueue(kairos.Checkpoint{Run: run.ID, Fence: 8, Entries: []kairos.Entry{entry("a", "1")}}, func(err error) { results <- err })
+	s.Enqueue([]kairos.Checkpoint{{Run: run.ID, Fence: 7, Entries: []kairos.Entry{entry("a", "1")}}}, func(err error) { results <- err })
+	s.Enqueue([]kairos.Checkpoint{{Run: run.ID, Fence: 8, Entries: []kairos.Entry{entry("a", "1")}}}, func(err error) { results <- err })
 	for i := range 4 {
 		if err := <-results; (err == nil) != (i < 2) {
 			t.Errorf("checkpoint %d: %v", i, err)

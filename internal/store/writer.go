@@ -107,9 +107,9 @@ func newWriter(s *Store, conn *sql.Conn, q *dbsqlc.Queries, seq int64, mac []byt
 	return w, nil
 }
 
-// submit hands over an operation; done is called once, never from the caller's
-// goroutine: it may hold locks that done wants.
-func (w *writer) submit(o op) {
+// submit hands over operations; their done is called once each, in their order,
+// never from the caller's goroutine: it may hold locks that done wants.
+func (w *writer) submit(ops ...op) {
 	w.mu.Lock()
 	if w.closing || w.failure != nil {
 		err := w.failure
@@ -117,10 +117,10 @@ func (w *writer) submit(o op) {
 		if err == nil {
 			err = kairos.Errorf(kairos.CodeUnavailable, "the store is closed")
 		}
-		go o.done(err)
+		go finish(ops, err)
 		return
 	}
-	w.queue = append(w.queue, o)
+	w.queue = append(w.queue, ops...)
 	w.mu.Unlock()
 	select {
 	case w.wake <- struct{}{}:

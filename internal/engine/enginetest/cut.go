@@ -47,13 +47,15 @@ func (c *Cut) Kill() {
 
 func errCut() error { return kairos.Errorf(kairos.CodeUnavailable, "the power is gone") }
 
-// Enqueue stores the checkpoint, or refuses it.
-func (c *Cut) Enqueue(cp kairos.Checkpoint, done func(error)) {
-	if !c.allow() {
-		done(errCut())
-		return
+// Enqueue stores each checkpoint, or refuses it.
+func (c *Cut) Enqueue(list []kairos.Checkpoint, done func(error)) {
+	for i := range list {
+		if !c.allow() {
+			done(errCut())
+			continue
+		}
+		c.Store.Enqueue(list[i:i+1], done)
 	}
-	c.Store.Enqueue(cp, done)
 }
 
 // Commit stores the checkpoint, or refuses it.

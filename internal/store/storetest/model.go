@@ -299,9 +299,16 @@ func (m *Model) Commit(_ context.Context, c kairos.Checkpoint) error {
 }
 
 // Enqueue is engine.Store's.
-func (m *Model) Enqueue(c kairos.Checkpoint, done func(error)) {
-	err := m.Commit(context.Background(), c)
-	go done(err)
+func (m *Model) Enqueue(list []kairos.Checkpoint, done func(error)) {
+	errs := make([]error, len(list))
+	for i, c := range list {
+		errs[i] = m.Commit(context.Background(), c)
+	}
+	go func() {
+		for _, err := range errs {
+			done(err)
+		}
+	}()
 }
 
 func (m *Model) commit(c kairos.Checkpoint) error {
