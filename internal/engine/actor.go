@@ -72,7 +72,6 @@ type actor struct {
 	answered    int64
 	inflight    []kairos.Checkpoint
 	deferred    []deferred
-	pathMark    int
 	pathLen     int
 	broken      bool // rejected; checkpoints are handed over again later
 	conflicts   int
@@ -315,13 +314,13 @@ func (a *actor) load() error {
 			return err
 		}
 	}
-	s, err := a.e.foldRun(ctx, p, a.run, input, journal)
+	s, err := a.e.foldRun(ctx, p, a.run, input, journal, false)
 	if err != nil {
 		return err
 	}
 	a.s, a.fence = s, s.seq
 	a.requeue()
-	a.pathMark, a.pathLen = len(s.settled), len(a.run.Path)
+	a.pathLen = len(a.run.Path)
 	a.ended = a.run.Status.Final()
 	a.dueDirty = true
 	loaded := s.seq

@@ -74,6 +74,6 @@ func (s *state) digest() string {
 	}
 	slices.Sort(lines)
 	b.WriteString(strings.Join(lines, "\n"))
-	fmt.Fprintf(&b, "\nsettled %v\noutcome %+v\n", s.settled, s.walk.Outcome())
+	fmt.Fprintf(&b, "\ncompleted %v\noutcome %+v\n", s.completed, s.walk.Outcome())
 	return b.String()
 }

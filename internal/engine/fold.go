@@ -3,6 +3,7 @@ package engine
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -15,6 +16,8 @@ type facts struct {
 	run   string
 	input any
 	held  bool
+	// history is for looking: the state knows every visit that settled.
+	history bool
 	// program gives the version that a replan row leads to; nil: none is known.
 	program func(hash string) (*planner.Program, error)
 }
@@ -25,7 +28,7 @@ func newState(prog *planner.Program, f facts) *state {
 		walk: planner.NewWalk(prog, planner.Facts{RunID: f.run, Input: f.input}),
 		work: map[workKey]*work{},
 		fans: map[planner.VisitKey]*fan{},
-		held: f.held,
+		held: f.held, history: f.history,
 	}
 	s.intake()
 	return s
@@ -46,6 +49,7 @@ func fold(prog *planner.Program, f facts, journal []kairos.Entry) (*state, error
 		if err := s.apply(&journal[i]); err != nil {
 			return nil, err
 		}
+		s.noted()
 	}
 	s.held = f.held // the journal knows of releases, not of the restore that came after
 	return s, nil
@@ -383,7 +387,7 @@ func (s *state) close(e *kairos.Entry, k workKey, d planner.Decision, out any) {
 	}
 	for _, c := range d.Settled {
 		if c.Status == string(planner.Skipped) {
-			s.settled = append(s.settled, settled{s.prog.Index[c.Node], c.Visit, kairos.NodeSkipped, e.Seq})
+			s.settled = append(s.settled, settled{s.prog.Index[c.Node], c.Visit, kairos.NodeSkipped})
 		}
 	}
 	if s.stopMark == 0 && s.walk.Stopping() {
@@ -404,7 +408,13 @@ func (s *state) stops(w *work) bool {
 
 // record notes a settled visit for those who ask what happened before.
 func (s *state) record(k workKey, status kairos.NodeStatus, e *kairos.Entry, out any) {
-	s.settled = append(s.settled, settled{k.Node, k.Visit, status, e.Seq})
+	s.settled = append(s.settled, settled{k.Node, k.Visit, status})
+	if status == kairos.NodeCompleted && s.prog.Nodes[k.Node].Agent != "" {
+		if s.completed == nil {
+			s.completed = map[int][2]completion{}
+		}
+		s.completed[k.Node] = [2]completion{{k.Visit, e.Seq}, s.completed[k.Node][0]}
+	}
 	if e.Agent != "" {
 		if s.agents == nil {
 			s.agents = map[int]string{}
@@ -420,10 +430,30 @@ func (s *state) record(k workKey, status kairos.NodeStatus, e *kairos.Entry, out
 	}
 }
 
+// noted drops what was kept for whoever looks at every row.
+func (s *state) noted() {
+	if !s.history {
+		s.settled = s.settled[:0]
+	}
+}
+
+// leaveBehind forgets what earlier visits of a node left for their next opening:
+// a reset opens none but a node's last.
+func (s *state) leaveBehind(v planner.VisitKey) {
+	switch {
+	case len(s.past) == 0 || v.Visit == 1:
+	case s.prog.Nodes[v.Node].Foreach == nil:
+		delete(s.past, workKey{planner.VisitKey{Node: v.Node, Visit: v.Visit - 1}, noItem})
+	default:
+		maps.DeleteFunc(s.past, func(k workKey, _ past) bool { return k.Node == v.Node && k.Visit < v.Visit })
+	}
+}
+
 // intake takes up the visits that the walk has opened.
 func (s *state) intake() {
 	for _, v := range s.walk.Ready() {
 		s.opened++
+		s.leaveBehind(v)
 		if s.prog.Nodes[v.Node].Foreach != nil {
 			s.fans[v] = &fan{VisitKey: v, order: s.opened, total: -1}
 			s.fresh = append(s.fresh, workKey{v, noItem})
@@ -460,6 +490,11 @@ func (s *state) afterReset(r planner.Reset) {
 		}
 	}
 	s.settled = slices.DeleteFunc(s.settled, func(d settled) bool { return undone[planner.VisitKey{Node: d.node, Visit: d.visit}] })
+	for v := range undone {
+		if c := s.completed[v.Node]; v.Visit > 0 && c[0].visit == v.Visit {
+			s.completed[v.Node] = [2]completion{c[1], {}}
+		}
+	}
 	s.intake()
 }
 

@@ -95,7 +95,7 @@ func (v *view) branch(ctx context.Context, req kairos.VerbRequest) (*branch, err
 		}
 	}
 	// ${run.id} is the old run's here, so that what read it can be compared.
-	b.s = newState(b.prog.Program, facts{run: v.run.ID, input: input})
+	b.s = newState(b.prog.Program, facts{run: v.run.ID, input: input, history: true})
 	if err := b.pinPlans(ctx, req); err != nil {
 		return nil, err
 	}

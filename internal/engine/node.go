@@ -252,11 +252,10 @@ func (a *actor) sender(node *planner.ProgramNode) string {
 		seen[i], ancestors[i] = true, true
 		queue = append(queue, a.prog.entered[i]...)
 	}
-	for i := len(a.s.settled) - 1; i >= 0; i-- {
-		v := a.s.settled[i]
-		if agent := a.prog.Nodes[v.node].Agent; agent != "" && ancestors[v.node] && v.status == kairos.NodeCompleted {
-			from = agent
-			break
+	last := int64(0)
+	for i, c := range a.s.completed {
+		if ancestors[i] && c[0].seq > last {
+			from, last = a.prog.Nodes[i].Agent, c[0].seq
 		}
 	}
 	return from

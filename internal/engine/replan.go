@@ -121,6 +121,7 @@ func (s *state) follow(f facts, e *kairos.Entry, before []kairos.Entry) (next *s
 		}
 	}
 	next.seq, next.steps, next.plans = e.Seq, s.steps, s.plans
+	next.noted()
 	next.paused, next.cancelled, next.quarantined, next.held = s.paused || len(s.only) > 0, s.cancelled, s.quarantined, s.held
 	next.replans, next.redefined = s.replans+1, map[string]int64{}
 	for id, seq := range s.redefined {
@@ -483,7 +484,6 @@ func (a *actor) followTail(w *work, t tail, usage kairos.Usage, by string) {
 	p := patchOf(&a.next)
 	p.Hash, p.Version = t.Hash, t.Version
 	a.requeue()
-	a.pathMark = len(next.settled)
 	a.dueDirty = true
 	a.after(func(err error) {
 		if err == nil {

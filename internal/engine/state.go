@@ -107,11 +107,16 @@ type past struct {
 	attempt, retries int
 }
 
-// settled is one settled visit, for the path and for context messages.
+// settled is one settled visit.
 type settled struct {
 	node, visit int
 	status      kairos.NodeStatus
-	seq         int64
+}
+
+// completion says when a visit completed, by its row.
+type completion struct {
+	visit int
+	seq   int64
 }
 
 // state is where a run stands: everything that its journal says.
@@ -132,10 +137,17 @@ type state struct {
 	// looked last.
 	fresh []workKey
 
-	steps    int64
-	settled  []settled
-	previous []PreviousResult // step plans only
-	agents   map[int]string   // who ran a node, if an agent did
+	steps int64
+	// settled lists the visits that settled, in order: all of them if history,
+	// else those that nobody has taken note of yet, for a run that goes on must not
+	// grow with its past.
+	settled []settled
+	history bool
+	// completed are the last two completed visits of nodes with an agent, the
+	// last one first: a reset may take that one back.
+	completed map[int][2]completion
+	previous  []PreviousResult // step plans only
+	agents    map[int]string   // who ran a node, if an agent did
 
 	// only are the visits that a resume was asked for; once they have settled, the
 	// run pauses. overrides are what visits get instead of what their nodes say.

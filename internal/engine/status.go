@@ -12,7 +12,7 @@ import (
 
 // status completes the checkpoint with what becomes of the run.
 func (a *actor) status() {
-	if n := a.s.settled[a.pathMark:]; len(n) > 0 {
+	if n := a.s.settled; len(n) > 0 {
 		if a.pathLen < maxPath {
 			letters := make([]byte, 0, len(n))
 			for _, v := range n {
@@ -23,7 +23,7 @@ func (a *actor) status() {
 			patchOf(&a.next).AddPath += string(letters)
 			a.pathLen += len(letters)
 		}
-		a.pathMark = len(a.s.settled)
+		a.s.noted()
 	}
 	if a.ended || a.reopening || a.stopping && len(a.next.Entries) == 0 && a.next.Patch == nil {
 		return

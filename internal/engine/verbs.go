@@ -332,11 +332,12 @@ func (a *actor) resume(m verbMsg, record kairos.AuditRecord) error {
 	a.run.Error, a.run.EndedAt, a.ended = nil, time.Time{}, false
 	a.budget, a.dueDirty = "", true
 	letters := make([]byte, 0, maxPath)
-	for _, d := range a.s.settled[:min(len(a.s.settled), maxPath)] {
+	for _, d := range view.s.settled[:min(len(view.s.settled), maxPath)] { // the reset is taken into account
 		letters = append(letters, letter(d.status))
 	}
 	path := string(letters)
-	p.Path, a.pathMark, a.pathLen = &path, len(a.s.settled), len(path)
+	p.Path, a.pathLen = &path, len(path)
+	a.s.noted()
 	// The run leaves its final status before anything runs: it may end again at
 	// once, if all that was left when it was cancelled has completed since.
 	p.Status = kairos.RunQueued

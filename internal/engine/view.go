@@ -43,7 +43,7 @@ func (e *Engine) viewBy(ctx context.Context, run string, compile func(context.Co
 	if err != nil {
 		return nil, kairos.Errorf(kairos.CodeCorrupt, "input of run %s: %w", run, err)
 	}
-	s, err := e.foldRun(ctx, p, r, input, journal)
+	s, err := e.foldRun(ctx, p, r, input, journal, true)
 	if err != nil {
 		return nil, err
 	}
@@ -52,8 +52,10 @@ func (e *Engine) viewBy(ctx context.Context, run string, compile func(context.Co
 
 // foldRun folds the journal of a run as it is stored now.
 // p is the version that the run follows now; the journal may begin with another.
-func (e *Engine) foldRun(ctx context.Context, p *program, r kairos.Run, input any, journal []kairos.Entry) (*state, error) {
+// history is for looking at the run; it grows with the journal.
+func (e *Engine) foldRun(ctx context.Context, p *program, r kairos.Run, input any, journal []kairos.Entry, history bool) (*state, error) {
 	f := e.factsOf(ctx, r, input)
+	f.history = history
 	first := p.Program
 	if hash := firstVersion(journal); hash != "" {
 		var err error
