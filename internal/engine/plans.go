@@ -52,6 +52,13 @@ func (e *Engine) SavePlanOver(ctx context.Context, actor kairos.Actor, src []byt
 	}
 	v.Facts = factsOf(program, v.Canonical, v.Author)
 	p, stored, created, err := e.store.PutVersion(ctx, v, actor)
+	if err == nil && created {
+		// Its first run need not wait for it to be read and compiled again. What was
+		// stored before may be another document of the same hash.
+		if compiled, err := doc.Program(e.registry.Catalog()); err == nil {
+			e.keepProgram(compiled, stored)
+		}
+	}
 	return p, stored, created, problems, err
 }
 

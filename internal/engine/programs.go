@@ -28,12 +28,41 @@ type programs struct {
 	mu    sync.Mutex
 	byKey map[string]*program
 	order []string
+	// compiling is closed for each version when it is or cannot be compiled.
+	compiling map[string]chan struct{}
 }
 
-func (p *programs) get(hash string) *program {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.byKey[hash]
+// get gives a compiled version, or nil and the turn to compile it: a hundred runs
+// that start together compile their plan once. over ends the turn.
+func (p *programs) get(ctx context.Context, hash string) (c *program, over func(), err error) {
+	for {
+		p.mu.Lock()
+		c, other := p.byKey[hash], p.compiling[hash]
+		if c != nil {
+			p.mu.Unlock()
+			return c, nil, nil
+		}
+		if other == nil {
+			mine := make(chan struct{})
+			if p.compiling == nil {
+				p.compiling = map[string]chan struct{}{}
+			}
+			p.compiling[hash] = mine
+			p.mu.Unlock()
+			return nil, func() {
+				p.mu.Lock()
+				delete(p.compiling, hash)
+				p.mu.Unlock()
+				close(mine)
+			}, nil
+		}
+		p.mu.Unlock()
+		select {
+		case <-other:
+		case <-ctx.Done():
+			return nil, nil, context.Cause(ctx)
+		}
+	}
 }
 
 func (p *programs) put(hash string, c *program) {
@@ -54,9 +83,11 @@ func (p *programs) put(hash string, c *program) {
 
 // program compiles a stored version.
 func (e *Engine) program(ctx context.Context, hash string) (*program, error) {
-	if p := e.programs.get(hash); p != nil {
-		return p, nil
+	p, over, err := e.programs.get(ctx, hash)
+	if p != nil || err != nil {
+		return p, err
 	}
+	defer over()
 	v, err := e.store.VersionByHash(ctx, hash)
 	if err != nil {
 		return nil, err
@@ -74,10 +105,15 @@ func (e *Engine) program(ctx context.Context, hash string) (*program, error) {
 		return nil, &misfit{doc, v, kairos.Errorf(kairos.CodeInvalid, "plan %s version %d does not fit this installation: %w", v.PlanKey, v.Number, err).
 			Suggest("check that every tool, agent and plan it names is configured")}
 	}
+	return e.keepProgram(compiled, v), nil
+}
+
+// keepProgram puts a compiled version into the cache.
+func (e *Engine) keepProgram(compiled *planner.Program, v kairos.Version) *program {
 	v.Source, v.Canonical = nil, nil
 	p := newProgram(compiled, v)
-	e.programs.put(hash, p)
-	return p, nil
+	e.programs.put(v.Hash, p)
+	return p
 }
 
 func newProgram(compiled *planner.Program, v kairos.Version) *program {
