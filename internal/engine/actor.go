@@ -234,6 +234,10 @@ func (a *actor) putDown() {
 func (a *actor) target() int64 {
 	ahead := a.ahead()
 	switch {
+	case a.broken:
+		return math.MaxInt64 // again is tied to time, not to answers
+	case a.refused() != nil:
+		return a.sent // the rest is rejected too
 	case len(a.deferred) > 0 && a.deferred[0].index > 0:
 		return a.deferred[0].index
 	case a.unacked() >= ahead:
@@ -420,9 +424,7 @@ func (a *actor) end() {
 // rejected ones.
 func (a *actor) durable() {
 	acked := a.acked.Load()
-	a.mailMu.Lock()
-	err := a.rejected
-	a.mailMu.Unlock()
+	err := a.refused()
 	if err == nil {
 		if n := acked - a.answered; n > 0 {
 			a.inflight = a.inflight[n:]
@@ -439,6 +441,13 @@ func (a *actor) durable() {
 		return // the rest is rejected too; wait for it
 	}
 	a.reject(err)
+}
+
+// refused is the first rejection since the last hand-over.
+func (a *actor) refused() error {
+	a.mailMu.Lock()
+	defer a.mailMu.Unlock()
+	return a.rejected
 }
 
 // reject deals with a rejected checkpoint: everything after the last durable
