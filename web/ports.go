@@ -77,9 +77,10 @@ type Reader interface {
 	Preference(ctx context.Context, owner, key string) (string, error)
 	SetPreference(ctx context.Context, owner, key, value string) error
 	// SavedViews are a person's queries of the run list and everybody's; SaveView
-	// keeps one, or removes it when the query is empty.
+	// keeps one, or removes it when the query is empty, together with what it says to
+	// the audit log.
 	SavedViews(ctx context.Context, owner string) ([]kairos.SavedView, error)
-	SaveView(ctx context.Context, owner, name, query string) error
+	SaveView(ctx context.Context, owner, name, query string, said ...kairos.AuditRecord) error
 }
 
 // Bulk acts on many runs as one act.

@@ -288,13 +288,9 @@ func (r *request) saveView() error {
 	if r.c.FormValue("everybody") != "" {
 		owner = ""
 	}
-	if err := r.s.Reader.SaveView(r.ctx, owner, name, keep); err != nil {
+	if err := r.s.Reader.SaveView(r.ctx, owner, name, keep,
+		kairos.AuditRecord{Action: "view.save", Actor: r.who.Name, Surface: "ui", Request: r.who.request, Object: "view:" + name, Result: "ok", Reason: keep}); err != nil {
 		return err
-	}
-	if r.s.Audit != nil {
-		if err := r.s.Audit.Audit(r.ctx, kairos.AuditRecord{Action: "view.save", Actor: r.who.Name, Surface: "ui", Object: "view:" + name, Result: "ok", Reason: keep}); err != nil {
-			return err
-		}
 	}
 	return r.to("/runs?q=" + url.QueryEscape(q))
 }

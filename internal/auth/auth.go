@@ -148,20 +148,28 @@ func (s *Service) notBefore(seen time.Time) time.Time {
 }
 
 // record writes an outcome down. An act that cannot be recorded is refused.
-func (s *Service) record(ctx context.Context, actor kairos.Actor, action, object, result, reason string) error {
-	return s.recordAll(ctx, actor, kairos.AuditRecord{Action: action, Object: object, Result: result, Reason: reason})
-}
-
-// recordAll is record with all that a record may say besides who.
-func (s *Service) recordAll(ctx context.Context, actor kairos.Actor, r kairos.AuditRecord) error {
+// says is what a change records, with it in one transaction.
+func (s *Service) says(ctx context.Context, actor kairos.Actor, action, object, reason string) []kairos.AuditRecord {
 	if s.audit == nil {
 		return nil
 	}
+	return []kairos.AuditRecord{recordOf(ctx, actor, kairos.AuditRecord{Action: action, Object: object, Result: "ok", Reason: reason})}
+}
+
+// recordOf says who did it, and by which request.
+func recordOf(ctx context.Context, actor kairos.Actor, r kairos.AuditRecord) kairos.AuditRecord {
 	r.Actor, r.Surface, r.Request = actor.Name, actor.Surface, actor.Request
 	if r.Request == (kairos.Request{}) {
 		r.Request = kairos.RequestOf(ctx)
 	}
-	return s.audit.Audit(ctx, r)
+	return r
+}
+
+func (s *Service) record(ctx context.Context, actor kairos.Actor, action, object, result, reason string) error {
+	if s.audit == nil {
+		return nil
+	}
+	return s.audit.Audit(ctx, recordOf(ctx, actor, kairos.AuditRecord{Action: action, Object: object, Result: result, Reason: reason}))
 }
 
 // recordDenied writes a refusal down; the refusal stands even if that fails.

@@ -74,10 +74,7 @@ func (s *Service) FollowLink(ctx context.Context, link, address, userAgent strin
 	if err != nil {
 		return "", u, fmt.Errorf("log in: %w", err)
 	}
-	if err := s.record(ctx, ActorOf(u, "ui"), "login", "user:"+u.Name, "ok", "by a login link, from "+address); err != nil {
-		return "", u, fmt.Errorf("log in: %w", err)
-	}
-	secret, err := s.openSession(ctx, u, now, address, userAgent)
+	secret, err := s.openSession(ctx, u, now, address, userAgent, s.says(ctx, ActorOf(u, "ui"), "login", "user:"+u.Name, "by a login link, from "+address)...)
 	if err == nil {
 		s.throttle.succeeded(now, "", address)
 	}

@@ -45,10 +45,7 @@ func (s *Service) Login(ctx context.Context, name, password, address, userAgent 
 	if u, err = s.welcome(ctx, u, password, old, now); err != nil {
 		return "", kairos.User{}, fmt.Errorf("log in: %w", err)
 	}
-	if err := s.record(ctx, who, "login", "user:"+u.Name, "ok", "from "+address); err != nil {
-		return "", kairos.User{}, fmt.Errorf("log in: %w", err)
-	}
-	secret, err := s.openSession(ctx, u, now, address, userAgent)
+	secret, err := s.openSession(ctx, u, now, address, userAgent, s.says(ctx, who, "login", "user:"+u.Name, "from "+address)...)
 	if err != nil {
 		return "", kairos.User{}, err
 	}
@@ -80,12 +77,12 @@ func (s *Service) welcome(ctx context.Context, u kairos.User, password string, o
 }
 
 // openSession always makes a new id: nothing that the client chose is used (A18).
-func (s *Service) openSession(ctx context.Context, u kairos.User, now time.Time, address, userAgent string) (string, error) {
+func (s *Service) openSession(ctx context.Context, u kairos.User, now time.Time, address, userAgent string, said ...kairos.AuditRecord) (string, error) {
 	secret := newSecret()
 	err := s.store.CreateSession(ctx, kairos.Session{
 		IDHash: hashOf(secret), UserID: u.ID, CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(s.lifetime),
 		Address: cut(address, 64), Agent: cut(userAgent, 256),
-	})
+	}, said...)
 	if err != nil {
 		return "", fmt.Errorf("open session: %w", err)
 	}
@@ -135,10 +132,10 @@ func (s *Service) Logout(ctx context.Context, secret string) error {
 		}
 		return err
 	}
-	if err := s.store.DeleteSession(ctx, hashOf(secret)); err != nil {
+	if err := s.store.DeleteSession(ctx, hashOf(secret), s.says(ctx, ActorOf(u, "ui"), "logout", "user:"+u.Name, "")...); err != nil {
 		return fmt.Errorf("log out: %w", err)
 	}
-	return s.record(ctx, ActorOf(u, "ui"), "logout", "user:"+u.Name, "ok", "")
+	return nil
 }
 
 // Sessions lists a user's open sessions, newest first.
@@ -162,11 +159,11 @@ func (s *Service) EndSessions(ctx context.Context, actor kairos.Actor, idOrName,
 	if keep != "" {
 		kept = hashOf(keep)
 	}
-	if err := s.store.DeleteSessions(ctx, u.ID, kept); err != nil {
+	if err := s.store.DeleteSessions(ctx, u.ID, kept, s.says(ctx, actor, "session.end", "user:"+u.Name, "")...); err != nil {
 		return fmt.Errorf("end sessions: %w", err)
 	}
 	s.throttle.forget(u.Name)
-	return s.record(ctx, actor, "session.end", "user:"+u.Name, "ok", "")
+	return nil
 }
 
 // EndSession ends one session of a user, named by the stored hash as
@@ -188,10 +185,10 @@ func (s *Service) EndSession(ctx context.Context, actor kairos.Actor, userID, ha
 	if ses.UserID != u.ID {
 		return kairos.Errorf(kairos.CodeNotFound, "no such session")
 	}
-	if err := s.store.DeleteSession(ctx, hash); err != nil {
+	if err := s.store.DeleteSession(ctx, hash, s.says(ctx, actor, "session.end", "user:"+u.Name, "")...); err != nil {
 		return fmt.Errorf("end session: %w", err)
 	}
-	return s.record(ctx, actor, "session.end", "user:"+u.Name, "ok", "")
+	return nil
 }
 
 // ActorOf is a user acting through a surface ("ui", "api").

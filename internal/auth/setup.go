@@ -69,16 +69,13 @@ func (s *Service) Setup(ctx context.Context, setup, name, password, address, use
 	if err != nil {
 		return "", kairos.User{}, err
 	}
-	if err := s.store.CreateFirstUser(ctx, u); err != nil {
+	if err := s.store.CreateFirstUser(ctx, u, s.says(ctx, who, "setup", "user:"+u.Name, "")...); err != nil {
 		if kairos.CodeOf(err) == kairos.CodeConflict {
 			return "", kairos.User{}, kairos.Errorf(kairos.CodeConflict, "this installation is already set up").Suggest("log in")
 		}
 		return "", kairos.User{}, fmt.Errorf("create the first user: %w", err)
 	}
 	s.endSetup()
-	if err := s.record(ctx, who, "setup", "user:"+u.Name, "ok", ""); err != nil {
-		return "", u, err
-	}
 	secret, err := s.openSession(ctx, u, now, address, userAgent)
 	return secret, u, err
 }

@@ -67,10 +67,8 @@ func (s *Service) FinishSSO(ctx context.Context, kept string, answer url.Values,
 		s.recordDenied(ctx, who, "login", subjectOf(id), s.provider.Label()+": "+shownLong(err.Error())+", from "+address)
 		return "", u, "", err
 	}
-	if err := s.record(ctx, ActorOf(u, "ui"), "login", "user:"+u.Name, "ok", "by "+s.provider.Label()+", from "+address); err != nil {
-		return "", u, "", fmt.Errorf("log in: %w", err)
-	}
-	if secret, err = s.openSession(ctx, u, now, address, userAgent); err != nil {
+	said := s.says(ctx, ActorOf(u, "ui"), "login", "user:"+u.Name, "by "+s.provider.Label()+", from "+address)
+	if secret, err = s.openSession(ctx, u, now, address, userAgent, said...); err != nil {
 		return "", u, "", err
 	}
 	s.throttle.succeeded(now, "", address)
@@ -150,7 +148,7 @@ func (s *Service) newcomer(ctx context.Context, id oidc.Identity) (kairos.User, 
 		}
 		create = s.store.CreateFirstUser
 	}
-	err = create(ctx, u)
+	err = create(ctx, u, s.says(ctx, kairos.System, "user.create", "user:"+u.Name, "role "+string(u.Role)+", by "+s.provider.Label())...)
 	if kairos.CodeOf(err) == kairos.CodeConflict {
 		// The same person in another tab, or another user of that name.
 		if same, err := s.store.UserByIdentity(ctx, id.Issuer, id.Subject); err == nil && !same.Disabled {
@@ -164,7 +162,7 @@ func (s *Service) newcomer(ctx context.Context, id oidc.Identity) (kairos.User, 
 	if first {
 		s.endSetup()
 	}
-	return u, s.record(ctx, kairos.System, "user.create", "user:"+u.Name, "ok", "role "+string(u.Role)+", by "+s.provider.Label())
+	return u, nil
 }
 
 // LinkUser says who a user is at the identity provider, by the subject that it

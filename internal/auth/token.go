@@ -74,11 +74,11 @@ func (s *Service) CreateToken(ctx context.Context, actor kairos.Actor, name stri
 		ID: kairos.NewID(), Name: name, Prefix: text[:tokenPrefix], SecretHash: hashOf(text), Role: role, Scopes: scopes,
 		CreatedBy: actor.Name, CreatedAt: now, ExpiresAt: now.Add(lifetime),
 	}
-	if err := s.store.CreateToken(ctx, t); err != nil {
+	said := s.says(ctx, actor, "token.create", "token:"+t.ID, fmt.Sprintf("%s, role %s, until %s", t.Prefix, role, t.ExpiresAt.UTC().Format(time.DateOnly)))
+	if err := s.store.CreateToken(ctx, t, said...); err != nil {
 		return "", kairos.Token{}, fmt.Errorf("create token: %w", err)
 	}
-	return text, t, s.record(ctx, actor, "token.create", "token:"+t.ID, "ok",
-		fmt.Sprintf("%s, role %s, until %s", t.Prefix, role, t.ExpiresAt.UTC().Format(time.DateOnly)))
+	return text, t, nil
 }
 
 // RevokeToken ends a token at once. Only admins may.
@@ -87,10 +87,7 @@ func (s *Service) RevokeToken(ctx context.Context, actor kairos.Actor, id string
 		s.recordDenied(ctx, actor, "token.revoke", "token:"+shown(id), err.Error())
 		return err
 	}
-	if err := s.store.RevokeToken(ctx, id, s.now()); err != nil {
-		return err
-	}
-	return s.record(ctx, actor, "token.revoke", "token:"+id, "ok", "")
+	return s.store.RevokeToken(ctx, id, s.now(), s.says(ctx, actor, "token.revoke", "token:"+id, "")...)
 }
 
 // Token finds the principal of an API token; CodeUnauthorized if it is

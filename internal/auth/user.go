@@ -34,13 +34,13 @@ func (s *Service) CreateUser(ctx context.Context, actor kairos.Actor, name, pass
 	if err != nil {
 		return kairos.User{}, err
 	}
-	if err := s.store.CreateUser(ctx, u); err != nil {
+	if err := s.store.CreateUser(ctx, u, s.says(ctx, actor, "user.create", "user:"+u.Name, "role "+string(role))...); err != nil {
 		if kairos.CodeOf(err) == kairos.CodeConflict {
 			return kairos.User{}, kairos.Errorf(kairos.CodeConflict, "there is a user %q already", u.Name).Suggest("choose another name")
 		}
 		return kairos.User{}, fmt.Errorf("create user %s: %w", u.Name, err)
 	}
-	return u, s.record(ctx, actor, "user.create", "user:"+u.Name, "ok", "role "+string(role))
+	return u, nil
 }
 
 func (s *Service) newUser(ctx context.Context, name, password string, role kairos.Role, now time.Time) (kairos.User, error) {
@@ -172,19 +172,19 @@ func (s *Service) changeUser(ctx context.Context, actor kairos.Actor, idOrName, 
 			return kairos.User{}, err
 		}
 	}
-	if err := s.store.UpdateUser(ctx, u); err != nil {
-		return kairos.User{}, fmt.Errorf("change user %s: %w", u.Name, err)
-	}
 	kept := ""
 	if keep != "" {
 		kept = hashOf(keep)
 	}
-	if err := s.store.DeleteSessions(ctx, u.ID, kept); err != nil {
-		return kairos.User{}, fmt.Errorf("end sessions of %s: %w", u.Name, err)
+	said := s.says(ctx, actor, "user.update", "user:"+u.Name, "changed:"+what)
+	for i := range said {
+		said[i].Detail = kairos.ChangeDetail(before, seenOf(u))
+	}
+	if err := s.store.UpdateUserEndingSessions(ctx, u, kept, said...); err != nil {
+		return kairos.User{}, fmt.Errorf("change user %s: %w", u.Name, err)
 	}
 	s.throttle.forget(u.Name)
-	return u, s.recordAll(ctx, actor, kairos.AuditRecord{Action: "user.update", Object: "user:" + u.Name, Result: "ok", Reason: "changed:" + what,
-		Detail: kairos.ChangeDetail(before, seenOf(u))})
+	return u, nil
 }
 
 // seenOf is what the audit log may say of a user: nothing of passwords.

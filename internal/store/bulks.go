@@ -119,18 +119,14 @@ func bulks(rows []dbsqlc.Bulk) []kairos.Bulk {
 
 // SaveView keeps a query of the run list under a name; an empty query removes it.
 // An empty owner means everybody.
-func (s *Store) SaveView(_ context.Context, owner, name, query string) error {
-	if s.writer == nil {
-		return errReadOnly()
-	}
-	err := s.writer.perform(func(w *writer) ([]auditRow, error) {
+func (s *Store) SaveView(_ context.Context, owner, name, query string, said ...kairos.AuditRecord) error {
+	return s.execAs("save view", said, func(ctx context.Context, q *dbsqlc.Queries) error {
 		if query == "" {
-			_, err := w.q.SavedViewDelete(w.ctx, owner, name)
-			return nil, err
+			_, err := q.SavedViewDelete(ctx, owner, name)
+			return err
 		}
-		return nil, w.q.SavedViewPut(w.ctx, dbsqlc.SavedViewPutParams{Owner: owner, Name: name, Query: query, CreatedAt: w.s.now().UnixMicro()})
+		return q.SavedViewPut(ctx, dbsqlc.SavedViewPutParams{Owner: owner, Name: name, Query: query, CreatedAt: s.now().UnixMicro()})
 	})
-	return translate(err, "save view")
 }
 
 // SavedViews lists a person's views and everybody's.

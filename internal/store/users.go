@@ -13,12 +13,27 @@ import (
 
 // exec runs one writing query in the writer and returns when it is durable.
 func (s *Store) exec(doing string, f func(ctx context.Context, q *dbsqlc.Queries) error) error {
+	return s.execAs(doing, nil, f)
+}
+
+// execAs is exec for what the audit log records: in the same transaction (G12).
+func (s *Store) execAs(doing string, said []kairos.AuditRecord, f func(ctx context.Context, q *dbsqlc.Queries) error) error {
+	if s.writer == nil {
+		return errReadOnly()
+	}
 	err := s.writer.perform(func(w *writer) ([]auditRow, error) {
 		err := f(w.ctx, w.q)
 		if code := kairos.CodeOf(translate(err, doing)); code == kairos.CodeConflict || code == kairos.CodeNotFound {
 			return nil, translate(err, doing)
 		}
-		return nil, err
+		if err != nil {
+			return nil, err
+		}
+		rows := make([]auditRow, len(said))
+		for i, record := range said {
+			rows[i].record = record
+		}
+		return rows, nil
 	})
 	return translate(err, doing)
 }
@@ -38,8 +53,8 @@ func user(u dbsqlc.User) kairos.User {
 }
 
 // CreateUser stores a new user; a taken name is CodeConflict.
-func (s *Store) CreateUser(_ context.Context, u kairos.User) error {
-	return s.exec("create user "+u.Name, func(ctx context.Context, q *dbsqlc.Queries) error { return insertUser(ctx, q, u) })
+func (s *Store) CreateUser(_ context.Context, u kairos.User, said ...kairos.AuditRecord) error {
+	return s.execAs("create user "+u.Name, said, func(ctx context.Context, q *dbsqlc.Queries) error { return insertUser(ctx, q, u) })
 }
 
 func insertUser(ctx context.Context, q *dbsqlc.Queries, u kairos.User) error {
@@ -81,8 +96,8 @@ func (s *Store) UserByIdentity(ctx context.Context, issuer, subject string) (kai
 
 // CreateFirstUser stores u only if there is no user at all, in one transaction;
 // else CodeConflict.
-func (s *Store) CreateFirstUser(_ context.Context, u kairos.User) error {
-	return s.exec("create the first user", func(ctx context.Context, q *dbsqlc.Queries) error {
+func (s *Store) CreateFirstUser(_ context.Context, u kairos.User, said ...kairos.AuditRecord) error {
+	return s.execAs("create the first user", said, func(ctx context.Context, q *dbsqlc.Queries) error {
 		n, err := q.UserCount(ctx)
 		if err != nil {
 			return err
@@ -114,19 +129,32 @@ func (s *Store) Users(ctx context.Context) ([]kairos.User, error) {
 }
 
 // UpdateUser replaces everything but ID, Name and CreatedAt.
-func (s *Store) UpdateUser(_ context.Context, u kairos.User) error {
-	return s.exec("update user "+u.Name, func(ctx context.Context, q *dbsqlc.Queries) error {
-		if err := identityIsFree(ctx, q, u); err != nil {
+func (s *Store) UpdateUser(_ context.Context, u kairos.User, said ...kairos.AuditRecord) error {
+	return s.execAs("update user "+u.Name, said, func(ctx context.Context, q *dbsqlc.Queries) error { return updateUser(ctx, q, u) })
+}
+
+// UpdateUserEndingSessions is UpdateUser, and DeleteSessions with it: who may do
+// less from now on does so at once.
+func (s *Store) UpdateUserEndingSessions(_ context.Context, u kairos.User, keep string, said ...kairos.AuditRecord) error {
+	return s.execAs("update user "+u.Name, said, func(ctx context.Context, q *dbsqlc.Queries) error {
+		if err := updateUser(ctx, q, u); err != nil {
 			return err
 		}
-		p := userParams(u)
-		n, err := q.UserUpdate(ctx, dbsqlc.UserUpdateParams{Role: p.Role, PasswordHash: p.PasswordHash, Disabled: p.Disabled, LastSeenAt: p.LastSeenAt,
-			Settings: p.Settings, Issuer: p.Issuer, Subject: p.Subject, ID: p.ID})
-		if err == nil && n == 0 {
-			return kairos.Errorf(kairos.CodeNotFound, "no user %q", u.Name)
-		}
-		return err
+		return q.SessionDeleteOfUser(ctx, u.ID, keep)
 	})
+}
+
+func updateUser(ctx context.Context, q *dbsqlc.Queries, u kairos.User) error {
+	if err := identityIsFree(ctx, q, u); err != nil {
+		return err
+	}
+	p := userParams(u)
+	n, err := q.UserUpdate(ctx, dbsqlc.UserUpdateParams{Role: p.Role, PasswordHash: p.PasswordHash, Disabled: p.Disabled, LastSeenAt: p.LastSeenAt,
+		Settings: p.Settings, Issuer: p.Issuer, Subject: p.Subject, ID: p.ID})
+	if err == nil && n == 0 {
+		return kairos.Errorf(kairos.CodeNotFound, "no user %q", u.Name)
+	}
+	return err
 }
 
 // CountUsers counts all users.
@@ -141,8 +169,8 @@ func session(r dbsqlc.Session) kairos.Session {
 }
 
 // CreateSession stores a session.
-func (s *Store) CreateSession(_ context.Context, v kairos.Session) error {
-	return s.exec("create session", func(ctx context.Context, q *dbsqlc.Queries) error {
+func (s *Store) CreateSession(_ context.Context, v kairos.Session, said ...kairos.AuditRecord) error {
+	return s.execAs("create session", said, func(ctx context.Context, q *dbsqlc.Queries) error {
 		return q.SessionInsert(ctx, dbsqlc.SessionInsertParams{IDHash: v.IDHash, UserID: v.UserID, CreatedAt: micros(v.CreatedAt), SeenAt: micros(v.SeenAt),
 			ExpiresAt: micros(v.ExpiresAt), Address: v.Address, Agent: v.Agent})
 	})
@@ -170,13 +198,13 @@ func (s *Store) TouchSession(_ context.Context, hash string, seen time.Time) err
 }
 
 // DeleteSession removes one session; a missing one is no error.
-func (s *Store) DeleteSession(_ context.Context, hash string) error {
-	return s.exec("delete session", func(ctx context.Context, q *dbsqlc.Queries) error { return q.SessionDelete(ctx, hash) })
+func (s *Store) DeleteSession(_ context.Context, hash string, said ...kairos.AuditRecord) error {
+	return s.execAs("delete session", said, func(ctx context.Context, q *dbsqlc.Queries) error { return q.SessionDelete(ctx, hash) })
 }
 
 // DeleteSessions removes all sessions of a user but the one with the hash keep.
-func (s *Store) DeleteSessions(_ context.Context, userID, keep string) error {
-	return s.exec("delete sessions", func(ctx context.Context, q *dbsqlc.Queries) error { return q.SessionDeleteOfUser(ctx, userID, keep) })
+func (s *Store) DeleteSessions(_ context.Context, userID, keep string, said ...kairos.AuditRecord) error {
+	return s.execAs("delete sessions", said, func(ctx context.Context, q *dbsqlc.Queries) error { return q.SessionDeleteOfUser(ctx, userID, keep) })
 }
 
 // DeleteExpiredSessions removes sessions that ended at or before now, or were
@@ -197,12 +225,12 @@ func token(r dbsqlc.Token) (kairos.Token, error) {
 }
 
 // CreateToken stores a token.
-func (s *Store) CreateToken(_ context.Context, t kairos.Token) error {
+func (s *Store) CreateToken(_ context.Context, t kairos.Token, said ...kairos.AuditRecord) error {
 	scopes := t.Scopes
 	if scopes == nil {
 		scopes = []string{}
 	}
-	return s.exec("create token "+t.Name, func(ctx context.Context, q *dbsqlc.Queries) error {
+	return s.execAs("create token "+t.Name, said, func(ctx context.Context, q *dbsqlc.Queries) error {
 		return q.TokenInsert(ctx, dbsqlc.TokenInsertParams{ID: t.ID, Name: t.Name, Prefix: t.Prefix, SecretHash: t.SecretHash, Role: string(t.Role),
 			Scopes: encodeJSON(scopes), CreatedBy: t.CreatedBy, CreatedAt: micros(t.CreatedAt), ExpiresAt: micros(t.ExpiresAt)})
 	})
@@ -233,8 +261,8 @@ func (s *Store) Tokens(ctx context.Context) ([]kairos.Token, error) {
 }
 
 // RevokeToken sets RevokedAt, once: a revoked token keeps its time.
-func (s *Store) RevokeToken(_ context.Context, id string, at time.Time) error {
-	return s.exec("revoke token", func(ctx context.Context, q *dbsqlc.Queries) error {
+func (s *Store) RevokeToken(_ context.Context, id string, at time.Time, said ...kairos.AuditRecord) error {
+	return s.execAs("revoke token", said, func(ctx context.Context, q *dbsqlc.Queries) error {
 		n, err := q.TokenRevoke(ctx, micros(at), id)
 		if err == nil && n == 0 {
 			return kairos.Errorf(kairos.CodeNotFound, "no token %q", id)
