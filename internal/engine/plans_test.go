@@ -30,8 +30,6 @@ func TestArchivingTwiceIsAConflict(t *testing.T) {
 	}
 }
 
-// A40: a run whose plan was archived since is resumed and rerun from the version
-// that it has; a new run of the plan is refused.
 // G9: a run keeps the version that it began with, whatever becomes of its plan
 // meanwhile, and across a restart.
 func TestARunKeepsItsPlan(t *testing.T) {
@@ -64,6 +62,8 @@ func TestARunKeepsItsPlan(t *testing.T) {
 	}
 }
 
+// A40: a run whose plan was archived since is resumed and rerun from the version
+// that it has; a new run of the plan is refused.
 func TestARunOutlivesItsPlan(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, enginetest.NewRegistry())
