@@ -126,10 +126,30 @@ func (r *request) time(t time.Time) view.Time {
 	default:
 		v.Text = local.Format("2006-01-02 15:04:05")
 	}
-	if r.display.times == "utc" {
+	switch {
+	case r.display.times == "utc":
 		v.Text += "Z"
+	case r.display.times != "relative" && repeated(local):
+		v.Text += local.Format(" UTC-07:00")
 	}
 	return v
+}
+
+// repeated reports whether a time is in an hour that the clock shows twice,
+// since summer time ends in it.
+func repeated(t time.Time) bool {
+	_, here := t.Zone()
+	for _, by := range []time.Duration{-3 * time.Hour, 3 * time.Hour} {
+		_, there := t.Add(by).Zone()
+		if there == here {
+			continue
+		}
+		twin := t.Add(time.Duration(here-there) * time.Second)
+		if _, at := twin.Zone(); at == there {
+			return true
+		}
+	}
+	return false
 }
 
 // ago says how long ago something was, or in how long it will be.

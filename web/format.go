@@ -47,6 +47,25 @@ func runStatus(s kairos.RunStatus, reason kairos.WaitReason) view.Status {
 	return word("idle", "i-wait", locale.Mark("Waiting"), false)
 }
 
+// statusOf is a run's state with what there is to say besides the word: until
+// when it is put off, when it is tried again, for what it waits.
+func (r *request) statusOf(run kairos.Run) view.Status {
+	st := runStatus(run.Status, run.WaitReason)
+	switch {
+	case run.Status == kairos.RunQueued && run.StartAt.After(r.s.now()):
+		st = word("idle", "i-clock", locale.Mark("Scheduled"), false)
+		st.Detail = r.time(run.StartAt).Text
+	case run.Status != kairos.RunWaiting:
+	case run.WaitReason == kairos.WaitRetry && !run.DueAt.IsZero():
+		st.Detail = r.ago(r.s.now().Sub(run.DueAt))
+	case run.WaitReason == kairos.WaitTimer:
+		st.Detail = r.t("timer")
+	case run.WaitReason == kairos.WaitChild:
+		st.Detail = r.t("child run")
+	}
+	return st
+}
+
 func favicon(s kairos.RunStatus) string {
 	switch s {
 	case kairos.RunFailed, kairos.RunCompleted, kairos.RunRunning, kairos.RunWaiting:

@@ -21,6 +21,9 @@ type Reader interface {
 	SortedRuns(ctx context.Context, f kairos.RunFilter, by kairos.RunSort) ([]kairos.Run, kairos.SortWindow, error)
 	// Uses lists agents, tools and providers that took part in a run.
 	Uses(ctx context.Context, run string) ([]kairos.Use, error)
+	// Known are the values that runs have under a key of the filter: error, by,
+	// agent, tool or provider.
+	Known(ctx context.Context, key string, limit int) ([]string, error)
 	// RunsCount counts matches up to the cap.
 	RunsCount(ctx context.Context, f kairos.RunFilter, cap int) (int, error)
 	RunCounts(ctx context.Context) (kairos.RunCounts, error)

@@ -88,6 +88,8 @@ func (s *Server) table() []route {
 		{get, "/bulk/:bulk/stop", kairos.RoleOperator, see("/bulk/:bulk")},
 		{post, "/views", kairos.RoleOperator, (*request).saveView},
 		{get, "/views", kairos.RoleOperator, see("/runs")},
+		{post, "/views/default", kairos.RoleViewer, (*request).setDefaultView},
+		{get, "/views/default", kairos.RoleViewer, see("/runs")},
 
 		{get, "/plans", kairos.RoleViewer, (*request).plans},
 		{get, "/plans/new", kairos.RoleAuthor, (*request).newPlan},

@@ -16,7 +16,7 @@ import (
 
 // runRow is a run as lists show it.
 func (r *request) runRow(run kairos.Run) view.RunRow {
-	row := view.RunRow{ID: run.ID, Short: kairos.ShortID(run.ID), Href: "/runs/" + run.ID, Status: runStatus(run.Status, run.WaitReason),
+	row := view.RunRow{ID: run.ID, Short: kairos.ShortID(run.ID), Href: "/runs/" + run.ID, Status: r.statusOf(run),
 		Plan: run.PlanKey, PlanHref: "/plans/" + url.PathEscape(run.PlanKey), Version: fmt.Sprintf("v%d", run.Version),
 		Headline: visible(run.Headline), Started: r.time(run.CreatedAt)}
 	switch {
@@ -57,11 +57,22 @@ func (r *request) runRows(list []kairos.Run) []view.RunRow {
 
 // runs is the list: filtered, counted, by key, never moving under the pointer.
 func (r *request) runs() error {
+	if to, err := r.elsewhere(); err != nil {
+		return err
+	} else if to != "" {
+		return r.c.Redirect(http.StatusSeeOther, to)
+	}
 	q := strings.TrimSpace(r.c.QueryParam("q"))
 	p := view.RunsPage{Shell: r.shell("runs", "Runs"), Query: q, Topic: "runs"}
 	p.Live = true
 	code := http.StatusOK
 	f, problem := filter.Parse(q, time.Now())
+	if problem == nil {
+		var err error
+		if problem, err = r.unknownValue(f); err != nil {
+			return err
+		}
+	}
 	if problem != nil {
 		p.Error, p.Suggestion = problem.Message, problem.Suggestion
 		code = http.StatusBadRequest
@@ -73,7 +84,7 @@ func (r *request) runs() error {
 		return err
 	}
 	p.Chips = r.chips(q, counts)
-	p.Ranges = r.ranges(q)
+	r.ranges(&p, q)
 	p.Here = r.c.Request().URL.RequestURI()
 	p.CSV = listAt("/runs.csv", q)
 	if err := r.views(&p, q, problem == nil); err != nil {
@@ -138,8 +149,9 @@ func (r *request) listRuns(p *view.RunsPage, q string, f kairos.RunFilter) error
 			matching = n
 		}
 	}
-	if list.Next != "" && len(p.Rows) < max(f.Page.Limit, 50) {
-		p.Count += r.t(", as far as was looked: Older goes on from there, since: or plan: makes it narrower")
+	if !list.Stopped.IsZero() {
+		p.Stopped = r.t("Search stopped after %s at %s; narrow it, or go on with Older:", "20 ms", r.time(list.Stopped).Text)
+		p.Narrowings = r.narrowings(q, list.Items)
 	}
 	p.Pill = followed(q, list.Items)
 	if pick && len(p.Rows) > 0 {
@@ -218,6 +230,9 @@ func (r *request) changes() error {
 		return err
 	}
 	p.Rows = r.runRows(shown.Items)
+	for i := range p.Rows {
+		r.filtered(&p.Rows[i], q, shown.Items[i])
+	}
 	if r.c.QueryParam("sorted") != "" { // it has no newest end
 		return r.render(http.StatusOK, view.RunChanges(p))
 	}
@@ -258,7 +273,9 @@ func (r *request) views(p *view.RunsPage, q string, valid bool) error {
 	known := slices.ContainsFunc(p.Chips, func(c view.Link) bool { return c.Current && c.Count != "" }) ||
 		slices.ContainsFunc(r.systemViews(q), func(c view.Link) bool { return c.Current })
 	p.CanSave = valid && q != "" && !known && r.who.Role.Includes(kairos.RoleOperator)
-	return nil
+	begins, err := r.s.Reader.Preference(r.ctx, r.who.Name, defaultViewKey)
+	p.DefaultView, p.CanDefault = begins != "" && begins == q, valid && q != "" && begins != q
+	return err
 }
 
 // systemViews are the questions that everybody asks.
@@ -324,16 +341,4 @@ func (r *request) chips(q string, c kairos.RunCounts) []view.Link {
 // sameTerms reports whether two queries say the same in another order.
 func sameTerms(a, b string) bool {
 	return slices.Equal(slices.Sorted(slices.Values(filter.Terms(a))), slices.Sorted(slices.Values(filter.Terms(b))))
-}
-
-// find jumps to a run by its id's beginning or end, or to a plan by its key.
-func (r *request) find() error {
-	q := strings.TrimSpace(r.c.QueryParam("q"))
-	if run, err := r.s.Reader.FindRun(r.ctx, q); err == nil {
-		return r.c.Redirect(http.StatusSeeOther, "/runs/"+run.ID)
-	}
-	if p, err := r.s.Reader.Plan(r.ctx, q); err == nil {
-		return r.c.Redirect(http.StatusSeeOther, "/plans/"+url.PathEscape(p.Key))
-	}
-	return r.c.Redirect(http.StatusSeeOther, "/runs?q="+url.QueryEscape(q))
 }

@@ -44,6 +44,20 @@ var columns = []column{
 	{"actor", locale.Mark("Started by"), false, "", func(r *request, q string, run kairos.Run) view.CellText {
 		return view.CellText{Links: []view.Link{r.narrow(q, "by", run.Actor)}}
 	}},
+	{"agent", locale.Mark("Agent"), false, "", func(r *request, q string, run kairos.Run) view.CellText {
+		var c view.CellText
+		used, err := r.s.Reader.Uses(r.ctx, run.ID)
+		if err != nil { // the list is worth more than the column
+			r.s.Logger.Error("agents of a run", "run_id", run.ID, "err", err)
+			return view.CellText{Text: r.t("not known")}
+		}
+		for _, u := range used {
+			if u.Kind == kairos.UseAgent {
+				c.Links = append(c.Links, r.narrow(q, "agent", u.Name))
+			}
+		}
+		return c
+	}},
 	{"labels", locale.Mark("Labels"), false, "", func(r *request, q string, run kairos.Run) view.CellText {
 		var c view.CellText
 		for _, k := range slices.Sorted(maps.Keys(run.Labels)) {
@@ -80,7 +94,7 @@ func (r *request) labelled(q, key, value string) view.Link {
 
 // listAt is the address of a list with a query.
 func listAt(path, q string) string {
-	if q == "" {
+	if q == "" && path != "/runs" { // the run list without a query is the reader's default view
 		return path
 	}
 	return path + "?q=" + url.QueryEscape(q)
@@ -142,7 +156,8 @@ func (r *request) table(p *view.RunsPage, q string, list []kairos.Run, by kairos
 	}
 	p.Span = strconv.Itoa(span)
 	for i := range p.Rows {
-		p.Rows[i].Peek = p.Rows[i].Href + "/peek?" + url.Values{"q": {q}}.Encode()
+		p.Rows[i].Peek = peekAddress(p.Rows[i], q)
+		r.filtered(&p.Rows[i], q, list[i])
 		for _, c := range chosen {
 			cell := c.cell(r, q, list[i])
 			cell.Number = c.number
@@ -162,10 +177,6 @@ func (r *request) table(p *view.RunsPage, q string, list []kairos.Run, by kairos
 	}
 	return nil
 }
-
-// ranges are the quick ranges of time; finished runs count by their end, others
-// by their start (UI R11).
-func (r *request) ranges(q string) []view.Link { return r.rangesAt("/runs", q) }
 
 // sortedRuns fills the page with the runs that have the most of something.
 func (r *request) sortedRuns(p *view.RunsPage, q string, f kairos.RunFilter, by kairos.RunSort) ([]kairos.Run, error) {

@@ -50,7 +50,7 @@ func (r *request) exportRuns() error {
 			if n++; n > exportMax {
 				break
 			}
-			if err := record(exported(run)...); err != nil {
+			if err := record(exported(run, r.display.zone)...); err != nil {
 				return nil
 			}
 		}
@@ -77,12 +77,14 @@ func (r *request) exportRuns() error {
 	}
 }
 
-func exported(run kairos.Run) []string {
+// exported is a run as a row; times are in the zone that the reader's pages are in,
+// with its offset (UI R26).
+func exported(run kairos.Run, zone *time.Location) []string {
 	at := func(t time.Time) string {
 		if t.IsZero() {
 			return ""
 		}
-		return t.UTC().Format("2006-01-02T15:04:05.000Z")
+		return t.In(zone).Format("2006-01-02T15:04:05.000Z07:00")
 	}
 	code, ended := "", run.EndedAt
 	if run.Error != nil {

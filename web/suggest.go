@@ -22,7 +22,7 @@ var keyWords = map[string]string{
 	"trigger": locale.Mark("through what it was started"), "parent": locale.Mark("the run that it is a child of"), "id": locale.Mark("end or beginning of its id"),
 	"since": locale.Mark("ended, or begun, after"), "until": locale.Mark("ended, or begun, before"), "took": locale.Mark("longer or shorter than"),
 	"cost": locale.Mark("dearer or cheaper than"), "steps": locale.Mark("more or fewer steps than"), "attempt": locale.Mark("a step took more attempts than"),
-	"has": locale.Mark("fork, approval or parent"), "is": locale.Mark("attention, acknowledged or deleted"), "bulk": locale.Mark("part of an act on many runs"),
+	"has": locale.Mark("fork, approval, parent or crash"), "is": locale.Mark("attention, acknowledged or deleted"), "bulk": locale.Mark("part of an act on many runs"),
 	"text": locale.Mark("words in the headline"),
 }
 
@@ -120,6 +120,13 @@ func (r *request) valuesOf(key, typed string) ([]view.Link, error) {
 		}
 		return all, nil
 	case "error", "step", "node":
+		if key == "error" {
+			codes, err := r.known("error")
+			if err != nil {
+				return nil, err
+			}
+			add(codes...)
+		}
 		groups, err := r.s.Reader.FailureGroups(r.ctx, 200)
 		if err != nil {
 			return nil, err
@@ -129,16 +136,25 @@ func (r *request) valuesOf(key, typed string) ([]view.Link, error) {
 			if key != "error" {
 				v = g.Node
 			}
-			if !slices.ContainsFunc(all, func(l view.Link) bool { return l.Text == v }) {
-				add(v)
+			n := r.n(int(g.Runs), "%s run needs attention", "%s runs need attention")
+			if i := slices.IndexFunc(all, func(l view.Link) bool { return l.Text == v }); i < 0 {
+				all = append(all, view.Link{Text: v, Count: n})
+			} else if all[i].Count == "" {
+				all[i].Count = n
 			}
 		}
 	case "agent", "tool", "provider":
-		if err := r.crewNames(key, add); err != nil {
+		names, err := r.known(key)
+		if err != nil {
 			return nil, err
 		}
+		add(names...)
 	case "by":
-		add(r.who.Name)
+		names, err := r.known("by")
+		if err != nil {
+			return nil, err
+		}
+		add(names...)
 	case "trigger", "origin":
 		add("ui", "api", "cli", "ask", "child", "rerun", "fork")
 	case "since", "until":
@@ -148,7 +164,7 @@ func (r *request) valuesOf(key, typed string) ([]view.Link, error) {
 	case "attempt":
 		add(">1", ">2", ">5")
 	case "has":
-		add("fork", "approval", "parent")
+		add("fork", "approval", "parent", "crash")
 	case "is":
 		add("attention", "acknowledged", "deleted")
 	}

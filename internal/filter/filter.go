@@ -245,11 +245,29 @@ func choice(of func(f *kairos.RunFilter) (one *string, any, none *[]string)) rea
 	}
 }
 
+// Mistyped says that a key has no such value, if it has one that is near: nil,
+// if it has not.
+func Mistyped(key, value string, known []string) *kairos.Error {
+	if nearest(value, known) == "" {
+		return nil
+	}
+	return unknown(key, value, known)
+}
+
+// shownValues is how many values of a key a message lists.
+const shownValues = 12
+
 // unknown says that a key has no such value, and the nearest that it has.
 func unknown(key, value string, known []string) *kairos.Error {
 	e := kairos.Errorf(kairos.CodeInvalid, "%s:%s is not understood", key, value)
 	if near := nearest(value, known); near != "" {
 		return e.Suggest("did you mean %s:%s?", key, near)
+	}
+	if len(known) > shownValues {
+		return e.Suggest("%s: has values like %s", key, strings.Join(known[:shownValues], ", "))
+	}
+	if len(known) == 0 {
+		return e
 	}
 	return e.Suggest("%s: has the values %s", key, strings.Join(known, ", "))
 }
@@ -320,7 +338,7 @@ func readWaiting(f *kairos.RunFilter, value string, not bool, _ time.Time) *kair
 			for i, r := range kairos.WaitReasons {
 				names[i] = string(r)
 			}
-			return kairos.Errorf(kairos.CodeInvalid, "unknown reason to wait %q", v).Suggest("reasons: %s", strings.Join(names, ", "))
+			return unknown("waiting", v, names)
 		}
 		*into = append(*into, kairos.WaitReason(v))
 	}
@@ -462,13 +480,13 @@ func readIs(f *kairos.RunFilter, value string, not bool, _ time.Time) *kairos.Er
 			f.Statuses = []kairos.RunStatus{kairos.RunFailed}
 		}
 	default:
-		return kairos.Errorf(kairos.CodeInvalid, "is:%s is not understood", value).Suggest("write is:attention, is:acknowledged or is:deleted")
+		return unknown("is", value, []string{"attention", "acknowledged", "deleted"})
 	}
 	return nil
 }
 
 // Moment reads 15m, 24h, 7d (ago), or a date with or without time, in UTC unless
-// it says otherwise.
+// it says otherwise, as 2030-01-31T08:00+01:00 does.
 func Moment(s string, now time.Time) (time.Time, error) {
 	if days, ok := strings.CutSuffix(s, "d"); ok {
 		if n, err := strconv.Atoi(days); err == nil && n > 0 && n < 100_000 {
@@ -478,7 +496,7 @@ func Moment(s string, now time.Time) (time.Time, error) {
 	if d, err := time.ParseDuration(s); err == nil {
 		return now.Add(-d), nil
 	}
-	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateOnly} {
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateOnly} {
 		if t, err := time.Parse(layout, s); err == nil {
 			return t, nil
 		}

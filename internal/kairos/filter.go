@@ -86,6 +86,9 @@ type List[T any] struct {
 	Items []T
 	Next  string // cursor for Page.After; empty: no older items
 	Prev  string // cursor for Page.Before; empty: no newer items
+	// Stopped is how old the items are that a search came to when its time was up;
+	// zero: it looked at all that it had to. Next, or Prev, goes on from there.
+	Stopped time.Time
 }
 
 // PlanFilter selects plans.

@@ -85,6 +85,11 @@ func (s *Store) Runs(ctx context.Context, f kairos.RunFilter) (kairos.List[kairo
 		} else {
 			list.Next = cursor(kind, reached)
 		}
+		var at int64
+		if err := s.read.QueryRowContext(ctx, runAtSQL, reached).Scan(new(int64), &at); err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return list, translate(err, "list runs")
+		}
+		list.Stopped = fromMicros(at)
 	}
 	return list, nil
 }

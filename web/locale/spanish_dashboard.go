@@ -4,7 +4,6 @@ var spanishDashboard = map[string]string{
 	"%d lines added, %d removed":        "%d líneas añadidas, %d quitadas",
 	"%s from %s to %s":                  "%s de %s a %s",
 	"%s of %s: %s acted on, %s refused": "%s de %s: %s hechas, %s rechazadas",
-	", as far as was looked: Older goes on from there, since: or plan: makes it narrower":  ", hasta donde se ha mirado: «Más antiguas» sigue desde ahí; since: o plan: acotan",
 	"A call of theirs may or may not have happened. Each waits until a person has looked.": "Una llamada suya puede haber ocurrido o no. Cada una espera a que alguien lo compruebe.",
 	"Acted on":                        "Hecha",
 	"Acts on many runs, newest first": "Acciones sobre muchas ejecuciones, la más reciente primero",

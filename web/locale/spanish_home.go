@@ -1,6 +1,6 @@
 package locale
 
-// The bands of home.
+// The bands of home, and what lists of runs say besides.
 var spanishHome = map[string]string{
 	"%s at %s of %s":                        "%s en %s de %s",
 	"%s degraded":                           "%s degradado",
@@ -35,10 +35,29 @@ var spanishHome = map[string]string{
 	"no backups configured":                "sin copias de seguridad configuradas",
 	"no checkpoint yet":                    "aún sin puntos de control",
 	"slots %s/%s":                          "huecos %s/%s",
-	"what the restart interrupted":         "lo que interrumpió el rearranque",
+	"Custom":                               "A medida",
+	"Jump to":                              "Ir a",
+	"No run, plan, step, agent, tool or provider is called that.": "Ninguna ejecución, plan, paso, agente, herramienta o proveedor se llama así.",
+	"Open Runs with this":                    "Abrir Ejecuciones con esto",
+	"Runs opens with this; open it with all": "Ejecuciones se abre con esto; abrirla con todas",
+	"Runs whose headline says %s":            "Ejecuciones cuyo titular dice %s",
+	"Runs whose id begins or ends so":        "Ejecuciones cuyo id empieza o acaba así",
+	"Scheduled":                              "Programada",
+	"Search stopped after %s at %s; narrow it, or go on with Older:": "La búsqueda se detuvo tras %s en %s; acótela, o siga con Más antiguas:",
+	"Select":            "Seleccionar",
+	"Show this range":   "Mostrar este intervalo",
+	"Times are in %s.":  "Las horas son de %s.",
+	"Until":             "Hasta",
+	"What is called %s": "Lo que se llama %s",
+	"by their end; what is not over, by its start": "por su fin; lo que no ha acabado, por su comienzo",
+	"fork, approval, parent or crash":              "fork, approval, parent o crash (bifurcada, con aprobación, hija, interrumpida)",
+	"not known":                                    "no se sabe",
+	"stored; starts at a time":                     "guardada; empieza a una hora",
+	"what the restart interrupted":                 "lo que interrumpió el rearranque",
 }
 
 var spanishHomePlurals = map[string][2]string{
+	"%s run needs attention":       {"%s ejecución requiere atención", "%s ejecuciones requieren atención"},
 	"%s problem":                   {"%s problema", "%s problemas"},
 	"%s run: ":                     {"%s ejecución: ", "%s ejecuciones: "},
 	", %s needs a decision":        {", %s necesita una decisión", ", %s necesitan una decisión"},

@@ -94,7 +94,6 @@ var spanishLists = map[string]string{
 	"for everybody":                                                   "para todos",
 	"for the next shift: what is being done, until when":              "para el turno siguiente: qué se está haciendo, hasta cuándo",
 	"for what it waits":                                               "a qué espera",
-	"fork, approval or parent":                                        "fork, approval o parent (bifurcada, con aprobación, hija)",
 	"it came to its end":                                              "llegó a su fin",
 	"its plan":                                                        "su plan",
 	"its plan's version":                                              "la versión de su plan",

@@ -23,16 +23,17 @@ var stateHelp = []struct {
 	status Status
 	means  string
 }{
-	{Status{"idle", "i-queued", locale.Mark("Queued"), false}, locale.Mark("stored; waits for a slot, a time or its turn")},
-	{Status{"now", "i-now", locale.Mark("Running"), false}, locale.Mark("a step of it is at work")},
-	{Status{"idle", "i-wait", locale.Mark("Waiting"), false}, locale.Mark("for a time or for a run that it started")},
-	{Status{"need", "i-need", locale.Mark("Needs you"), false}, locale.Mark("only a person can let it go on: an approval, a limit, a release")},
-	{Status{"need", "i-retry", locale.Mark("Retrying"), false}, locale.Mark("a step failed and is tried again by itself")},
-	{Status{"fail", "i-doubt", locale.Mark("Interrupted"), false}, locale.Mark("a call of it may or may not have happened; a person says which")},
-	{Status{"idle", "i-pause", locale.Mark("Paused"), false}, locale.Mark("somebody paused it; nothing new starts")},
-	{Status{"ok", "i-ok", locale.Mark("Succeeded"), true}, locale.Mark("it came to its end")},
-	{Status{"fail", "i-fail", locale.Mark("Failed"), true}, locale.Mark("a step failed for good; it can be resumed or forked")},
-	{Status{"idle", "i-cancel", locale.Mark("Cancelled"), true}, locale.Mark("somebody ended it; it can be resumed")},
+	{Status{Key: "idle", Icon: "i-queued", Word: locale.Mark("Queued"), Final: false}, locale.Mark("stored; waits for a slot, a time or its turn")},
+	{Status{Key: "idle", Icon: "i-clock", Word: locale.Mark("Scheduled")}, locale.Mark("stored; starts at a time")},
+	{Status{Key: "now", Icon: "i-now", Word: locale.Mark("Running"), Final: false}, locale.Mark("a step of it is at work")},
+	{Status{Key: "idle", Icon: "i-wait", Word: locale.Mark("Waiting"), Final: false}, locale.Mark("for a time or for a run that it started")},
+	{Status{Key: "need", Icon: "i-need", Word: locale.Mark("Needs you"), Final: false}, locale.Mark("only a person can let it go on: an approval, a limit, a release")},
+	{Status{Key: "need", Icon: "i-retry", Word: locale.Mark("Retrying"), Final: false}, locale.Mark("a step failed and is tried again by itself")},
+	{Status{Key: "fail", Icon: "i-doubt", Word: locale.Mark("Interrupted"), Final: false}, locale.Mark("a call of it may or may not have happened; a person says which")},
+	{Status{Key: "idle", Icon: "i-pause", Word: locale.Mark("Paused"), Final: false}, locale.Mark("somebody paused it; nothing new starts")},
+	{Status{Key: "ok", Icon: "i-ok", Word: locale.Mark("Succeeded"), Final: true}, locale.Mark("it came to its end")},
+	{Status{Key: "fail", Icon: "i-fail", Word: locale.Mark("Failed"), Final: true}, locale.Mark("a step failed for good; it can be resumed or forked")},
+	{Status{Key: "idle", Icon: "i-cancel", Word: locale.Mark("Cancelled"), Final: true}, locale.Mark("somebody ended it; it can be resumed")},
 }
 
 var limitWords = map[string]string{"steps": locale.Mark("Most steps"), "duration": locale.Mark("Longest running time"), "tokens": locale.Mark("Most tokens"), "cost": locale.Mark("Highest cost")}

@@ -47,6 +47,8 @@ type Status struct {
 	Icon  string // id of the glyph
 	Word  string
 	Final bool
+	// Detail follows the word: when it is tried again, what is waited for.
+	Detail string
 }
 
 // Link is a named address.

@@ -11,8 +11,11 @@ type RunRow struct {
 	Since           int64 // ms of its start while it runs, else 0
 	Started         Time
 	Strip           []Cell
-	Peek            string     // address of a look at it
-	Cells           []CellText // of the columns that were chosen
+	Peek            string // address of a look at it
+	// Where the list may be filtered by what a cell says; empty: nowhere.
+	StatusHref, VersionHref string
+	Terms                   []Link
+	Cells                   []CellText // of the columns that were chosen
 }
 
 // CellText is what a chosen column says of a run.
@@ -73,14 +76,23 @@ type RunsPage struct {
 	Back    string
 	Pill    string // address of how many are new
 	Narrow  []Link // what removing a term would give
-	Ranges  []Link // quick ranges of time
-	Columns []Column
-	Took    Column // the sortable column that is always there
-	Sorted  string // what the list is sorted by, and among which runs
-	Sizes   []Link
-	CSV     string
-	Span    string // how many columns there are
-	Here    string
+	// Stopped says how far a search came, Narrowings what would make it shorter.
+	Stopped    string
+	Narrowings []Link
+	Ranges     []Link // quick ranges of time
+	Rest       string // the query without its range
+	Ranged     bool   // there is a range
+	Custom     bool   // it is none of the quick ones
+	From, To   string // as form fields
+	// DefaultView: the list opens with this query; CanDefault: it may.
+	DefaultView, CanDefault bool
+	Columns                 []Column
+	Took                    Column // the sortable column that is always there
+	Sorted                  string // what the list is sorted by, and among which runs
+	Sizes                   []Link
+	CSV                     string
+	Span                    string // how many columns there are
+	Here                    string
 }
 
 // Chosen are the columns to show.
