@@ -22,7 +22,7 @@ var keyWords = map[string]string{
 	"trigger": locale.Mark("through what it was started"), "parent": locale.Mark("the run that it is a child of"), "id": locale.Mark("end or beginning of its id"),
 	"since": locale.Mark("ended, or begun, after"), "until": locale.Mark("ended, or begun, before"), "took": locale.Mark("longer or shorter than"),
 	"cost": locale.Mark("dearer or cheaper than"), "steps": locale.Mark("more or fewer steps than"), "attempt": locale.Mark("a step took more attempts than"),
-	"has": locale.Mark("fork, approval, parent or crash"), "is": locale.Mark("attention, acknowledged or deleted"), "bulk": locale.Mark("part of an act on many runs"),
+	"has": locale.Mark("fork, note, approval, parent or crash"), "is": locale.Mark("attention, acknowledged or deleted"), "bulk": locale.Mark("part of an act on many runs"),
 	"text": locale.Mark("words in the headline"),
 }
 
@@ -31,7 +31,7 @@ var keyWords = map[string]string{
 var examples = map[string]string{
 	"status": "status:failed,interrupted", "waiting": "waiting:approval", "plan": "plan:invoice,refund", "v": "plan:invoice v:14", "step": "step:extract", "error": "error:timeout",
 	"agent": "agent:triage", "tool": "tool:http status:failed", "provider": "provider:openai", "by": "-by:ci", "trigger": "trigger:api", "parent": "has:parent", "id": "id:7qx2",
-	"since": "since:24h", "until": "until:2030-01-31T08:00", "took": "took:>5m", "cost": "cost:>1", "steps": "steps:>20", "attempt": "attempt:>2", "has": "has:fork,approval",
+	"since": "since:24h", "until": "until:2030-01-31T08:00", "took": "took:>5m", "cost": "cost:>1", "steps": "steps:>20", "attempt": "attempt:>2", "has": "has:note",
 	"is": "is:acknowledged", "bulk": "bulk:06gztmgk", "text": `text:"rate limit"`,
 }
 
@@ -164,7 +164,7 @@ func (r *request) valuesOf(key, typed string) ([]view.Link, error) {
 	case "attempt":
 		add(">1", ">2", ">5")
 	case "has":
-		add("fork", "approval", "parent", "crash")
+		add("fork", "note", "approval", "parent", "crash")
 	case "is":
 		add("attention", "acknowledged", "deleted")
 	}

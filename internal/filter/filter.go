@@ -459,10 +459,12 @@ func readHas(f *kairos.RunFilter, value string, not bool, _ time.Time) *kairos.E
 			f.HasApproval = true
 		case v == "parent":
 			f.HasParent = true
+		case v == "note":
+			f.HasNote = true
 		case v == "crash":
 			f.HasCrash = true
 		default:
-			return unknown("has", v, []string{"fork", "approval", "parent", "crash"})
+			return unknown("has", v, []string{"fork", "note", "approval", "parent", "crash"})
 		}
 	}
 	return nil

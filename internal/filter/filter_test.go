@@ -23,7 +23,7 @@ func TestParse(t *testing.T) {
 		"label.env=prod 7qx2":                          {Labels: map[string]string{"env": "prod"}, IDTail: "7qx2"},
 		"rate limit":                                   {Text: "rate limit"},
 		"until:2030-01-30T08:00+01:00":                 {Until: time.Date(2030, 1, 30, 8, 0, 0, 0, time.FixedZone("", 3600))},
-		"has:crash":                                    {HasCrash: true},
+		"has:crash,note":                               {HasCrash: true, HasNote: true},
 		"since:24h until:2030-01-30T08:00":             {Since: now.Add(-24 * time.Hour), Until: time.Date(2030, 1, 30, 8, 0, 0, 0, time.UTC)},
 		"took:>5m cost:>1.5 steps:>20 has:fork":        {MinTook: 5 * time.Minute, MinCost: 1.5, MinSteps: 20, HasFork: true},
 		"took:<10s error:timeout,http_503":             {MaxTook: 10 * time.Second, ErrorCodes: []string{"timeout", "http_503"}},
@@ -50,7 +50,7 @@ func TestWhatIsNotUnderstoodSaysWhatWasMeant(t *testing.T) {
 	t.Parallel()
 	for q, want := range map[string]string{
 		"stats:failed": "did you mean status:failed?", "status:faild": "did you mean status:failed?", "since:x": "write 24h, 7d or 2030-01-31T08:00", "took:5m": "write took:>5m or took:<10s",
-		"has:cheese": "has: has the values fork, approval, parent, crash", "has:frok": "did you mean has:fork?", "is:odd": "is: has the values attention, acknowledged, deleted", "is:delted": "did you mean is:deleted?", "waiting:aproval": "did you mean waiting:approval?", "-text:x": "status, waiting, plan, step, error, agent, tool, provider, trigger, by and labels can be excluded with a dash",
+		"has:cheese": "has: has the values fork, note, approval, parent, crash", "has:frok": "did you mean has:fork?", "is:odd": "is: has the values attention, acknowledged, deleted", "is:delted": "did you mean is:deleted?", "waiting:aproval": "did you mean waiting:approval?", "-text:x": "status, waiting, plan, step, error, agent, tool, provider, trigger, by and labels can be excluded with a dash",
 	} {
 		if _, problem := filter.Parse(q, now); problem == nil || problem.Suggestion != want {
 			t.Errorf("%s: %+v, want %q", q, problem, want)

@@ -49,6 +49,8 @@ type RunFilter struct {
 	// HasFork, HasApproval, HasParent: it was forked from another, has asked a
 	// person, is a child.
 	HasFork, HasApproval, HasParent bool
+	// HasNote: somebody wrote a note on it.
+	HasNote bool
 	// HasCrash: the daemon died while a step of it was in flight.
 	HasCrash bool
 	// Exclude: none of these.

@@ -209,6 +209,7 @@ func alsoMore(q *runQuery, f kairos.RunFilter) {
 		{f.MaxSteps > 0, "runs.steps < ?", []any{f.MaxSteps}},
 		{f.HasFork, "runs.forked_from <> ''", nil},
 		{f.HasParent, "runs.parent_run <> ''", nil},
+		{f.HasNote, "EXISTS (SELECT 1 FROM run_notes WHERE run_notes.run_id = runs.id)", nil},
 		{f.HasCrash, "runs.crashes > 0", nil},
 		{f.HasApproval, "EXISTS (SELECT 1 FROM approvals WHERE approvals.run_id = runs.id)", nil},
 		{len(f.Exclude.PlanKeys) > 0, "runs.plan_id NOT IN (SELECT id FROM plans WHERE key IN (" + marks(len(f.Exclude.PlanKeys)) + "))", values(f.Exclude.PlanKeys)},

@@ -50,7 +50,7 @@ var spanishHome = map[string]string{
 	"Until":             "Hasta",
 	"What is called %s": "Lo que se llama %s",
 	"by their end; what is not over, by its start": "por su fin; lo que no ha acabado, por su comienzo",
-	"fork, approval, parent or crash":              "fork, approval, parent o crash (bifurcada, con aprobación, hija, interrumpida)",
+	"fork, note, approval, parent or crash":        "fork, note, approval, parent o crash (bifurcada, con nota, con aprobación, hija, interrumpida)",
 	"not known":                                    "no se sabe",
 	"stored; starts at a time":                     "guardada; empieza a una hora",
 	"what the restart interrupted":                 "lo que interrumpió el rearranque",
