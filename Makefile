@@ -49,10 +49,10 @@ define proof
 endef
 LARGE := KAIROS_PROOF=$(PROOF) KAIROS_FIGURES=$(FIGURES) $(GO) test -count=1 -timeout 24h
 
-soak: ## run every proof large (PROOF=N: N times as large; KAIROS_SEED=N: other cases) and print the score card
+soak: ## run every proof large (PROOF=N: N times as large; KAIROS_SEED=N: other cases) and print the score card (CARD=1: also into docs/reliability.md)
 	@rm -f $(FIGURES)
 	$(call proof,tests,$(GO) test ./...)
-	$(call proof,store,$(LARGE) ./internal/store -run 'TestPowerCuts|TestOneFailing|TestADamagedLog|TestAFlippedBit|TestDamageIsNamed|TestAChangedBackup|TestKillInUpgrade')
+	$(call proof,store,$(LARGE) ./internal/store -run 'TestPowerCuts|TestOneFailing|TestADamagedLog|TestAFlippedBit|TestDamageIsNamed|TestAChangedBackup|TestKillInUpgrade|TestGolden|TestConformance|TestTheStoreIsTheModel|TestARestoreRefuses')
 	$(call proof,crashes,$(LARGE) ./crashtest -skip TestSeededBugs)
 	$(call proof,simulation,$(LARGE) ./internal/engine -run 'TestSimulation|TestASimulationRepeatsItself|TestTheSimulationNotices')
 	$(call proof,random plans,$(LARGE) ./internal/engine -run 'TestEveryWayAgrees|TestOperatorsAtOnce|TestPredictionIsExecution' -rapid.checks=$$((250 * $(PROOF))))
@@ -61,8 +61,7 @@ soak: ## run every proof large (PROOF=N: N times as large; KAIROS_SEED=N: other 
 	$(call proof,bad inputs,$(LARGE) ./internal/arch -run TestBadInputs)
 	$(call proof,fuzz,KAIROS_FIGURES=$(FIGURES) $(GO) run ./internal/prooftest/fuzz -time $$((4 * $(PROOF)))s)
 	$(call proof,seeded bugs,$(LARGE) ./crashtest -run TestSeededBugs)
-	@echo "kairosd $(VERSION), seed $${KAIROS_SEED:-1}"
-	@$(GO) run ./internal/prooftest/scorecard $(FIGURES)
+	@$(GO) run ./internal/prooftest/scorecard -of "commit $$(git rev-parse --short HEAD), seed $${KAIROS_SEED:-1}, $$(date -u +%F)" $(if $(CARD),-doc docs/reliability.md) $(FIGURES)
 
 generate: ## regenerate queries and templates
 	$(TOOL) sqlc generate

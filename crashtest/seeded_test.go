@@ -97,22 +97,37 @@ func root(t *testing.T) string {
 	return dir
 }
 
+// inject gives the bug's file with the bug in it.
+func (b bug) inject(t *testing.T) (path, text string) {
+	t.Helper()
+	path = filepath.Join(root(t), filepath.FromSlash(b.file))
+	src, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = string(src)
+	for _, edit := range b.edits {
+		if n := strings.Count(text, edit[0]); n != 1 {
+			t.Fatalf("the bug %q does not fit any more: %s has its text %d times; write it anew, or take it out if the code cannot have it", b.name, b.file, n)
+		}
+		text = strings.Replace(text, edit[0], edit[1], 1)
+	}
+	return path, text
+}
+
+// Every bug still fits the source.
+func TestSeededBugsFit(t *testing.T) {
+	t.Parallel()
+	for _, b := range bugs {
+		t.Run(b.name, func(t *testing.T) { b.inject(t) })
+	}
+}
+
 // apply puts the bug into a copy of its file and gives the file that tells the
 // compiler of it.
 func (b bug) apply(t *testing.T) string {
 	t.Helper()
-	path := filepath.Join(root(t), filepath.FromSlash(b.file))
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	mended := string(text)
-	for _, edit := range b.edits {
-		if n := strings.Count(mended, edit[0]); n != 1 {
-			t.Fatalf("the bug %q does not fit any more: %s has its text %d times; write it anew, or take it out if the code cannot have it", b.name, b.file, n)
-		}
-		mended = strings.Replace(mended, edit[0], edit[1], 1)
-	}
+	path, mended := b.inject(t)
 	dir := t.TempDir()
 	changed := filepath.Join(dir, filepath.Base(b.file))
 	if err := os.WriteFile(changed, []byte(mended), 0o600); err != nil {

@@ -1,4 +1,6 @@
-// Command scorecard adds up what the proofs counted and prints one line.
+// Command scorecard adds up what the proofs counted and prints one line, with the
+// commit and the seed that it is of. With -doc it also puts the line into a
+// document, between the marks of a card.
 //
 // A gate is held when every proof that it stands on has passed and has counted
 // something: it is the statement that in so many cases not one was otherwise.
@@ -6,6 +8,7 @@ package main
 
 import (
 	"bufio"
+	"flag"
 	"fmt"
 	"os"
 	"strconv"
@@ -13,11 +16,20 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: scorecard FIGURES")
+	of := flag.String("of", "", "what the card is of: commit, seed, day")
+	doc := flag.String("doc", "", "a document that shows the card")
+	flag.Parse()
+	if flag.NArg() != 1 {
+		fmt.Fprintln(os.Stderr, "usage: scorecard [-of TEXT] [-doc FILE] FIGURES")
 		os.Exit(2)
 	}
-	line, open, err := card(os.Args[1])
+	line, open, err := card(flag.Arg(0))
+	if err == nil && *of != "" {
+		line = *of + " | " + line
+	}
+	if err == nil && *doc != "" {
+		err = show(*doc, line)
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "scorecard:", err)
 		os.Exit(1)
@@ -27,6 +39,23 @@ func main() {
 		fmt.Fprintln(os.Stderr, "gates that do not hold:", strings.Join(open, ", "))
 		os.Exit(1)
 	}
+}
+
+// The marks between which a document shows the card.
+const cardBegins, cardEnds = "<!-- card: make soak CARD=1 -->\n", "<!-- end of card -->"
+
+// show puts a card into a document, a figure a line.
+func show(path, line string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	before, rest, begins := strings.Cut(string(text), cardBegins)
+	_, after, ends := strings.Cut(rest, cardEnds)
+	if !begins || !ends {
+		return fmt.Errorf("%s has no place for a card", path)
+	}
+	return os.WriteFile(path, []byte(before+cardBegins+"```\n"+strings.ReplaceAll(line, " | ", "\n")+"\n```\n"+cardEnds+after), 0o644)
 }
 
 // gate is something of which there must be exactly none.
@@ -70,7 +99,8 @@ func card(path string) (line string, open []string, err error) {
 	parts := []string{fmt.Sprintf("gates %d/%d", len(gates)-len(open), len(gates))}
 	for _, f := range []struct{ shown, name string }{{"crash points", "crash points"}, {"disk states", "disk states"}, {"faults", "faults"}, {"log cuts", "log cuts"},
 		{"bit flips", "bit flips"}, {"audit attacks", "audit attacks"}, {"environment faults", "environment faults"},
-		{"simulation seeds", "simulation seeds"}, {"virtual hours", "virtual hours"}, {"random plans", "random plans"}} {
+		{"simulation seeds", "simulation seeds"}, {"virtual hours", "virtual hours"}, {"random plans", "random plans"},
+		{"upgrade paths", "upgrade paths"}, {"fuzz targets", "fuzz targets"}} {
 		parts = append(parts, fmt.Sprintf("%s %d", f.shown, sum[f.name]))
 	}
 	parts = append(parts,

@@ -40,3 +40,27 @@ func TestGates(t *testing.T) {
 		}
 	}
 }
+
+// A document shows the newest card in its place, and nothing else changes.
+func TestACardIsShown(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "doc.md")
+	if err := os.WriteFile(path, []byte("before\n"+cardBegins+"old\n"+cardEnds+"\nafter\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := show(path, "commit abc | gates 8/8"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if want := "before\n" + cardBegins + "```\ncommit abc\ngates 8/8\n```\n" + cardEnds + "\nafter\n"; err != nil || string(got) != want {
+		t.Errorf("%v\n%s, want\n%s", err, got, want)
+	}
+	if err := os.WriteFile(path, []byte("no place\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := show(path, "x"); err == nil {
+		t.Error("a card without a place was shown")
+	}
+}
