@@ -28,6 +28,7 @@ import (
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store/filelayer"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
+	"github.com/kairosd/kairosd/internal/store/latch"
 )
 
 //go:generate env CGO_ENABLED=0 go -C ../.. tool -modfile=tools/go.mod sqlc generate
@@ -127,6 +128,7 @@ func (o Options) files() fs.FS {
 }
 
 var driverSetup = sync.OnceValue(func() error {
+	latch.Install() // it works without
 	// POSIX locks would be dropped by any close of the file in this process.
 	if _, err := sqlite.OFDLocking(true); err != nil {
 		return fmt.Errorf("lock by open file description: %w", err)
