@@ -156,6 +156,7 @@ func (r *request) paint(p painter) *view.Graph {
 		if e.Failed {
 			v.Marker = "arf"
 		}
+		v.Double = e.Handoff
 		if p.focus && (holds(&d.Nodes[place[e.From]]) || holds(&d.Nodes[place[e.To]])) {
 			v.Class += " lit"
 		}
@@ -168,11 +169,15 @@ func (r *request) paint(p painter) *view.Graph {
 // edge says whether an edge was taken, and how often.
 func (p *painter) edge(e *diagram.Edge, v *view.GraphEdge, d *diagram.Drawing, place map[string]int) {
 	ran := func(id string) bool { return p.states(&d.Nodes[place[id]]).status.Final }
+	passed := func(id string) bool {
+		st := p.states(&d.Nodes[place[id]]).status
+		return st.Key == "idle" && st.Final
+	}
 	n := 0
 	switch {
 	case e.Position >= 0:
-		if n = p.taken[e.Position]; n == 0 {
-			v.Class = "e n"
+		if n = p.taken[e.Position]; n == 0 && (ran(e.From) || passed(e.To)) {
+			v.Class = "e n" // not taken; what may still be is solid
 		}
 	case ran(e.From) && p.states(&d.Nodes[place[e.To]]).status.Key != "idle":
 		n = 1

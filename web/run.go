@@ -19,7 +19,7 @@ import (
 func (r *request) run() error {
 	found, err := r.s.Reader.FindRun(r.ctx, r.c.Param("run"))
 	if err != nil {
-		return err
+		return r.noRun(r.c.Param("run"), err)
 	}
 	if found.ID != r.c.Param("run") {
 		return r.c.Redirect(http.StatusSeeOther, "/runs/"+found.ID)
@@ -43,11 +43,19 @@ func (r *request) run() error {
 		return r.render(http.StatusOK, view.RunHeadAlong(p))
 	case "view":
 		return r.render(http.StatusOK, view.RunView(p))
+	case "graph":
+		return r.render(http.StatusOK, view.RunGraph(p))
 	case "steplog":
 		if p.Inspector != nil && p.Inspector.Log != nil {
 			return r.render(http.StatusOK, view.StepLogView(*p.Inspector.Log))
 		}
 		return r.c.NoContent(http.StatusNoContent)
+	case "state": // another checkpoint, by the slider
+		if p.State == nil {
+			return r.c.NoContent(http.StatusNoContent)
+		}
+		r.c.Response().Header().Set("HX-Replace-Url", b.href(url.Values{"nthcp": nil, "cp": {strconv.FormatInt(p.State.At, 10)}}))
+		return r.render(http.StatusOK, view.StatePart(*p.State))
 	case "pane": // another view of the same run
 		push()
 		return r.render(http.StatusOK, view.RunPaneAlong(p))
@@ -84,6 +92,8 @@ type runPage struct {
 	chosen  *step
 	node    string // chosen, when it has no step
 	view    string
+	alike   string           // that other runs failed so, for the summary
+	since   string           // what changed before, for the summary
 	resume  *kairos.Preview  // what resuming would do, if it can be asked
 	never   []string         // nodes without a step
 	into    map[int][]string // sources of the edges to a node
@@ -101,6 +111,15 @@ func (b *runPage) build() (view.RunPage, error) {
 	p.Live, p.Favicon = true, favicon(run.Status)
 	if !run.PurgedAt.IsZero() {
 		p.Notices = append(p.Notices, view.Notice{Text: b.t("Retention removed the journal, input and output of this run on %s.", b.time(run.PurgedAt).Text)})
+	}
+	if b.d.Damage != "" {
+		text := b.t("The journal of this run is damaged: %s.", visible(b.d.Damage)) + " "
+		if n := len(b.d.Journal); n > 0 {
+			text += b.t("Row %d is the last good one; what is below is what it says until there.", n)
+		} else {
+			text += b.t("None of its rows can be read.")
+		}
+		p.Notices = append(p.Notices, view.Notice{Bad: true, Text: text + " " + b.t("It cannot go on or be forked: restore a backup, or start a new run like it."), Href: "/runs/new?like=" + run.ID, Act: b.t("Start a new run like it")})
 	}
 	b.view = b.c.QueryParam("view")
 	if !slices.Contains([]string{"timeline", "graph", "state", "log", "handoffs", "events", "io"}, b.view) {
@@ -121,8 +140,8 @@ func (b *runPage) build() (view.RunPage, error) {
 	if b.who.Role.Includes(kairos.RoleAuthor) && b.s.API != nil {
 		p.More = append(p.More, view.Link{Text: b.t("Export"), Href: "/runs/" + run.ID + "/export"})
 	}
-	if why != nil {
-		if why.Links, err = b.whyLinks(); err != nil {
+	if t := b.target(); why != nil && (t == "" || t == "head" || t == "dialog") { // the other parts do not show it
+		if err = b.whyLinks(why); err != nil {
 			return p, err
 		}
 	}
@@ -167,7 +186,9 @@ func (b *runPage) build() (view.RunPage, error) {
 	case "log":
 		p.Log = b.log()
 	case "io":
-		p.Blocks = []view.Block{block("in", b.t("Input"), run.Input, ""), block("out", b.t("Output"), run.Output, "")}
+		read := b.reading()
+		p.Blocks = []view.Block{read.block("in", b.t("Input"), run.Input, "/runs/"+run.ID+"/raw/0/input"), read.block("out", b.t("Output"), run.Output, "/runs/"+run.ID+"/raw/0/output")}
+		p.Find = b.findForm(p.Blocks)
 	}
 	if b.view == "timeline" || b.view == "graph" {
 		switch {
@@ -190,7 +211,7 @@ func (b *runPage) build() (view.RunPage, error) {
 
 // kept are the parameters that stay when others change: what is looked at, and
 // how.
-var kept = []string{"view", "step", "node", "try", "tab", "cp", "against", "only", "sort", "idle", "critical", "open", "from", "to", "rows", "paint", "zoom", "mode", "all", "logstep", "level", "logq", "line", "kinds"}
+var kept = []string{"view", "step", "node", "try", "tab", "cp", "against", "only", "sort", "idle", "critical", "open", "from", "to", "rows", "paint", "zoom", "mode", "all", "logstep", "level", "logq", "line", "kinds", "find", "into", "nth"}
 
 // href is this page with some parameters changed.
 func (b *runPage) href(set url.Values) string {
@@ -234,6 +255,17 @@ func (b *runPage) choose() *step {
 			}
 			b.node = id
 			return nil
+		}
+	}
+	if e := b.d.Run.Error; b.d.Run.Status == kairos.RunFailed && e != nil { // not one whose failure was handled
+		var worst *step
+		for _, st := range b.steps {
+			if st.node == e.Node && st.status == kairos.NodeFailed && (worst == nil || st.visit > worst.visit) {
+				worst = st
+			}
+		}
+		if worst != nil {
+			return worst
 		}
 	}
 	for _, want := range []kairos.NodeStatus{kairos.NodeInDoubt, kairos.NodeFailed, kairos.NodeWaiting, kairos.NodeRunning} {
@@ -357,8 +389,8 @@ func (b *runPage) why() (*view.Why, error) {
 // names what is no longer configured.
 func (b *runPage) foresee(run kairos.Run, w *view.Why) error {
 	pre, err := b.s.Engine.Preview(b.ctx, b.who.actor(), kairos.VerbRequest{Run: run.ID, Action: kairos.ActionResume})
-	if e, ok := errors.AsType[*kairos.Error](err); ok && e.Code == kairos.CodeInvalid {
-		w.Then = visible(e.Message + "; " + e.Suggestion)
+	if e, ok := errors.AsType[*kairos.Error](err); ok && (e.Code == kairos.CodeInvalid || e.Code == kairos.CodeCorrupt) {
+		w.Then = visible(strings.TrimSuffix(e.Message+"; "+e.Suggestion, "; "))
 		return nil
 	}
 	if err != nil {
@@ -379,6 +411,9 @@ func (r *request) consequence(p kairos.Preview) string {
 	if n := len(p.Keep); n > 0 {
 		out = append(out, r.n(n, "The %s finished step keeps its saved result and is not repeated.", "The %s finished steps keep their saved results and are not repeated."))
 	}
+	if n := len(p.Later); n > 0 {
+		out = append(out, r.n(n, "Then the run pauses, and %s step waits until you continue it.", "Then the run pauses, and %s steps wait until you continue it."))
+	}
 	if n := len(p.Effects); n > 0 {
 		var names []string
 		for _, e := range p.Effects[:min(n, 5)] {
@@ -397,6 +432,9 @@ func (b *runPage) facts(p *view.RunPage) {
 		}
 	}
 	add(b.t("Started by"), visible(run.Actor), "")
+	if plan, err := b.s.Reader.Plan(b.ctx, run.PlanID); err == nil && plan.Latest > run.Version { // a hint: the page does not fail for it
+		add(b.t("Version"), b.t("v%d is newer", plan.Latest), fmt.Sprintf("/plans/%s/diff/%d/%d", url.PathEscape(run.PlanKey), run.Version, plan.Latest))
+	}
 	add(b.t("Checkpoint"), strconv.FormatInt(run.LastSeq, 10), b.href(url.Values{"view": {"events"}}))
 	add(b.t("Steps"), strconv.FormatInt(run.Steps, 10), "")
 	if !run.Usage.Zero() {
@@ -465,21 +503,53 @@ func (b *runPage) approvals(p *view.RunPage) error {
 // raw downloads a journal row's value: as an attachment that no browser runs.
 func (r *request) raw() error {
 	seq, err := strconv.ParseInt(r.c.Param("seq"), 10, 64)
-	if err != nil || seq < 1 {
+	if err != nil || seq < 0 {
 		return kairos.Errorf(kairos.CodeNotFound, "no such row")
 	}
-	rows, err := r.s.Reader.JournalPage(r.ctx, r.c.Param("run"), seq-1, 1)
-	if err != nil {
-		return err
+	parts := map[string]kairos.RawJSON{}
+	if seq == 0 { // of the run itself
+		run, err := r.s.Reader.FindRun(r.ctx, r.c.Param("run"))
+		if err != nil {
+			return err
+		}
+		parts["input"], parts["output"] = run.Input, run.Output
+	} else {
+		rows, err := r.s.Reader.JournalPage(r.ctx, r.c.Param("run"), seq-1, 1)
+		if err != nil {
+			return err
+		}
+		if len(rows) == 0 {
+			return kairos.Errorf(kairos.CodeNotFound, "no such row")
+		}
+		parts["input"], parts["output"] = rows[0].Input, rows[0].Output
 	}
-	if len(rows) == 0 {
-		return kairos.Errorf(kairos.CodeNotFound, "no such row")
+	j := parts[r.c.Param("part")]
+	if path := r.c.QueryParam("path"); path != "" { // a part of it
+		if j, err = partOf(j, path); err != nil {
+			return err
+		}
 	}
-	j := map[string]kairos.RawJSON{"input": rows[0].Input, "output": rows[0].Output}[r.c.Param("part")]
 	h := r.c.Response().Header()
 	h.Set("Content-Disposition", fmt.Sprintf("attachment; filename=\"%s-%d-%s.json\"", kairos.ShortID(r.c.Param("run")), seq, safePart(r.c.Param("part"))))
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	return r.c.Blob(http.StatusOK, "text/plain; charset=utf-8", j)
+}
+
+// partOf is what a path leads to in a value: a text as it is, anything else as
+// JSON.
+func partOf(j kairos.RawJSON, path string) (kairos.RawJSON, error) {
+	v, err := planner.DecodeValue(j)
+	if err != nil {
+		return nil, kairos.Errorf(kairos.CodeNotFound, "the value cannot be read in parts")
+	}
+	v, ok := at(v, path)
+	if !ok {
+		return nil, kairos.Errorf(kairos.CodeNotFound, "the value has no part %s", cut(path, 100))
+	}
+	if s, ok := v.(string); ok {
+		return kairos.RawJSON(s), nil
+	}
+	return planner.EncodeValue(v)
 }
 
 // safePart keeps a path parameter out of a header unless it is known.

@@ -60,12 +60,51 @@ func (b *runPage) blocks(st *step, a *attempt, tab string) []view.Block {
 
 // value shows a value of a journal row, with ways to the rest of it.
 func (b *runPage) value(id, title string, j kairos.RawJSON, seq int64, part string) view.Block {
-	v := block(id, title, j, fmt.Sprintf("/runs/%s/raw/%d/%s", b.d.Run.ID, seq, part))
+	v := b.reading().block(id, title, j, fmt.Sprintf("/runs/%s/raw/%d/%s", b.d.Run.ID, seq, part))
 	if v.Note != "" {
 		page := fmt.Sprintf("/runs/%s/steps/%d?part=%s", b.d.Run.ID, seq, part)
 		v.More = []view.Link{{Text: b.t("Show more"), Href: page}, {Text: b.t("Show the end"), Href: page + "&from=end"}}
 	}
 	return v
+}
+
+// findFrom is from how many lines of values on one looks for a text in them.
+const findFrom = 12
+
+// reading is how this page's address says that values are read.
+func (b *runPage) reading() reading {
+	nth, err := strconv.Atoi(b.c.QueryParam("nth"))
+	if err != nil || nth < 0 {
+		nth = 0
+	}
+	return reading{find: strings.TrimSpace(b.c.QueryParam("find")), into: b.c.QueryParam("into"), nth: nth, href: func(set url.Values) string {
+		if b.view == "timeline" || b.view == "graph" {
+			return b.href(set) + "#inspector"
+		}
+		return b.href(set)
+	}}
+}
+
+// findForm looks for a text in values; nil when there is nothing to look into.
+func (b *runPage) findForm(blocks []view.Block) *view.FindForm {
+	f := &view.FindForm{Action: "/runs/" + b.d.Run.ID, Find: strings.TrimSpace(b.c.QueryParam("find")), Clear: b.href(url.Values{"find": nil})}
+	n, lines := 0, 0
+	for _, k := range blocks {
+		if k.JSON != nil {
+			lines += k.Lines
+			n += k.Found
+		}
+	}
+	if lines < findFrom && f.Find == "" {
+		return nil
+	}
+	f.Says = b.n(n, "Found %s time.", "Found %s times.")
+	for _, key := range kept {
+		if v := b.c.QueryParam(key); v != "" && key != "find" && key != "into" && key != "nth" {
+			f.Kept = append(f.Kept, view.Field{Name: key, Value: v})
+		}
+	}
+	return f
 }
 
 func (b *runPage) errorBlocks(a *attempt) []view.Block {

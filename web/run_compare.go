@@ -124,6 +124,7 @@ func (r *request) compareValue(p *view.ComparePage, id, name string, a, b kairos
 		d.Diff, d.Note = r.jsonDiff(y, x)
 		p.Diffs = append(p.Diffs, d)
 	}
+	row.A, row.B = cmp.Or(row.A, "–"), cmp.Or(row.B, "–")
 	p.Facts = append(p.Facts, row)
 }
 

@@ -105,7 +105,7 @@ func (b *runPage) takenEdges() map[int]int {
 		}
 		if d := decision(st.final.Decision); d.Edge > 0 {
 			b.taken[d.Edge-1]++
-		} else if i, ok := b.program.Index[st.node]; ok && len(b.program.Nodes[i].Out) == 1 && st.status == kairos.NodeCompleted {
+		} else if i, ok := b.program.Index[st.node]; ok && len(b.program.Nodes[i].Out) == 1 && (st.status == kairos.NodeCompleted || d.Handled != "") {
 			b.taken[b.program.Nodes[i].Out[0].Position]++
 		}
 	}

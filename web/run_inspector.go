@@ -36,10 +36,7 @@ func (b *runPage) inspector() view.Inspector {
 	b.inspectorFacts(&i, st, a)
 	i.Resume = b.fate(st)
 	if st.status == kairos.NodeInDoubt && a != nil && b.who.Role.Includes(kairos.RoleOperator) {
-		what := b.t("The daemon stopped inside attempt %d of %s.", a.number, st.node)
-		if a.entry.Failure != nil {
-			what = b.t("Attempt %d of %s was sent, and its answer was lost.", a.number, st.node)
-		}
+		what := b.doubtOf(st, a)
 		i.Doubt = &view.DoubtForm{What: what, Action: fmt.Sprintf("/runs/%s/nodes/%s/resolve", b.d.Run.ID, url.PathEscape(st.node)), CSRF: b.who.csrf, Idem: newID(),
 			Rev: strconv.FormatInt(b.d.Run.LastSeq, 10), Node: st.node, Visit: strconv.Itoa(st.visit), Item: strconv.Itoa(st.item), Attempt: strconv.Itoa(a.number), Key: a.entry.IdempotencyKey}
 	}
@@ -60,6 +57,12 @@ func (b *runPage) inspector() view.Inspector {
 		i.Log = &l
 	} else {
 		i.Blocks = b.blocks(st, a, tab)
+		if i.Find = b.findForm(i.Blocks); tab == "definition" {
+			i.Find = nil
+		}
+	}
+	if b.reopens(st) {
+		i.Actions = append(i.Actions, view.Link{Text: b.t("Retry only this step…"), Href: fmt.Sprintf("/runs/%s/resume?%s", b.d.Run.ID, url.Values{"only": {fmt.Sprintf("%s#%d", st.node, st.visit)}}.Encode()), Dialog: true})
 	}
 	if b.who.Role.Includes(kairos.RoleOperator) && st.final != nil {
 		before := int64(0)
@@ -77,6 +80,22 @@ func (b *runPage) inspector() view.Inspector {
 		}
 	}
 	return i
+}
+
+// doubtOf says how it came that nobody knows whether an attempt had its effect.
+func (b *runPage) doubtOf(st *step, a *attempt) string {
+	what := b.kind(st.node)
+	if what == "" {
+		what = st.node
+	}
+	began, noticed := b.time(a.started), b.time(a.entry.At)
+	f := a.entry.Failure
+	how := b.t("kairosd stopped while attempt %d of %s was under way (%s). It had begun at %s; that it was interrupted was noticed at %s.", a.number, st.node, what, began.Title, noticed.Title)
+	if f != nil && f.Code != "interrupted" {
+		how = b.t("Attempt %d of %s (%s) was sent at %s, and its answer was lost at %s: %s", a.number, st.node, what, began.Title, noticed.Title, visible(cut(f.Message, 300)))
+		how = strings.TrimSuffix(how, ".") + "."
+	}
+	return how + " " + b.t("The call may or may not have reached the other side, and it is not idempotent: running it again may do it twice.")
 }
 
 // attempt is the one asked for, or the last.
@@ -203,6 +222,13 @@ func (b *runPage) fate(st *step) string {
 		return b.t("Resuming keeps this result; the step is not repeated.")
 	}
 	return ""
+}
+
+// reopens reports whether a resume opens the step again because of itself.
+func (b *runPage) reopens(st *step) bool {
+	return b.resume != nil && b.resume.Allowed && slices.ContainsFunc(b.resume.Again, func(s kairos.PreviewStep) bool {
+		return s.Node == st.node && s.Visit == st.visit && s.Reason == kairos.ReasonReopened
+	})
 }
 
 // nodeInspector shows a node with no step: what it is, and why it did not run.

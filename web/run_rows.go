@@ -275,7 +275,7 @@ func (t *timelinePage) notes(st *step) string {
 		out = append(out, t.t("from %s", kairos.ShortID(t.d.Run.ForkedFrom)))
 	}
 	if n := len(st.attempts); n > 1 || n == 1 && most > 1 && st.failed() {
-		out = append(out, t.n(n, "%s of %s attempt", "%s of %s attempts", strconv.Itoa(max(most, n))))
+		out = append(out, t.t("%s of %s attempts", strconv.Itoa(n), strconv.Itoa(max(most, n))))
 	}
 	var usage kairos.Usage
 	for _, c := range st.calls {
@@ -294,6 +294,9 @@ func (t *timelinePage) notes(st *step) string {
 		case d.Ended != "":
 			out = append(out, t.t("ended: %s", d.Ended))
 		}
+	}
+	if st.status == kairos.NodeCompleted && st.final != nil && st.final.Kind == kairos.EntryResult && st.final.Reason != "" && !st.reused {
+		out = append(out, visible(cut(st.final.Reason, 80)))
 	}
 	if st.status == kairos.NodeSkipped && st.last.Reason != "" {
 		out = append(out, visible(cut(st.last.Reason, 80)))

@@ -37,6 +37,12 @@ func (b *runPage) state() view.StateView {
 			points = append(points, e)
 		}
 	}
+	if n, err := strconv.Atoi(b.c.QueryParam("nthcp")); err == nil && n >= 0 { // of the slider: the place in the list
+		at = 0
+		if n = min(n, len(points)); n > 0 {
+			at = points[n-1].Seq
+		}
+	}
 	if at < 0 && len(points) > 0 {
 		at = points[len(points)-1].Seq
 	}
@@ -97,7 +103,7 @@ func (b *runPage) state() view.StateView {
 			note = b.t("Too long to show here; open the step.")
 			out = nil
 		}
-		bl := block(fmt.Sprintf("cp-%d", e.Seq), "output."+e.Node, out, fmt.Sprintf("/runs/%s/raw/%d/output", run.ID, e.Seq))
+		bl := b.reading().block(fmt.Sprintf("cp-%d", e.Seq), "output."+e.Node, out, fmt.Sprintf("/runs/%s/raw/%d/output", run.ID, e.Seq))
 		if note != "" {
 			bl.Note = note
 		}
@@ -110,8 +116,23 @@ func (b *runPage) state() view.StateView {
 		v.Same = b.n(n, "%s older output is not shown: open its step, or look at an earlier checkpoint.", "%s older outputs are not shown: open their steps, or look at an earlier checkpoint.")
 	}
 	if against < 0 {
-		v.Blocks = append(v.Blocks, block("cp-input", "input", run.Input, ""))
+		v.Blocks = append(v.Blocks, b.reading().block("cp-input", "input", run.Input, "/runs/"+run.ID+"/raw/0/input"))
+		v.Find = b.findForm(v.Blocks)
 	}
+	if len(points) > 0 {
+		place := 0
+		for i, e := range points {
+			if e.Seq <= at {
+				place = i + 1
+			}
+		}
+		v.Slider = &view.Slider{Action: "/runs/" + run.ID, Max: strconv.Itoa(len(points)), Value: strconv.Itoa(place), Refresh: "/runs/" + run.ID + "?view=state"}
+		if against >= 0 {
+			v.Slider.Against = strconv.FormatInt(against, 10)
+			v.Slider.Refresh += "&against=" + v.Slider.Against
+		}
+	}
+	v.At = at
 	if v.Heading == "" {
 		v.Heading = b.t("State at checkpoint %d", at)
 	}

@@ -54,6 +54,9 @@ func stepsOf(run kairos.Run, journal []kairos.Entry) []*step {
 		}
 		k := visitKey{e.Node, e.Visit, e.Item}
 		st := at[k]
+		if st == nil && e.Kind == kairos.EntryResolve && !e.Final {
+			continue // a result that waits for the step's turn
+		}
 		if st == nil {
 			st = &step{node: e.Node, visit: e.Visit, item: e.Item, seq: e.Seq, number: len(out) + 1, started: cmpTime(e.StartedAt, e.At)}
 			st.reused = run.ForkedFrom != "" && e.At.Before(run.CreatedAt)

@@ -3,10 +3,8 @@ package web
 import (
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 
-	"github.com/kairosd/kairosd/internal/filter"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -29,34 +27,8 @@ func cut(s string, n int) string {
 	return s[:n] + "…"
 }
 
-// alike counts the failed runs that failed as this one did.
+// alikeCap bounds how many runs that failed as this one did are counted.
 const alikeCap = 1000
-
-// whyLinks are what to look at beside a failure: the same one in other runs, and
-// the last run that went well.
-func (b *runPage) whyLinks() ([]view.Link, error) {
-	run := b.d.Run
-	if run.Status != kairos.RunFailed || run.Error == nil {
-		return nil, nil
-	}
-	var out []view.Link
-	q := fmt.Sprintf("status:failed plan:%s node:%s error:%s", filter.Quote(run.PlanKey), filter.Quote(run.Error.Node), filter.Quote(run.Error.Code))
-	n, err := b.s.Reader.RunsCount(b.ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{kairos.RunFailed}, PlanKey: run.PlanKey, Node: run.Error.Node, ErrorCode: run.Error.Code}, alikeCap)
-	if err != nil {
-		return nil, err
-	}
-	if n > 1 {
-		out = append(out, view.Link{Text: b.n(n, "Same failure: %s run", "Same failure: %s runs"), Href: "/runs?q=" + url.QueryEscape(q)})
-	}
-	good, err := b.lastGood(run)
-	if err != nil {
-		return nil, err
-	}
-	if good.ID != "" {
-		out = append(out, view.Link{Text: b.t("Compare with the last success"), Href: "/runs/compare?" + url.Values{"a": {run.ID}, "b": {good.ID}}.Encode()})
-	}
-	return out, nil
-}
 
 // summary is a text to send on, with times in both forms; secrets were masked
 // before anything was stored.
@@ -69,6 +41,20 @@ func (b *runPage) summary() string {
 	}
 	if run.Error != nil {
 		lines = append(lines, fmt.Sprintf("%s: %s", run.Error.Code, visible(cut(run.Error.Message, 500))))
+	}
+	for _, text := range []string{b.alike, b.since} {
+		if text != "" {
+			lines = append(lines, text)
+		}
+	}
+	if run.ForkedFrom != "" {
+		lines = append(lines, b.t("Forked from")+": "+run.ForkedFrom)
+	}
+	for _, e := range b.d.Journal { // what people did about it
+		if (e.Kind == kairos.EntryReset || e.Kind == kairos.EntryResolve) && e.Actor != "" && e.Actor != kairos.System.Name {
+			t := b.time(e.At)
+			lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s: %s %s %s %s", t.UTC, visible(e.Actor), e.Kind, e.Node, visible(cut(e.Reason, 200)))))
+		}
 	}
 	for _, m := range []struct {
 		word string

@@ -32,6 +32,7 @@ type story struct {
 	messages []kairos.Message
 	related  []kairos.Run
 	approval []kairos.Approval
+	damage   string
 }
 
 // tell begins the story of a run.
@@ -151,7 +152,7 @@ func (o *told) Detail(_ context.Context, id string) (kairos.RunDetail, error) {
 	if err != nil {
 		return kairos.RunDetail{}, err
 	}
-	return kairos.RunDetail{Run: s.run, Waits: s.waits, Journal: s.journal}, nil
+	return kairos.RunDetail{Run: s.run, Waits: s.waits, Journal: s.journal, Damage: s.damage}, nil
 }
 
 func (o *told) Program(_ context.Context, hash string) (*planner.Program, error) {
@@ -202,6 +203,27 @@ func (o *told) Runs(context.Context, kairos.RunFilter) (kairos.List[kairos.Run],
 }
 
 func (o *told) RunsCount(context.Context, kairos.RunFilter, int) (int, error) { return 12, nil }
+
+// FailureGroups says that the first told run's failure is one of twelve.
+func (o *told) FailureGroups(context.Context, int) ([]kairos.FailureGroup, error) {
+	run := o.runs[0].run
+	if run.Error == nil {
+		return nil, nil
+	}
+	return []kairos.FailureGroup{{PlanID: run.PlanID, PlanKey: run.PlanKey, Node: run.Error.Node, Code: run.Error.Code, Runs: 12, First: epoch.Add(-15 * time.Minute), Last: run.EndedAt, Newest: run.ID}}, nil
+}
+
+func (o *told) FailureOrigin(context.Context, kairos.FailureRef) (kairos.FailureOrigin, error) {
+	return kairos.FailureOrigin{Version: 14, FirstAt: epoch.Add(-15 * time.Minute), Good: "01jr8k2mf0s0000000007qwn", GoodVersion: 13, GoodAt: epoch.Add(-30 * time.Minute)}, nil
+}
+
+func (o *told) FailureAcks(context.Context, time.Time, int) ([]kairos.FailureAck, error) {
+	return nil, nil
+}
+
+func (o *told) VersionByNumber(_ context.Context, plan string, number int) (kairos.Version, error) {
+	return kairos.Version{PlanID: plan, Number: number, Author: "marta", CreatedAt: epoch.Add(-20 * time.Minute)}, nil
+}
 
 func (o *told) RunCounts(context.Context) (kairos.RunCounts, error) {
 	return kairos.RunCounts{OpenApprovals: 3}, nil

@@ -3,7 +3,9 @@ package web
 import (
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,7 +20,7 @@ import (
 
 const (
 	// treeBytes is up to which length a value is shown as a tree.
-	treeBytes = 256 << 10
+	treeBytes = 1 << 20
 	// treeLines, treeString and previewChildren bound a tree.
 	treeLines       = 200
 	treeString      = 2 << 10
@@ -29,9 +31,22 @@ const (
 	copyBytes = 1 << 20
 )
 
+// reading is how values are read on a page: what is looked for in them, and which
+// part of a long list is shown.
+type reading struct {
+	find string
+	into string // path of the part; empty: all of it
+	nth  int    // the first child of it that is shown
+	href func(url.Values) string
+}
+
 // block shows a JSON value: as a tree, or its beginning, with the whole to
 // download.
 func block(id, title string, j kairos.RawJSON, raw string) view.Block {
+	return reading{}.block(id, title, j, raw)
+}
+
+func (o reading) block(id, title string, j kairos.RawJSON, raw string) view.Block {
 	b := view.Block{ID: id, Title: title, Raw: raw}
 	if j == nil {
 		b.Text, b.Raw = "—", ""
@@ -56,14 +71,74 @@ func block(id, title string, j kairos.RawJSON, raw string) view.Block {
 		}
 		return cutBlock(b, s)
 	}
-	t := tree{lines: treeLines}
-	n := t.node("", "", v, 0)
-	b.JSON = &n
-	if t.cut {
+	t := tree{lines: treeLines, reading: o}
+	if raw != "" && len(j) <= copyBytes {
+		b.Values = raw
+	}
+	part, ok := v, false
+	if o.into != "" {
+		part, ok = at(v, o.into)
+	}
+	n := view.Node{}
+	if ok {
+		b.Into = visible(cut(o.into, 200))
+		n = t.node("", o.into, part, 0)
+	} else {
+		t.nth = 0
+		n = t.node("", "", v, 0)
+	}
+	b.JSON, b.Lines = &n, treeLines-t.lines
+	if b.Found = t.found; t.cut && o.find == "" {
 		b.Note = locale.Mark("Not all of it is shown.")
 	}
 	return b
 }
+
+// at is the part of a value that a path like .vendor.lines[3] leads to.
+func at(v any, path string) (any, bool) {
+	for path != "" {
+		if m := pathKey.FindStringSubmatch(path); m != nil {
+			o, ok := v.(map[string]any)
+			if !ok {
+				return nil, false
+			}
+			if v, ok = o[m[1]]; !ok {
+				return nil, false
+			}
+			path = path[len(m[0]):]
+			continue
+		}
+		quoted, err := strconv.QuotedPrefix(strings.TrimPrefix(path, "["))
+		if path[0] == '[' && err == nil && strings.HasPrefix(path[1+len(quoted):], "]") {
+			key, err := strconv.Unquote(quoted)
+			o, ok := v.(map[string]any)
+			if err != nil || !ok {
+				return nil, false
+			}
+			if v, ok = o[key]; !ok {
+				return nil, false
+			}
+			path = path[len(quoted)+2:]
+			continue
+		}
+		m := pathIndex.FindStringSubmatch(path)
+		l, ok := v.([]any)
+		if m == nil || !ok {
+			return nil, false
+		}
+		i, err := strconv.Atoi(m[1])
+		if err != nil || i >= len(l) {
+			return nil, false
+		}
+		v, path = l[i], path[len(m[0]):]
+	}
+	return v, true
+}
+
+var (
+	pathKey   = regexp.MustCompile(`^\.([A-Za-z_][A-Za-z0-9_]*)`)
+	pathIndex = regexp.MustCompile(`^\[([0-9]+)\]`)
+)
 
 // cutBlock shows a text, or its beginning.
 func cutBlock(b view.Block, s string) view.Block {
@@ -111,34 +186,61 @@ func size(n int) string {
 
 // tree builds the nodes of a value, as many as there are lines for.
 type tree struct {
+	reading
 	lines int
 	cut   bool
+	found int // matches of what is looked for
+}
+
+// hit reports whether a key or a value holds what is looked for.
+func (o reading) hit(text string) bool {
+	return o.find != "" && strings.Contains(strings.ToLower(text), strings.ToLower(o.find))
+}
+
+// holds reports whether a key, or anything in its value, is a hit.
+func (o reading) holds(key string, v any) bool {
+	if o.hit(key) {
+		return true
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		for k, e := range v {
+			if o.holds(k, e) {
+				return true
+			}
+		}
+		return false
+	case []any:
+		return slices.ContainsFunc(v, func(e any) bool { return o.holds("", e) })
+	case string:
+		return o.hit(v)
+	}
+	return o.hit(planner.Text(v))
+}
+
+// child is an element of a list or object.
+type child struct {
+	key, path string
+	value     any
 }
 
 func (t *tree) node(key, path string, v any, depth int) view.Node {
 	t.lines--
 	n := view.Node{Key: visible(cut(key, 100)), Path: visible(cut(path, 300)), Open: depth < 2}
+	if path != "" && len(path) <= maxPath {
+		n.At = path
+	}
+	if n.Hit = key != "" && t.hit(key); n.Hit {
+		t.found++
+	}
 	switch v := v.(type) {
 	case map[string]any:
 		n.Kind, n.Count = "object", fmt.Sprintf("{ %d }", len(v))
-		for i, k := range sorted(v) {
-			if i == previewChildren || t.lines <= 0 {
-				n.More = fmt.Sprintf("… +%d", len(v)-i)
-				t.cut = true
-				break
-			}
-			n.Children = append(n.Children, t.node(k, path+pathStep(k), v[k], depth+1))
-		}
+		keys := sorted(v)
+		t.children(&n, path, depth, len(keys), func(i int) child { return child{keys[i], path + pathStep(keys[i]), v[keys[i]]} })
 	case []any:
 		n.Kind, n.Count = "list", fmt.Sprintf("[ %d ]", len(v))
-		for i, e := range v {
-			if i == previewChildren || t.lines <= 0 {
-				n.More = fmt.Sprintf("… +%d", len(v)-i)
-				t.cut = true
-				break
-			}
-			n.Children = append(n.Children, t.node(strconv.Itoa(i), path+"["+strconv.Itoa(i)+"]", e, depth+1))
-		}
+		t.children(&n, path, depth, len(v), func(i int) child { return child{strconv.Itoa(i), path + "[" + strconv.Itoa(i) + "]", v[i]} })
 	case string:
 		n.Kind = "s"
 		if kind, ok := packedText(v); ok {
@@ -158,7 +260,64 @@ func (t *tree) node(key, path string, v any, depth int) view.Node {
 	default:
 		n.Kind, n.Text = "w", planner.Text(v)
 	}
+	if n.Text != "" && t.hit(scalar(v)) {
+		n.Hit = true
+		t.found++
+	}
 	return n
+}
+
+// maxPath bounds the paths that can be followed to a part of a value.
+const maxPath = 500
+
+func scalar(v any) string {
+	if s, ok := v.(string); ok {
+		return s
+	}
+	return planner.Text(v)
+}
+
+// children adds those that are shown: of many, a block that leads to the next; of
+// a search, those that hold what is looked for, opened.
+func (t *tree) children(n *view.Node, path string, depth, count int, nth func(int) child) {
+	from := 0
+	if depth == 0 && t.nth > 0 && t.nth < count {
+		from = t.nth
+	}
+	shown, passed := 0, 0
+	for i := from; i < count; i++ {
+		c := nth(i)
+		if t.find != "" && !t.hit(n.Key) && !t.holds(numberless(n.Kind, c.key), c.value) {
+			passed++
+			continue
+		}
+		if shown == previewChildren || t.lines <= 0 {
+			n.More = fmt.Sprintf("… +%d", count-i)
+			if t.cut = true; t.href != nil && len(path) <= maxPath {
+				n.Next = t.href(url.Values{"into": {path}, "nth": {strconv.Itoa(i)}})
+			}
+			break
+		}
+		shown++
+		n.Children = append(n.Children, t.node(c.key, c.path, c.value, depth+1))
+	}
+	if passed > 0 && n.More == "" {
+		n.More = fmt.Sprintf("… +%d", passed)
+	}
+	if from > 0 && t.href != nil {
+		n.Previous = t.href(url.Values{"into": {path}, "nth": {strconv.Itoa(max(from-previewChildren, 0))}})
+	}
+	if t.find != "" {
+		n.Open = shown > 0
+	}
+}
+
+// numberless is a key as a search sees it: places in a list are none.
+func numberless(kind, key string) string {
+	if kind == "list" {
+		return ""
+	}
+	return key
 }
 
 var plainKey = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)

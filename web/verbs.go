@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -58,7 +59,12 @@ func (r *request) verbRequest(v verb) (kairos.VerbRequest, error) {
 		}
 	}
 	switch v.action {
+	case kairos.ActionResume:
+		if err := r.resumeOptions(&req); err != nil {
+			return req, err
+		}
 	case kairos.ActionFork:
+		r.standIns(&req)
 		if s := value("at"); s != "" {
 			if req.At, err = strconv.ParseInt(s, 10, 64); err != nil {
 				return req, kairos.Errorf(kairos.CodeInvalid, "at %q is not a checkpoint", s)
@@ -139,11 +145,12 @@ func (r *request) preview(code int, v verb, req kairos.VerbRequest, problem stri
 	var pre kairos.Preview
 	if v.preview {
 		pre, err = r.s.Engine.Preview(r.ctx, r.who.actor(), req)
-		if kairos.CodeOf(err) == kairos.CodeInvalid && (req.Input != nil || len(req.Edits) > 0) {
+		if kairos.CodeOf(err) == kairos.CodeInvalid && (req.Input != nil || len(req.Edits) > 0 || len(req.Instead) > 0 || asksMore(req)) {
 			// What was typed cannot be used: say so beside it, and go on without.
 			p.Error, p.Mend, code = sentence(err), true, http.StatusUnprocessableEntity
 			without := req
-			without.Input, without.Edits = nil, nil
+			without.Input, without.Edits, without.Instead = nil, nil, nil
+			without.Only, without.Timeout, without.Attempts = "", 0, 0
 			pre, err = r.s.Engine.Preview(r.ctx, r.who.actor(), without)
 		}
 		if err != nil {
@@ -157,10 +164,25 @@ func (r *request) preview(code int, v verb, req kairos.VerbRequest, problem stri
 			p.Sentence = r.consequence(pre)
 		}
 	}
+	if v.action == kairos.ActionResume {
+		if err := r.resumeChoices(&p, req, run); err != nil {
+			return err
+		}
+	}
 	switch v.action {
 	case kairos.ActionFork, kairos.ActionRerun:
 		if err := r.choices(&p, v, req, pre, run, began); err != nil {
 			return err
+		}
+	case kairos.ActionRetryNow:
+		d, err := r.s.Engine.Detail(r.ctx, run.ID)
+		if err != nil {
+			return err
+		}
+		for _, w := range d.Waits {
+			if w.Reason == kairos.WaitRetry && !w.Due.IsZero() {
+				p.Sentence += " " + r.t("%s would be tried again by itself at %s.", stepName(w.Node, w.Visit), r.time(w.Due).Title)
+			}
 		}
 	case kairos.ActionLimits:
 		p.Limits = true
@@ -193,6 +215,7 @@ func (r *request) fill(p *view.PreviewPage, pre kairos.Preview) {
 		title, note string
 		steps       []kairos.PreviewStep
 	}{{r.t("Runs again"), "", pre.Again}, {r.t("Runs for the first time"), r.t("as far as the plan leads there"), pre.New}, {r.t("In doubt"), r.t("resolve first"), pre.InDoubt},
+		{r.t("Waits until you continue the run"), "", pre.Later}, {r.t("Gets a result without running"), "", pre.Given},
 		{r.t("Not kept"), "", pre.Dropped}, {r.t("Kept, not repeated"), "", pre.Keep}} {
 		if len(g.steps) == 0 {
 			continue
@@ -221,9 +244,23 @@ func (r *request) fill(p *view.PreviewPage, pre kairos.Preview) {
 		p.Effects = append(p.Effects, fmt.Sprintf("%s · %s · %s", s.Node, s.Type, s.Effect))
 	}
 	for _, pt := range pre.Points {
-		if pt.Closed || pt.Seq == pre.At {
-			p.Points = append(p.Points, view.Option{Value: strconv.FormatInt(pt.Seq, 10), Text: fmt.Sprintf("%d · %s", pt.Seq, pt.Label), Selected: pt.Seq == pre.At})
+		o := view.Option{Value: strconv.FormatInt(pt.Seq, 10), Text: fmt.Sprintf("%d · %s", pt.Seq, pt.Label), Selected: pt.Seq == pre.At}
+		if !pt.Closed && !o.Selected {
+			o.Text, o.Disabled = o.Text+" — "+r.t("other steps were at work here"), true
 		}
+		p.Points = append(p.Points, o)
+	}
+	r.repeats(p, pre)
+	for _, d := range pre.Decisions {
+		name, to, was := stepName(d.Node, d.Visit), cmp.Or(d.To, d.Ended), d.Was
+		text := r.t("%s leads to %s", name, to)
+		if was != "" && was != d.To {
+			text = r.t("%s leads to %s; it was %s", name, to, was)
+		}
+		if d.Condition != "" {
+			text += " (" + d.Condition + ")"
+		}
+		p.Decisions = append(p.Decisions, visible(text))
 	}
 }
 
@@ -261,7 +298,7 @@ func (r *request) act() error {
 		req.Rev, req.Digest = 0, ""
 		return r.preview(http.StatusUnprocessableEntity, v, req, "")
 	}
-	if v.action == kairos.ActionFork || v.action == kairos.ActionRerun {
+	if v.action == kairos.ActionFork || v.action == kairos.ActionRerun || asksMore(req) {
 		// The form may have been edited since its digest was made; what counts is
 		// the run's revision, and a fresh prediction of exactly this request.
 		req.Digest = ""
@@ -281,7 +318,7 @@ func (r *request) act() error {
 		req.Rev, req.Digest = 0, ""
 		return r.preview(http.StatusConflict, v, req, sentence(err))
 	case kairos.CodeInvalid:
-		if v.action == kairos.ActionFork || v.action == kairos.ActionRerun {
+		if v.action == kairos.ActionFork || v.action == kairos.ActionRerun || asksMore(req) {
 			req.Rev, req.Digest = 0, ""
 			return r.preview(http.StatusUnprocessableEntity, v, req, "")
 		}

@@ -41,7 +41,9 @@ const (
 // Node is a drawn node; X and Y are its upper left corner.
 type Node struct {
 	ID, Type string
-	Shape    Shape
+	// Agent is who does it, "" if nobody is named.
+	Agent string
+	Shape Shape
 	// Label is the id, cut to fit; Note says what the node does, cut to fit.
 	Label, Note string
 	X, Y, W, H  float64
@@ -72,6 +74,7 @@ type Edge struct {
 	Need                           bool
 	Failed                         bool // taken when the source fails
 	Fallback                       bool // taken when nothing else is, or unconditional
+	Handoff                        bool // work passes from one agent to another
 }
 
 // Options of a layout; the zero value is right for most.

@@ -57,7 +57,7 @@ func pictureOf(p *planner.Program, s sizes) picture {
 
 // boxOf is what is drawn of a node.
 func boxOf(n *planner.ProgramNode, s sizes) Node {
-	return Node{ID: n.ID, Type: n.Type, Shape: shapeOf(n), Label: cut(visible(n.ID), s.chars), Note: cut(visible(note(n)), s.chars+4),
+	return Node{ID: n.ID, Type: n.Type, Agent: n.Agent, Shape: shapeOf(n), Label: cut(visible(n.ID), s.chars), Note: cut(visible(note(n)), s.chars+4),
 		Foreach: n.Foreach != nil, Unsafe: n.Effect == planner.EffectUnsafe, Members: []string{n.ID}}
 }
 

@@ -24,7 +24,7 @@ type Store interface {
 	CreateRun(ctx context.Context, r kairos.NewRun) (run kairos.Run, created bool, err error)
 	Run(ctx context.Context, id string) (kairos.Run, error)
 	// Journal gives a run's rows with Seq > after, in order; hashes verified
-	// (CodeCorrupt names the row).
+	// (CodeCorrupt names the row, and the rows before it are given with it).
 	Journal(ctx context.Context, run string, after int64) ([]kairos.Entry, error)
 	// Unfinished lists runs that are not final, highest priority first, then
 	// oldest; Journal is not loaded.

@@ -227,7 +227,7 @@ func (x *prediction) options(req *kairos.VerbRequest) {
 	if err != nil {
 		x.rt.Fatal(err)
 	}
-	failed := slices.DeleteFunc(slices.Clone(pre.Again), func(s kairos.PreviewStep) bool { return s.Visit == 0 || s.Reason != "it failed or was cancelled" })
+	failed := slices.DeleteFunc(slices.Clone(pre.Again), func(s kairos.PreviewStep) bool { return s.Visit == 0 || s.Reason != kairos.ReasonReopened })
 	if len(failed) > 0 && rapid.Bool().Draw(x.rt, "only one") {
 		s := rapid.SampledFrom(failed).Draw(x.rt, "only")
 		req.Only = fmt.Sprintf("%s#%d", s.Node, s.Visit)

@@ -94,8 +94,11 @@ func (e *Engine) Detail(ctx context.Context, run string) (kairos.RunDetail, erro
 		// A plan that cannot be compiled here, or a journal that does not fit it,
 		// hides nothing of what is recorded.
 		if r, runErr := e.store.Run(ctx, run); runErr == nil {
-			if journal, journalErr := e.store.Journal(ctx, r.ID, 0); journalErr == nil {
+			switch journal, journalErr := e.store.Journal(ctx, r.ID, 0); {
+			case journalErr == nil:
 				return kairos.RunDetail{Run: r, Journal: journal}, nil
+			case kairos.CodeOf(journalErr) == kairos.CodeCorrupt:
+				return kairos.RunDetail{Run: r, Journal: journal, Damage: journalErr.Error()}, nil
 			}
 		}
 	}
@@ -490,7 +493,7 @@ func (v *view) resume(req kairos.VerbRequest) (kairos.Preview, planner.Reset, *o
 	p.Allowed = true
 	why := map[string]string{}
 	for _, r := range reset.Reopened {
-		why[r.Node] = "it failed or was cancelled"
+		why[r.Node] = kairos.ReasonReopened
 	}
 	for _, r := range reset.Forgotten {
 		why[r.Node] = "it was decided by what runs again"

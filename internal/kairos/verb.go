@@ -130,6 +130,10 @@ type PreviewStep struct {
 	Reason string     `json:"reason,omitempty"`
 }
 
+// ReasonReopened is the reason of a [PreviewStep] that a resume opens again
+// because of itself, and not because of a step before it.
+const ReasonReopened = "it failed or was cancelled"
+
 // PreviewRepeat is a step whose side effects would happen a second time.
 type PreviewRepeat struct {
 	Node   string `json:"node"`
@@ -187,6 +191,9 @@ type RunDetail struct {
 	Run     Run
 	Waits   []Wait
 	Journal []Entry
+	// Damage says that the journal cannot be read whole, and from where; Journal
+	// then ends before it.
+	Damage string
 	// Plan is the result of a step plan's run; nil for a graph.
 	Plan *PlanResult
 }

@@ -109,8 +109,9 @@ func (s *Store) Journal(ctx context.Context, runID string, after int64) ([]kairo
 	return s.JournalPage(ctx, runID, after, 0)
 }
 
-// JournalPage gives rows with Seq > after in order, at most limit (0: all). A
-// gap is CodeCorrupt.
+// JournalPage gives rows with Seq > after in order, at most limit (0: all). A gap
+// or a row that fails its checksum is CodeCorrupt; the rows before it are given
+// with the error.
 func (s *Store) JournalPage(ctx context.Context, runID string, after int64, limit int) ([]kairos.Entry, error) {
 	if limit <= 0 {
 		limit = math.MaxInt32
@@ -122,10 +123,10 @@ func (s *Store) JournalPage(ctx context.Context, runID string, after int64, limi
 	out := make([]kairos.Entry, len(rows))
 	for i, r := range rows {
 		if r.Seq != after+int64(i)+1 {
-			return nil, kairos.Errorf(kairos.CodeCorrupt, "journal row %d of run %s is missing", after+int64(i)+1, runID)
+			return out[:i], kairos.Errorf(kairos.CodeCorrupt, "journal row %d of run %s is missing", after+int64(i)+1, runID)
 		}
 		if out[i], err = s.entry(ctx, runID, r); err != nil {
-			return nil, err
+			return out[:i], err
 		}
 	}
 	return out, nil

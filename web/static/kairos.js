@@ -140,6 +140,20 @@
     setTimeout(() => { b.textContent = old; }, 2000);
   });
 
+  // A part of a value is copied whole, also where the page shows its beginning.
+  document.addEventListener("click", async (e) => {
+    const b = e.target.closest("[data-at]");
+    if (!b) return;
+    e.preventDefault();
+    const box = b.closest("[data-values]"), own = b.parentElement.querySelector(".s,.n,.w");
+    let text = own ? own.textContent : "";
+    if (box && box.dataset.values) { const r = await fetch(box.dataset.values + "?path=" + encodeURIComponent(b.dataset.at)); if (r.ok) text = await r.text(); }
+    if (!text || !await copy(text)) return;
+    const old = b.textContent;
+    b.textContent = word("copied");
+    setTimeout(() => { b.textContent = old; }, 2000);
+  });
+
   // Elapsed times tick by the server's clock.
   const elapsed = (ms) => {
     if (ms < 1000) return Math.max(0, Math.round(ms / 100) * 100) + " ms";
@@ -178,6 +192,13 @@
     if (to.origin !== location.origin || to.pathname !== location.pathname || line) return;
     if (to.hash !== "#inspector") { e.preventDefault(); get(to.pathname + to.search, "#pane"); }
     else if ($("#inspector")) { e.preventDefault(); get(to.pathname + to.search, "#inspector"); }
+  });
+  // What was asked for before another view was chosen comes too late.
+  document.addEventListener("htmx:beforeSwap", (e) => {
+    const c = e.detail.requestConfig;
+    if (!c || !c.elt || !c.elt.hasAttribute("data-here") || c.path === location.pathname + location.search) return;
+    e.detail.shouldSwap = false;
+    setTimeout(live, 50);
   });
   const live = () => { const h = $("#head[data-live]"); if (h) body.dispatchEvent(new CustomEvent("k:" + h.dataset.live)); };
   document.addEventListener("htmx:afterSettle", (e) => {
@@ -282,7 +303,7 @@
   const rows = () => $$("main table tbody a.go");
   const row = () => document.activeElement && document.activeElement.closest("tr");
   const step = (list, by) => { if (!list.length) return; const i = list.indexOf(document.activeElement); list[Math.min(list.length - 1, Math.max(0, i < 0 ? (by > 0 ? 0 : list.length - 1) : i + by))].focus(); };
-  const beside = (nav, by) => { const list = $$(nav + " a"), i = list.findIndex((a) => a.hasAttribute("aria-current")); const a = list[i + by]; if (a) a.click(); };
+  const beside = (nav, by) => { const list = $$(nav), i = list.findIndex((a) => a.hasAttribute("aria-current")); const a = list[i + by]; if (a) a.click(); };
   document.addEventListener("keydown", (e) => {
     if (body.dataset.shortcuts === "off" || e.ctrlKey || e.metaKey || e.altKey || e.target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(e.target.tagName) && e.target.type !== "checkbox") return;
     if (g && places[e.key]) { location.href = places[e.key]; g = 0; return; }
@@ -306,10 +327,10 @@
       case "t": { const o = $$("button[name=times]"), i = o.findIndex((b) => b.getAttribute("aria-pressed") === "true"); if (o.length) o[(i + 1) % o.length].click(); break; }
       case "f": step($$("main tr.bad a.go"), 1); break;
       case "F": step($$("main tr.bad a.go"), -1); break;
-      case "[": beside(".att", -1); break;
-      case "]": beside(".att", 1); break;
-      case ",": beside(".cps", -1); break;
-      case ".": { const r = row(); if (r && r.querySelector("a[data-peek]")) r.dispatchEvent(new CustomEvent("k:peek", { bubbles: true, detail: true })); else beside(".cps", 1); break; }
+      case "[": beside(".att a", -1); break;
+      case "]": beside(".att a", 1); break;
+      case ",": beside(".cps a:not(.ag)", -1); break;
+      case ".": { const r = row(); if (r && r.querySelector("a[data-peek]")) r.dispatchEvent(new CustomEvent("k:peek", { bubbles: true, detail: true })); else beside(".cps a:not(.ag)", 1); break; }
       case "i": { const h = $("#ih"); if (h) { h.tabIndex = -1; h.focus(); h.scrollIntoView({ block: "nearest" }); } break; }
       case "a": { const a = $("button[data-key=approve]"); if (a) a.focus(); break; }
       case "r": { const b = $("button[data-key=reject]"); if (b) b.focus(); else go("a[data-key=resume]"); break; }

@@ -58,3 +58,8 @@ func liveLog(l StepLog) templ.Attributes {
 	}
 	return templ.Attributes{"data-live": l.Topic, "data-here": true, "hx-get": l.Refresh, "hx-trigger": "k:" + l.Topic + " from:body", "hx-swap": "morph:outerHTML"}
 }
+
+// checks makes a field of a preview ask anew what would happen when it changes.
+func checks(address string) templ.Attributes {
+	return templ.Attributes{"hx-post": address, "hx-trigger": "change", "hx-target": "#check", "hx-select": "#check", "hx-swap": "outerHTML", "hx-include": "closest form", "hx-vals": `{"do":"check"}`, "hx-sync": "closest form:replace"}
+}

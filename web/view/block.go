@@ -15,6 +15,12 @@ type Block struct {
 	Says   string
 	Folded bool
 	Note   string
+	// Values is from where parts of the value are copied, by path; Into the path of
+	// the part that is shown, Found how often what is looked for is in it.
+	Values string
+	Into   string
+	Found  int
+	Lines  int // that a tree takes
 }
 
 // Node is a value in the JSON viewer.
@@ -27,4 +33,17 @@ type Node struct {
 	Children []Node
 	More     string
 	Open     bool
+	Hit      bool   // it is what was looked for
+	At       string // its path, if it can be followed
+	Next     string // address of the next block of children
+	Previous string
+}
+
+// FindForm looks for a text in the values of a page.
+type FindForm struct {
+	Action string
+	Kept   []Field
+	Find   string
+	Says   string // how often it was found
+	Clear  string // address without it
 }

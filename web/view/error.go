@@ -8,4 +8,6 @@ type ErrorPage struct {
 	Message    string
 	Suggestion string
 	ID         string
+	Links      []Link
+	Similar    []Link // what may have been meant
 }

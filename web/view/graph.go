@@ -59,4 +59,5 @@ type GraphEdge struct {
 	Label, LX, LY       string
 	BX, BY, BW          string
 	Times, TX, TY       string // how often it was taken, if more than once
+	Double              bool   // two lines: work passes to another agent
 }

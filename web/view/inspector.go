@@ -9,6 +9,7 @@ type Inspector struct {
 	Tabs      []Link
 	Blocks    []Block
 	Log       *StepLog
+	Find      *FindForm
 	Actions   []Link
 	Doubt     *DoubtForm
 	Facts     []Fact

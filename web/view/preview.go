@@ -21,6 +21,11 @@ type PreviewPage struct {
 	Mend                       bool    // the error is about what was typed
 	Edits                      []EditField
 	Check                      string
+	Resume                     *ResumeForm
+	Repeats                    []Repeat // side effects that would happen a second time
+	Decisions                  []string // where the run would go, as far as it is known
+	Newer                      string   // that there is a newer version
+	NewerLinks                 []Link
 	Limits                     bool
 	LimitValues                map[string]string
 }
@@ -36,6 +41,20 @@ type PreviewGroup struct {
 type Option struct {
 	Value, Text string
 	Selected    bool
+	Disabled    bool
+}
+
+// ResumeForm is what a resume may be asked for besides going on.
+type ResumeForm struct {
+	Only              []Option
+	Timeout, Attempts string
+}
+
+// Repeat is a step whose side effects would happen a second time.
+type Repeat struct {
+	Name, Label, What string
+	Choices           []Option
+	Stub, Wrong       string
 }
 
 // EditField is a kept output that a fork may replace.

@@ -32,6 +32,7 @@ type RunPage struct {
 	Graph     *Graph
 	Events    *Events
 	Blocks    []Block
+	Find      *FindForm
 	Log       *Log
 	Related   []RunRow
 	State     *StateView

@@ -17,4 +17,13 @@ type StateView struct {
 	Against     string // what the state is compared with
 	Same        string // what is the same in both
 	Fork        string // address of a fork from here; empty: not allowed
+	At          int64
+	Slider      *Slider
+	Find        *FindForm
+}
+
+// Slider moves through the checkpoints.
+type Slider struct {
+	Action, Refresh     string
+	Max, Value, Against string
 }

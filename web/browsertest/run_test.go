@@ -1,0 +1,79 @@
+package browsertest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// On the page of a run, steps, attempts, tabs and views are swapped at their own
+// addresses: nothing is loaded anew, nothing jumps, Back steps through them (UI
+// 3.3.3).
+func TestARunIsExploredWithoutReloads(t *testing.T) {
+	d := newDaemon(t)
+	s := d.seed()
+	b := d.tab()
+	b.do(chromedp.EmulateViewport(1440, 500))
+	b.open("/runs/" + s.Failed.ID)
+	eval[bool](b, `window.kairosSame = true, scrollTo(0, 120), true`)
+	at := eval[float64](b, `scrollY`)
+	eval[bool](b, `document.querySelector(".tl tbody tr:first-child a.go").click(), true`)
+	b.until("the inspector shows the step", `document.querySelector("#ih").innerText.includes("check")`)
+	b.until("the row is marked", `document.querySelector(".tl tbody tr:first-child").classList.contains("sel")`)
+	if !eval[bool](b, `window.kairosSame === true && /step=1/.test(location.search)`) {
+		t.Error("choosing a step loads the page anew, or is not in the address")
+	}
+	if now := eval[float64](b, `scrollY`); now != at {
+		t.Errorf("choosing a step scrolls from %g to %g", at, now)
+	}
+	b.click(`#inspector .tabs a:last-child`)
+	b.until("the tab is chosen", `/tab=definition/.test(location.search) && document.querySelector("#inspector .tabs a[aria-current]").innerText.includes("Definition")`)
+	b.click(`#tabs a:nth-child(3)`)
+	b.until("the state is shown", `/view=state/.test(location.search) && `+there("#state .cps"))
+	const still = `!document.querySelector(".htmx-request, .htmx-added, .htmx-settling")`
+	b.until("the tab is marked", still+` && document.querySelector("#tabs [aria-current]").innerText.startsWith("State")`)
+	if !eval[bool](b, `window.kairosSame === true`) {
+		t.Error("a view is loaded anew")
+	}
+	b.accessible("the state, swapped")
+	b.press(",")
+	b.until(", goes to the checkpoint before", `document.querySelector("#sth").innerText.includes("cp 0")`)
+	b.until("the page has settled", still)
+	eval[bool](b, `(() => { const r = document.querySelector("input[type=range]"); r.value = r.max; r.dispatchEvent(new Event("input", {bubbles: true})); return true; })()`)
+	b.until("the slider goes to the last checkpoint", fmt.Sprintf(`!document.querySelector("#sth").innerText.includes("cp 0") && /cp=%s/.test(location.search)`, "[1-9]"))
+	b.quiet("exploring a run")
+}
+
+// A log follows its end while a run works; it stops when one looks up, says how
+// much is new, and goes on when asked to (R18).
+func TestALogIsFollowed(t *testing.T) {
+	d := newDaemon(t)
+	d.plan(`
+id: chatty
+nodes:
+  list: {type: set, input: {n: [` + strings.TrimSuffix(strings.Repeat("1,", 150), ",") + `]}}
+  talk: {type: log, needs: [list], foreach: "${output.list.n}", input: "a line of it"}
+  ask: {type: approval, needs: [talk], input: {message: "More?"}}
+  more: {type: log, needs: [ask], input: "the last line"}
+`)
+	r := d.run("chatty", "null")
+	b := d.tab()
+	b.open("/runs/" + r.ID + "?view=log").live()
+	const end = `(() => { const l = document.querySelector("#log"); return l.scrollHeight - l.clientHeight - l.scrollTop; })()`
+	b.until("the log begins at its end", end+" < 4")
+	if eval[bool](b, there("#follow")) {
+		t.Error("a log that is followed asks to be followed")
+	}
+	eval[bool](b, `document.querySelector("#log").dispatchEvent(new WheelEvent("wheel", {deltaY: -100, bubbles: true})), document.querySelector("#log").scrollTop = 0, true`)
+	b.until("the log says that it is not followed", there("#follow"))
+	d.decide(r.ID)
+	b.until("the log says how much is new", `/\(1 new\)/.test(document.querySelector("#follow").innerText) || !document.querySelector("#log[data-follow]")`)
+	if top := eval[float64](b, `document.querySelector("#log").scrollTop`); top > 4 {
+		t.Errorf("the log went to %g by itself", top)
+	}
+	b.click(`.log li:nth-child(2) a.ln`)
+	b.until("a line is in the address", `/line=2/.test(location.search) && location.hash === "#L2"`)
+	b.quiet("following a log")
+}

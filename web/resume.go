@@ -1,0 +1,129 @@
+package web
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/view"
+)
+
+// This file is what the preview of a resume lets one choose: one step by itself,
+// and other limits for what runs again, off each time (UI 3.3.3).
+
+// resumeOptions reads them from the form.
+func (r *request) resumeOptions(req *kairos.VerbRequest) error {
+	value := func(key string) string { return strings.TrimSpace(r.c.FormValue(key)) }
+	req.Only = value("only")
+	if s := value("attempts"); s != "" {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 0 {
+			return kairos.Errorf(kairos.CodeInvalid, "attempts %q is not a number", s)
+		}
+		req.Attempts = n
+	}
+	if s := value("timeout"); s != "" {
+		d, err := time.ParseDuration(s)
+		if err != nil {
+			return kairos.Errorf(kairos.CodeInvalid, "timeout %q is no duration", s).Suggest(`write a number and a unit, like "90s" or "10m"`)
+		}
+		req.Timeout = d
+	}
+	return nil
+}
+
+// asksMore reports whether a resume is asked for more than to go on.
+func asksMore(req kairos.VerbRequest) bool {
+	return req.Only != "" || req.Timeout != 0 || req.Attempts != 0
+}
+
+// resumeChoices adds what a resume lets one choose, and what a newer version
+// would do instead.
+func (r *request) resumeChoices(p *view.PreviewPage, req kairos.VerbRequest, run kairos.Run) error {
+	if run.Status != kairos.RunFailed && run.Status != kairos.RunCancelled || !p.Allowed {
+		return nil
+	}
+	plain, err := r.s.Engine.Preview(r.ctx, r.who.actor(), kairos.VerbRequest{Run: run.ID, Action: kairos.ActionResume})
+	if err != nil {
+		return err
+	}
+	o := view.ResumeForm{Timeout: r.c.FormValue("timeout"), Attempts: r.c.FormValue("attempts")}
+	o.Only = append(o.Only, view.Option{Text: r.t("everything that is left"), Selected: req.Only == ""})
+	for _, s := range plain.Again {
+		if s.Visit == 0 || s.Reason != kairos.ReasonReopened {
+			continue
+		}
+		name := fmt.Sprintf("%s#%d", s.Node, s.Visit)
+		o.Only = append(o.Only, view.Option{Value: name, Text: r.t("only %s, then pause", stepName(s.Node, s.Visit)), Selected: req.Only == name || req.Only == s.Node})
+	}
+	p.Resume, p.Check = &o, r.t("Show what would happen")
+	latest, err := r.s.Reader.Plan(r.ctx, run.PlanID)
+	if err != nil {
+		return err
+	}
+	if latest.Latest <= run.Version {
+		return nil
+	}
+	key := url.PathEscape(run.PlanKey)
+	p.Newer = r.t("Resuming keeps v%d; v%d is the newest.", run.Version, latest.Latest)
+	p.NewerLinks = append(p.NewerLinks, view.Link{Text: r.t("What changed from v%d to v%d", run.Version, latest.Latest), Href: fmt.Sprintf("/plans/%s/diff/%d/%d", key, run.Version, latest.Latest)})
+	if r.who.Role.Includes(kairos.RoleAuthor) {
+		p.NewerLinks = append(p.NewerLinks, view.Link{Text: r.t("Go on with v%d in a fork, keeping what is the same", latest.Latest), Href: fmt.Sprintf("/runs/%s/fork?at=%d&version=-1", run.ID, run.LastSeq)})
+	}
+	return nil
+}
+
+// standIns reads which results stand in for steps of a fork.
+func (r *request) standIns(req *kairos.VerbRequest) {
+	for key := range r.c.Request().Form {
+		name, ok := strings.CutPrefix(key, "instead.")
+		if !ok {
+			continue
+		}
+		said := kairos.StandIn{}
+		switch r.c.FormValue(key) {
+		case "recorded":
+			said.Recorded = true
+		case "stub":
+			text := strings.TrimSpace(r.c.FormValue("stub." + name))
+			if text == "" {
+				text = "null"
+			}
+			j, err := jsonOf(text)
+			if err != nil {
+				if r.wrong == nil {
+					r.wrong = map[string]typed{}
+				}
+				r.wrong["stub."+name] = typed{text, err.Error()}
+				continue
+			}
+			said.Output = j
+		default:
+			continue
+		}
+		if req.Instead == nil {
+			req.Instead = map[string]kairos.StandIn{}
+		}
+		req.Instead[name] = said
+	}
+}
+
+// repeats are the steps whose side effects would happen a second time, each with
+// what may stand in for it.
+func (r *request) repeats(p *view.PreviewPage, pre kairos.Preview) {
+	for _, s := range pre.Repeats {
+		name := fmt.Sprintf("%s#%d", s.Node, s.Visit)
+		v := view.Repeat{Name: name, Label: stepName(s.Node, s.Visit), What: fmt.Sprintf("%s · %s", s.Type, s.Effect), Stub: r.c.FormValue("stub." + name), Wrong: r.wrong["stub."+name].why}
+		given := s.Given
+		if v.Wrong != "" {
+			given = "stub"
+		}
+		for _, o := range []struct{ value, text string }{{"run", r.t("runs a second time")}, {"recorded", r.t("takes its recorded result")}, {"stub", r.t("takes a stub")}} {
+			v.Choices = append(v.Choices, view.Option{Value: o.value, Text: o.text, Selected: o.value == given || given == "" && o.value == "run"})
+		}
+		p.Repeats = append(p.Repeats, v)
+	}
+}

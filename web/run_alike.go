@@ -1,0 +1,117 @@
+package web
+
+import (
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/filter"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/view"
+)
+
+// This file says of a failed run that it is not alone, and what changed before it
+// (UI 5.3, 5.4).
+
+const (
+	// alikeGroups bounds the groups of failures among which a run's is looked for.
+	alikeGroups = 100
+	// ackedFor is how long a note about a failure is shown on runs.
+	ackedFor = 30 * 24 * time.Hour
+)
+
+// alikeNow is the group of failures that a failed run is one of; none: somebody
+// took note of it, or it is an old one.
+func (b *runPage) alikeNow() (kairos.FailureGroup, bool, error) {
+	run := b.d.Run
+	groups, err := b.s.Reader.FailureGroups(b.ctx, alikeGroups)
+	if err != nil {
+		return kairos.FailureGroup{}, false, err
+	}
+	for _, g := range groups {
+		if g.Ref() == (kairos.FailureRef{PlanKey: run.PlanKey, Node: run.Error.Node, Code: run.Error.Code}) {
+			return g, true, nil
+		}
+	}
+	return kairos.FailureGroup{}, false, nil
+}
+
+// whyLinks are what to look at beside a failure, and what can be done about all
+// that are alike: the same one in other runs, what changed, the last run that went
+// well.
+func (b *runPage) whyLinks(w *view.Why) error {
+	run := b.d.Run
+	if run.Status != kairos.RunFailed || run.Error == nil {
+		return nil
+	}
+	q := fmt.Sprintf("status:failed plan:%s node:%s error:%s", filter.Quote(run.PlanKey), filter.Quote(run.Error.Node), filter.Quote(run.Error.Code))
+	link := func(text, href string) { w.Links = append(w.Links, view.Link{Text: text, Href: href}) }
+	n, err := b.s.Reader.RunsCount(b.ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{kairos.RunFailed}, PlanKey: run.PlanKey, Node: run.Error.Node, ErrorCode: run.Error.Code}, alikeCap)
+	if err != nil {
+		return err
+	}
+	if n > 1 {
+		link(b.n(n, "Same failure: %s run", "Same failure: %s runs"), "/runs?q="+url.QueryEscape(q))
+	}
+	good, err := b.lastGood(run)
+	if err != nil {
+		return err
+	}
+	if good.ID != "" {
+		link(b.t("Compare with the last success"), "/runs/compare?"+url.Values{"a": {run.ID}, "b": {good.ID}}.Encode())
+	}
+	g, ok, err := b.alikeNow()
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return b.noted(w)
+	}
+	if g.Runs > 1 {
+		text := b.n(int(g.Runs), "The same failure needs attention in %s run: first at %s, last at %s.", "The same failure needs attention in %s runs: first at %s, last at %s.", b.time(g.First).Text, b.time(g.Last).Text)
+		w.Items = append(w.Items, text)
+		b.alike = text
+	}
+	var row view.GroupRow
+	if err := b.newSince(&row, g); err != nil {
+		return err
+	}
+	if row.New != "" {
+		text := row.New
+		if row.Good.Text != "" {
+			text += "; " + row.Good.Text
+		}
+		w.Items = append(w.Items, text)
+		b.since = text
+		w.Links = append(w.Links, row.Compare)
+	}
+	if !b.who.Role.Includes(kairos.RoleOperator) {
+		return nil
+	}
+	if g.Runs > 1 {
+		link(b.n(int(g.Runs), "Resume %s…", "Resume all %s…"), "/bulk/new?"+url.Values{"do": {"resume"}, "q": {q}}.Encode())
+	}
+	w.Links = append(w.Links, view.Link{Text: b.t("Acknowledge…"), Href: "/failures/ack?" + url.Values{"plan": {g.PlanKey}, "node": {g.Node}, "code": {g.Code}}.Encode(), Dialog: true})
+	return nil
+}
+
+// noted shows who took note of a failure, and what they said.
+func (b *runPage) noted(w *view.Why) error {
+	run := b.d.Run
+	acks, err := b.s.Reader.FailureAcks(b.ctx, b.s.now().Add(-ackedFor), alikeGroups)
+	if err != nil {
+		return err
+	}
+	for _, a := range acks {
+		if a.FailureRef == (kairos.FailureRef{PlanKey: run.PlanKey, Node: run.Error.Node, Code: run.Error.Code}) && !a.At.Before(run.EndedAt) {
+			text := b.t("%s took note of it at %s", visible(a.Actor), b.time(a.At).Text)
+			if a.Note != "" {
+				text += ": “" + visible(cut(a.Note, 500)) + "”"
+			}
+			w.Items = append(w.Items, text)
+			b.alike = text
+			return nil
+		}
+	}
+	return nil
+}

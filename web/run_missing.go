@@ -1,0 +1,67 @@
+package web
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/view"
+)
+
+// similarRuns bounds the runs that are named beside one that is not there.
+const similarRuns = 8
+
+// alike are letters that are no part of an id, and what was probably meant.
+var alike = strings.NewReplacer("i", "1", "l", "1", "o", "0", "u", "v")
+
+// noRun says that a run is not there: whether the audit log knows of it, and which
+// ids look like the one that was asked for.
+func (r *request) noRun(id string, missing error) error {
+	e, ok := missing.(*kairos.Error)
+	if !ok || e.Code != kairos.CodeNotFound && e.Code != kairos.CodeConflict {
+		return missing
+	}
+	p := view.ErrorPage{Shell: r.shell("runs", "Not found"), Code: statusOf[e.Code], Headline: r.t("Not found"), Message: visible(e.Message), Suggestion: e.Suggestion}
+	id = alike.Replace(strings.ToLower(strings.TrimSpace(id)))
+	if kairos.ValidID(id) {
+		last, err := r.s.Reader.AuditEvents(r.ctx, kairos.AuditFilter{Run: id, Page: kairos.Page{Limit: 1}})
+		if err != nil && kairos.CodeOf(err) != kairos.CodeNotFound {
+			return err
+		}
+		if len(last.Items) > 0 {
+			ev := last.Items[0]
+			p.Message = r.t("Run %s is gone. The last that the audit log says of it: %s by %s at %s.", id, ev.Action, visible(ev.Actor), r.time(ev.At).Title)
+			p.Links = append(p.Links, view.Link{Text: r.t("All that the audit log says of it"), Href: "/audit?run=" + id})
+		}
+	}
+	seen := map[string]bool{}
+	for _, part := range parts(id) {
+		list, err := r.s.Reader.Runs(r.ctx, kairos.RunFilter{IDTail: part, Page: kairos.Page{Limit: similarRuns}})
+		if err != nil {
+			return err
+		}
+		for _, o := range list.Items {
+			if !seen[o.ID] && len(seen) < similarRuns {
+				seen[o.ID] = true
+				p.Similar = append(p.Similar, view.Link{Text: o.PlanKey + " " + o.ID, Href: "/runs/" + o.ID})
+			}
+		}
+	}
+	if r.htmx() {
+		return r.render(p.Code, view.ErrorPanel(p))
+	}
+	return r.render(max(p.Code, http.StatusNotFound), view.Error(p))
+}
+
+// parts are the ends and beginnings of an id by which others like it are found,
+// the longest first.
+func parts(id string) []string {
+	var out []string
+	for n := min(len(id), kairos.IDLength-1); n >= 4; n -= max(1, n/3) {
+		out = append(out, id[len(id)-n:])
+		if n >= 8 { // ids begin with their time: a short beginning says nothing
+			out = append(out, id[:n])
+		}
+	}
+	return out
+}
