@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -257,6 +258,10 @@ func (s *scene) runs(seed webtest.Seeded) {
 	s.api("POST /runs", "/runs", map[string]any{"plan": "report"})
 	s.page("/approvals/:approval", "/approvals/"+s.approval(), `name="answer"`, "answer", "approve")
 	s.api("POST /approvals/{id}", "/approvals/"+s.approval(), map[string]any{"approve": true})
+	given := "/approvals/" + s.approval()
+	s.page("/approvals/:approval/assign", given, `name="assignee"`, "to", given+"/assign", "assignee", "marta", "reason", "knows it")
+	s.api("POST /approvals/{id}/assign", given+"/assign", map[string]any{"before": "marta", "assignee": ""})
+	s.bulkDecision()
 	s.page("/runs/:run/nodes/:node/resolve", "/runs/"+seed.InDoubt.ID, "/nodes/pay/resolve", "to", "/runs/"+seed.InDoubt.ID+"/nodes/pay/resolve", "action", "skip", "reason", "nobody knows")
 	doubt := s.Run(s.t, "payment", "null")
 	s.api("POST /runs/{id}/nodes/{node}/resolve", "/runs/"+doubt.ID+"/nodes/pay/resolve", map[string]any{"visit": 1, "attempt": 1, "action": "fail", "reason": "nobody knows"})
@@ -324,6 +329,26 @@ func (s *scene) memories() {
 	s.page("/memory/forget", "/memory/forget?session=one", `name="reason"`, "to", "/memory/forget", "session", "one", "reason", "asked to")
 	remember(kairos.Actor{Name: "token acts", Role: kairos.RoleAdmin, Surface: "api"}, "two")
 	s.api("DELETE /memory/{session}", "/memory/two?reason=asked", "")
+}
+
+// bulkDecision answers two questions of one kind at once.
+func (s *scene) bulkDecision() {
+	s.Plan(s.t, "id: twice\nnodes:\n  ask: {type: approval, input: {message: \"Again?\"}}\n")
+	s.Run(s.t, "twice", "1")
+	s.Run(s.t, "twice", "2")
+	s.recorded("page POST /approvals/bulk", "marta", func() {
+		shown := s.b.Get("/approvals/bulk?plan=twice&node=ask&answer=approve")
+		form := form(s.t, shown.Body, `name="item"`)
+		form["item"], form["digest"] = nil, nil
+		for _, name := range []string{"item", "digest"} {
+			for _, m := range regexp.MustCompile(`name="`+name+`" value="([^"]+)"`).FindAllStringSubmatch(shown.Body, -1) {
+				form.Add(name, m[1])
+			}
+		}
+		if p := s.b.Post("/approvals/bulk", form); p.Code != http.StatusSeeOther || len(form["item"]) != 2 {
+			s.t.Errorf("%d of %d\n%s", p.Code, len(form["item"]), words(p.Body))
+		}
+	})
 }
 
 // verify has the audit log verified: what was found is recorded when it is done.

@@ -1,29 +1,32 @@
 package web
 
 import (
-	"cmp"
-	"net/http"
 	"net/url"
-	"slices"
-	"strings"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
 
+// approvalView is an approval as a form or a row says it.
 func (r *request) approvalView(a kairos.Approval) view.ApprovalView {
 	v := view.ApprovalView{ID: a.ID, Href: "/approvals/" + a.ID, Action: "/approvals/" + a.ID, Message: visible(a.Message), Run: kairos.ShortID(a.Run),
-		RunHref: "/runs/" + a.Run, Plan: a.PlanKey, Node: a.Node, Since: r.time(a.CreatedAt), Digest: a.Digest, Status: a.Status,
-		DecidedBy: visible(a.DecidedBy), Comment: visible(a.Comment), CSRF: r.who.csrf, Idem: newID()}
-	if a.DueAt.IsZero() {
-		v.Due = r.t("no deadline")
-	} else {
-		v.Due = r.t("until %s, then %s", r.time(a.DueAt).Text, r.t(a.OnTimeout))
-		if a.Status == "open" {
-			v.Due = r.ago(r.s.now().Sub(a.DueAt)) + " · " + v.Due
-		}
+		RunHref: "/runs/" + a.Run, Plan: a.PlanKey, PlanHref: "/plans/" + url.PathEscape(a.PlanKey), Node: a.Node, Since: r.time(a.CreatedAt), Digest: a.Digest, Status: a.Status,
+		DecidedBy: visible(a.DecidedBy), Comment: visible(a.Comment), CSRF: r.who.csrf, Idem: newID(), Agent: visible(a.Agent), Label: visible(cut(a.Label, 80)),
+		Assignee: visible(a.Assignee), Yes: r.t("Approve"), No: r.t("Reject"), MayAsk: a.MayAsk, Outcome: r.approvalOutcome(a), Decided: r.time(a.DecidedAt),
+		CanAct: r.who.Role.Includes(kairos.RoleOperator), Typed: r.c.FormValue("comment")}
+	if a.YesWord != "" {
+		v.Yes = visible(cut(a.YesWord, 60))
 	}
+	if a.NoWord != "" {
+		v.No = visible(cut(a.NoWord, 60))
+	}
+	v.By = r.t("step %s", a.Node)
+	if a.Agent != "" {
+		v.By = r.t("agent %s", v.Agent)
+	}
+	v.Due = r.dueWords(a)
 	v.StartedBy = visible(a.StartedBy)
 	if a.Tool != "" {
 		v.Tool, v.Arguments = a.Tool, visible(pretty(a.Arguments))
@@ -33,6 +36,41 @@ func (r *request) approvalView(a kairos.Approval) view.ApprovalView {
 		v.Fields = r.fields(schema)
 	}
 	return v
+}
+
+// dueWords say until when an approval waits, and what happens then.
+func (r *request) dueWords(a kairos.Approval) string {
+	if a.DueAt.IsZero() {
+		return r.t("no deadline")
+	}
+	if a.Status != "open" {
+		return r.t("until %s, then %s", r.time(a.DueAt).Text, r.t(a.OnTimeout))
+	}
+	left := r.ago(r.s.now().Sub(a.DueAt))
+	switch a.OnTimeout {
+	case "approve":
+		return r.t("auto-approve %s", left)
+	case "fail":
+		return r.t("fails %s", left)
+	}
+	return r.t("auto-reject %s", left)
+}
+
+// approvalOutcome is how an approval ended, as lists show it.
+func (r *request) approvalOutcome(a kairos.Approval) view.Status {
+	switch a.Status {
+	case "approved":
+		return word("ok", "i-ok", locale.Mark("approved"), true)
+	case "rejected":
+		return word("fail", "i-fail", locale.Mark("rejected"), true)
+	case "asked_back":
+		return word("idle", "i-retry", locale.Mark("asked back"), true)
+	case "expired":
+		return word("idle", "i-wait", locale.Mark("expired"), true)
+	case "cancelled":
+		return word("idle", "i-cancel", locale.Mark("cancelled"), true)
+	}
+	return word("need", "i-need", locale.Mark("open"), false)
 }
 
 // argumentFacts are the arguments of a call as terms and values, if it has a few
@@ -66,92 +104,4 @@ func formSchema(a kairos.Approval) any {
 		return nil
 	}
 	return schema
-}
-
-func (r *request) approvals() error {
-	list, err := r.s.Reader.Approvals(r.ctx, kairos.ApprovalFilter{Status: r.c.QueryParam("status"), Page: r.page()})
-	if err != nil {
-		return err
-	}
-	p := view.ApprovalsPage{Shell: r.shell("approvals", "Approvals"), Topic: "runs"}
-	p.Live = true
-	status := r.c.QueryParam("status")
-	if status == "" { // what ends by itself first, first; then what waits longest
-		slices.SortStableFunc(list.Items, func(a, b kairos.Approval) int {
-			if a.DueAt.IsZero() != b.DueAt.IsZero() {
-				if b.DueAt.IsZero() {
-					return -1
-				}
-				return 1
-			}
-			return cmp.Or(a.DueAt.Compare(b.DueAt), a.CreatedAt.Compare(b.CreatedAt))
-		})
-	}
-	for _, a := range list.Items {
-		p.Items = append(p.Items, r.approvalView(a))
-	}
-	for _, s := range []struct{ status, word string }{{"", r.t("Open")}, {"approved", r.t("Approved")}, {"rejected", r.t("Rejected")}, {"expired", r.t("Expired")}} {
-		href := "/approvals"
-		if s.status != "" {
-			href += "?status=" + s.status
-		}
-		p.States = append(p.States, view.Link{Text: s.word, Href: href, Current: status == s.status})
-	}
-	if list.Prev != "" {
-		p.Newer = "/approvals?" + url.Values{"status": {status}, "before": {list.Prev}}.Encode()
-	}
-	if list.Next != "" {
-		p.Older = "/approvals?" + url.Values{"status": {status}, "after": {list.Next}}.Encode()
-	}
-	if status == "" {
-		doubts, err := r.s.Reader.Runs(r.ctx, kairos.RunFilter{WaitReasons: []kairos.WaitReason{kairos.WaitInDoubt}, Page: kairos.Page{Limit: 50}})
-		if err != nil {
-			return err
-		}
-		p.Doubts = r.runRows(doubts.Items)
-	}
-	return r.render(http.StatusOK, view.Approvals(p))
-}
-
-func (r *request) approval() error {
-	a, err := r.s.Reader.Approval(r.ctx, r.c.Param("approval"))
-	if err != nil {
-		return err
-	}
-	return r.render(http.StatusOK, view.Approval(view.ApprovalPage{Shell: r.shell("approvals", "Approval"), Approval: r.approvalView(a)}))
-}
-
-func (r *request) decide() error {
-	a, err := r.s.Reader.Approval(r.ctx, r.c.Param("approval"))
-	if err != nil {
-		return err
-	}
-	req := kairos.DecideRequest{Approval: a.ID, Approve: r.c.FormValue("answer") == "approve", Comment: strings.TrimSpace(r.c.FormValue("comment")), Digest: r.c.FormValue("digest")}
-	problem := ""
-	if !req.Approve && req.Comment == "" {
-		problem = r.t("Say why you reject it.")
-	}
-	if schema := formSchema(a); schema != nil && req.Approve {
-		if values := r.formValues(schema); values != nil {
-			if req.Values, err = planner.EncodeValue(values); err != nil {
-				problem = err.Error()
-			}
-		}
-	}
-	if problem == "" {
-		err = r.once(func() (string, error) {
-			decided, err := r.s.Engine.Decide(r.ctx, r.who.actor(), req)
-			if err != nil {
-				return "", err
-			}
-			return "/runs/" + decided.Run, nil
-		})
-		if kairos.CodeOf(err) != kairos.CodeInvalid {
-			return err
-		}
-		problem = sentence(err)
-	}
-	v := r.approvalView(a)
-	v.FormError = problem
-	return r.render(http.StatusUnprocessableEntity, view.Approval(view.ApprovalPage{Shell: r.shell("approvals", "Approval"), Approval: v}))
 }

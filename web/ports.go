@@ -47,6 +47,11 @@ type Reader interface {
 
 	Approvals(ctx context.Context, f kairos.ApprovalFilter) (kairos.List[kairos.Approval], error)
 	Approval(ctx context.Context, id string) (kairos.Approval, error)
+	// ApprovalsCount counts matches up to the cap. AssignApproval says who is to answer
+	// an open one ("": whoever may); CodeConflict if it is not open, or before is not
+	// whom it was given to.
+	ApprovalsCount(ctx context.Context, f kairos.ApprovalFilter, cap int) (int, error)
+	AssignApproval(ctx context.Context, actor kairos.Actor, id, before, assignee, reason string) (kairos.Approval, error)
 	AuditEvents(ctx context.Context, f kairos.AuditFilter) (kairos.List[kairos.AuditEvent], error)
 	// AuditEvent is one event with its journal rows, and AuditLink its place in the
 	// chain; CodeNotFound.
@@ -107,6 +112,8 @@ type Engine interface {
 	Act(ctx context.Context, actor kairos.Actor, r kairos.VerbRequest) (kairos.Run, error)
 	Resolve(ctx context.Context, actor kairos.Actor, r kairos.ResolveRequest) (kairos.Run, error)
 	Decide(ctx context.Context, actor kairos.Actor, r kairos.DecideRequest) (kairos.Approval, error)
+	// Forecast says for each answer to an open approval what comes next.
+	Forecast(ctx context.Context, approval string) ([]kairos.Forecast, error)
 	// Detail folds a run: its waits, where it stands.
 	Detail(ctx context.Context, run string) (kairos.RunDetail, error)
 	// Program compiles a stored version (cached).

@@ -110,6 +110,9 @@ func (s *Server) table() []route {
 		{post, "/ask/:plan/v/:number", kairos.RoleOperator, (*request).acceptDraft},
 
 		{get, "/approvals", kairos.RoleViewer, (*request).approvals},
+		{get, "/approvals/bulk", kairos.RoleOperator, (*request).bulkApprovals},
+		{post, "/approvals/bulk", kairos.RoleOperator, (*request).decideAlike},
+		{post, "/approvals/:approval/assign", kairos.RoleOperator, (*request).assign},
 		{get, "/approvals/:approval", kairos.RoleViewer, (*request).approval},
 		{post, "/approvals/:approval", kairos.RoleOperator, (*request).decide},
 		{get, "/agents", kairos.RoleViewer, (*request).crew},

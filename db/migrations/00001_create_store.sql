@@ -395,7 +395,7 @@ CREATE TABLE approvals (
     tool       TEXT    NOT NULL,
     arguments  TEXT    CHECK (arguments IS NULL OR json_valid(arguments)),
     digest     TEXT    NOT NULL,
-    status     TEXT    NOT NULL CHECK (status IN ('open', 'approved', 'rejected', 'expired', 'cancelled')),
+    status     TEXT    NOT NULL CHECK (status IN ('open', 'approved', 'rejected', 'asked_back', 'expired', 'cancelled')),
     on_timeout TEXT    NOT NULL,
     due_at     INTEGER NOT NULL,
     created_at INTEGER NOT NULL,
@@ -405,11 +405,27 @@ CREATE TABLE approvals (
     comment    TEXT    NOT NULL,
     entered    TEXT    CHECK (entered IS NULL OR json_valid(entered)),
     rev        INTEGER NOT NULL,
+    agent      TEXT    NOT NULL, -- that asks; empty: the plan does
+    may_ask    INTEGER NOT NULL CHECK (may_ask IN (0, 1)), -- whoever asks can be asked back
+    label      TEXT    NOT NULL, -- of the risk or amount, in the plan's words
+    yes_word   TEXT    NOT NULL, -- what the plan calls the answers; empty: nothing
+    no_word    TEXT    NOT NULL,
+    assignee   TEXT    NOT NULL DEFAULT '', -- who is to answer; empty: whoever may
+    due_key    INTEGER NOT NULL, -- due_at, and the end of time where there is none
     CONSTRAINT decided_exactly_when_closed CHECK ((status = 'open') = (decided_at = 0))
 ) STRICT;
 
 CREATE INDEX approvals_by_status ON approvals (status, id);
 CREATE INDEX approvals_by_run ON approvals (run_id, id);
+-- What waits, in the order of the inbox: deadline, then age.
+CREATE INDEX approvals_open ON approvals (due_key, id) WHERE status = 'open';
+CREATE INDEX approvals_open_of_plan ON approvals (plan_key, due_key, id) WHERE status = 'open';
+CREATE INDEX approvals_open_of_agent ON approvals (agent, due_key, id) WHERE status = 'open' AND agent <> '';
+CREATE INDEX approvals_open_of_person ON approvals (assignee, due_key, id) WHERE status = 'open' AND assignee <> '';
+-- What was decided, newest first.
+CREATE INDEX approvals_decided ON approvals (id) WHERE status <> 'open';
+CREATE INDEX approvals_decided_of_plan ON approvals (plan_key, id) WHERE status <> 'open';
+CREATE INDEX approvals_decided_alike ON approvals (plan_key, node, tool, id) WHERE status <> 'open';
 
 -- One row per checkpoint and per operator's act, in commit order. The chain is
 -- linked once per commit batch: mac covers all rows since the last one that

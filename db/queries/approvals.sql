@@ -1,8 +1,8 @@
 -- name: ApprovalPut :exec
 INSERT INTO approvals (public_id, run_id, plan_key, node, visit, item, message, form, tool, arguments, digest, status, on_timeout, due_at, created_at, started_by,
-                       decided_at, decided_by, comment, entered, rev)
+                       decided_at, decided_by, comment, entered, rev, agent, may_ask, label, yes_word, no_word, assignee, due_key)
 VALUES (@public_id, @run_id, @plan_key, @node, @visit, @item, @message, @form, @tool, @arguments, @digest, @status, @on_timeout, @due_at, @created_at, @started_by,
-        @decided_at, @decided_by, @comment, @entered, @rev)
+        @decided_at, @decided_by, @comment, @entered, @rev, @agent, @may_ask, @label, @yes_word, @no_word, @assignee, @due_key)
 ON CONFLICT (public_id) DO UPDATE
 SET status = excluded.status, decided_at = excluded.decided_at, decided_by = excluded.decided_by, comment = excluded.comment, entered = excluded.entered;
 
@@ -10,15 +10,8 @@ SET status = excluded.status, decided_at = excluded.decided_at, decided_by = exc
 SELECT sqlc.embed(approvals), runs.public_id AS run FROM approvals JOIN runs ON runs.id = approvals.run_id
 WHERE approvals.public_id = @public_id;
 
--- name: ApprovalListOlder :many
-SELECT sqlc.embed(approvals), runs.public_id AS run FROM approvals JOIN runs ON runs.id = approvals.run_id
-WHERE approvals.status = @status AND approvals.id < @before
-ORDER BY approvals.id DESC LIMIT @max;
-
--- name: ApprovalListNewer :many
-SELECT sqlc.embed(approvals), runs.public_id AS run FROM approvals JOIN runs ON runs.id = approvals.run_id
-WHERE approvals.status = @status AND approvals.id > @after
-ORDER BY approvals.id ASC LIMIT @max;
+-- name: ApprovalAssign :execrows
+UPDATE approvals SET assignee = @assignee WHERE public_id = @public_id AND status = 'open' AND assignee = @before;
 
 -- name: ApprovalListByRun :many
 SELECT sqlc.embed(approvals), runs.public_id AS run FROM approvals JOIN runs ON runs.id = approvals.run_id

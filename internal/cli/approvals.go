@@ -15,11 +15,18 @@ import (
 // calls.
 func (c *app) approvalsCommand() *cobra.Command {
 	var f kairos.ApprovalFilter
+	overdue := false
 	cmd := &cobra.Command{
 		Use: "approvals", Short: "List open questions", Args: cobra.NoArgs,
-		Long:    "Lists what waits for a person, newest first: questions of approval nodes, and calls of tools that ask first, with their exact arguments.",
+		Long:    "Lists what waits for a person, by deadline, then age: questions of approval nodes, and calls of tools that ask first, with their exact arguments.",
 		Example: "  kairos approvals\n  kairos approvals --status rejected --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.Status == "decided" {
+				f.Status, f.Decided = "", true
+			}
+			if overdue {
+				f.Overdue = time.Now()
+			}
 			return c.with(cmd, func(b backend) error {
 				list, err := b.Approvals(cmd.Context(), f)
 				if err != nil {
@@ -28,7 +35,7 @@ func (c *app) approvalsCommand() *cobra.Command {
 				if c.json {
 					items := []asked{}
 					for _, p := range list.Items {
-						items = append(items, asked{p.ID, p.Run, p.PlanKey, p.Node, p.Visit, p.Item, p.Message, p.Tool, p.Arguments, p.Digest, p.Status, p.CreatedAt, p.DueAt})
+						items = append(items, asked{p.ID, p.Run, p.PlanKey, p.Node, p.Visit, p.Item, p.Message, p.Tool, p.Arguments, p.Digest, p.Status, p.CreatedAt, p.DueAt, p.Agent, p.Label, p.Assignee})
 					}
 					return c.print(map[string]any{"items": items})
 				}
@@ -45,7 +52,12 @@ func (c *app) approvalsCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&f.Status, "status", "open", "open, approved, rejected, expired or cancelled")
+	cmd.Flags().StringVar(&f.Status, "status", "open", "open, approved, rejected, asked_back, expired, cancelled, or decided for all that are not open")
+	cmd.Flags().StringVar(&f.Plan, "plan", "", "only of the plan with this key")
+	cmd.Flags().StringVar(&f.Agent, "agent", "", "only what this agent asks")
+	cmd.Flags().StringVar(&f.For, "for", "", "only what this person is to answer, or whoever may")
+	cmd.Flags().BoolVar(&overdue, "overdue", false, "only past their deadline, or without one and asked a day ago")
+	cmd.AddCommand(c.assignCommand())
 	cmd.Flags().IntVar(&f.Page.Limit, "limit", 50, "at most so many")
 	return cmd
 }
@@ -65,6 +77,45 @@ type asked struct {
 	Status    string         `json:"status"`
 	CreatedAt time.Time      `json:"createdAt"`
 	DueAt     time.Time      `json:"dueAt,omitzero"`
+	Agent     string         `json:"agent,omitempty"`
+	Label     string         `json:"label,omitempty"`
+	Assignee  string         `json:"assignee,omitempty"`
+}
+
+// assignCommand says who is to answer.
+func (c *app) assignCommand() *cobra.Command {
+	reason := ""
+	cmd := &cobra.Command{
+		Use: "assign APPROVAL [NAME]", Short: "Say who is to answer", Args: cobra.RangeArgs(1, 2),
+		Long:    "Gives an open question to somebody; without a name, to whoever may answer it. APPROVAL is the id that \"kairos approvals\" prints.",
+		Example: "  kairos approvals assign 01jr8k2mf0aaaaaaaaaaaa7qx2 marta --reason \"knows the customer\"",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			who := ""
+			if len(args) > 1 {
+				who = args[1]
+			}
+			return c.with(cmd, func(b backend) error {
+				p, err := b.Approval(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				if p, err = b.AssignApproval(cmd.Context(), c.actor(), p.ID, p.Assignee, who, reason); err != nil {
+					return err
+				}
+				if c.json {
+					return c.print(map[string]any{"id": p.ID, "assignee": p.Assignee})
+				}
+				if who == "" {
+					c.printf("whoever may answers %s\n", p.ID)
+				} else {
+					c.printf("%s answers %s\n", firstLine(who), p.ID)
+				}
+				return nil
+			})
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why; kept in the audit log")
+	return cmd
 }
 
 // indentJSON lays out a stored value for reading; its text is never markup or

@@ -43,6 +43,8 @@ type backend interface {
 	// AuditEvents lists the audit log; the filter's Query says what, in the grammar
 	// of the page.
 	AuditEvents(ctx context.Context, f kairos.AuditFilter) (kairos.List[kairos.AuditEvent], error)
+	// AssignApproval says who is to answer an open approval.
+	AssignApproval(ctx context.Context, actor kairos.Actor, id, before, assignee, reason string) (kairos.Approval, error)
 	// Conversation is what a run's agents said to each other.
 	Conversation(ctx context.Context, run string) (kairos.Conversation, error)
 	// Agents and Providers list who acts with models.

@@ -111,6 +111,9 @@ func (l *local) JournalPage(ctx context.Context, run string, after int64, limit 
 func (l *local) Approvals(ctx context.Context, f kairos.ApprovalFilter) (kairos.List[kairos.Approval], error) {
 	return l.store.Approvals(ctx, f)
 }
+func (l *local) AssignApproval(ctx context.Context, actor kairos.Actor, id, before, assignee, reason string) (kairos.Approval, error) {
+	return l.store.AssignApproval(ctx, actor, id, before, assignee, reason)
+}
 func (l *local) Approval(ctx context.Context, id string) (kairos.Approval, error) {
 	return l.store.Approval(ctx, id)
 }

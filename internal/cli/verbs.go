@@ -271,6 +271,9 @@ func (c *app) approveCommand(approve bool) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&req.Comment, "comment", "", "why")
+	if !approve {
+		cmd.Flags().BoolVar(&req.AskBack, "ask-back", false, "no answer yet: the agent that asks reads the comment, goes on, and may ask again")
+	}
 	cmd.Flags().StringVar(&values, "values", "", "values of the form as JSON, or @FILE")
 	return cmd
 }

@@ -252,12 +252,18 @@ type approvalWire struct {
 	DecidedBy string         `json:"decidedBy"`
 	Comment   string         `json:"comment"`
 	Values    kairos.RawJSON `json:"values"`
+	Agent     string         `json:"agent"`
+	MayAsk    bool           `json:"mayAsk"`
+	Label     string         `json:"label"`
+	YesWord   string         `json:"yesWord"`
+	NoWord    string         `json:"noWord"`
+	Assignee  string         `json:"assignee"`
 }
 
 func (w approvalWire) approval() kairos.Approval {
 	return kairos.Approval{ID: w.ID, Run: w.Run, PlanKey: w.Plan, Node: w.Node, Visit: w.Visit, Item: w.Item, Message: w.Message, Form: w.Form,
 		Tool: w.Tool, Arguments: w.Arguments, Digest: w.Digest, Status: w.Status, OnTimeout: w.OnTimeout, DueAt: w.DueAt, CreatedAt: w.CreatedAt, StartedBy: w.StartedBy,
-		DecidedAt: w.DecidedAt, DecidedBy: w.DecidedBy, Comment: w.Comment, Values: w.Values}
+		DecidedAt: w.DecidedAt, DecidedBy: w.DecidedBy, Comment: w.Comment, Values: w.Values, Agent: w.Agent, MayAsk: w.MayAsk, Label: w.Label, YesWord: w.YesWord, NoWord: w.NoWord, Assignee: w.Assignee}
 }
 
 // Approvals lists approvals, open ones unless the filter says otherwise.
@@ -266,8 +272,16 @@ func (c *Client) Approvals(ctx context.Context, f kairos.ApprovalFilter) (kairos
 	if f.Status != "" {
 		q.Set("status", f.Status)
 	}
-	if f.Run != "" {
-		q.Set("run", f.Run)
+	if f.Decided {
+		q.Set("status", "decided")
+	}
+	for k, v := range map[string]string{"run": f.Run, "plan": f.Plan, "agent": f.Agent, "for": f.For, "assignee": f.Assignee} {
+		if v != "" {
+			q.Set(k, v)
+		}
+	}
+	if !f.Overdue.IsZero() {
+		q.Set("overdue", "true")
 	}
 	var out list[approvalWire]
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/approvals", query: q, into: &out})
@@ -278,6 +292,14 @@ func (c *Client) Approvals(ctx context.Context, f kairos.ApprovalFilter) (kairos
 func (c *Client) Approval(ctx context.Context, id string) (kairos.Approval, error) {
 	var out approvalWire
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/approvals/" + url.PathEscape(id), into: &out})
+	return out.approval(), err
+}
+
+// AssignApproval says who is to answer an open approval.
+func (c *Client) AssignApproval(ctx context.Context, _ kairos.Actor, id, before, assignee, reason string) (kairos.Approval, error) {
+	var out approvalWire
+	_, err := c.do(ctx, call{method: http.MethodPost, path: "/approvals/" + url.PathEscape(id) + "/assign", into: &out,
+		body: map[string]string{"assignee": assignee, "before": before, "reason": reason}})
 	return out.approval(), err
 }
 

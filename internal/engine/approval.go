@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/failpoint"
@@ -93,6 +94,7 @@ func (a *actor) ask(w *work, node *planner.ProgramNode, input any) {
 	if in.timeout > 0 {
 		p.DueAt = now.Add(in.timeout)
 	}
+	p.Label, p.YesWord, p.NoWord = node.Metadata["risk"], node.Metadata["approve"], node.Metadata["reject"]
 	p.Digest = approvalDigest(&p, input)
 	a.waitRow(w, kairos.WaitApproval, input, func(e *kairos.Entry) { e.Ref, e.DueAt = p.ID, p.DueAt })
 	p.Rev = a.s.seq
@@ -154,6 +156,16 @@ func (e *Engine) Decide(ctx context.Context, actor kairos.Actor, req kairos.Deci
 	if req.Digest != "" && req.Digest != p.Digest {
 		return p, kairos.Errorf(kairos.CodeStale, "the question has changed since you looked").Suggest("read it again, then decide")
 	}
+	if req.AskBack {
+		switch {
+		case !p.MayAsk:
+			return p, kairos.Errorf(kairos.CodeInvalid, "nobody can be asked back: the plan asks this, not an agent").Suggest("approve or reject")
+		case req.Approve || len(req.Values) > 0:
+			return p, kairos.Errorf(kairos.CodeInvalid, "to ask back is no answer")
+		case strings.TrimSpace(req.Comment) == "":
+			return p, kairos.Errorf(kairos.CodeInvalid, "say what you want to know")
+		}
+	}
 	if req.Approve && len(p.Form) > 0 {
 		if len(req.Values) == 0 {
 			req.Values = kairos.RawJSON("{}") // a form of which nothing was filled in
@@ -193,11 +205,18 @@ func (a *actor) decide(m decideMsg) {
 		return
 	}
 	action := "rejected"
-	if m.req.Approve {
+	switch {
+	case m.req.Approve:
 		action = "approved"
+	case m.req.AskBack:
+		action = actionAskBack
 	}
 	p.Status, p.DecidedAt, p.DecidedBy, p.Comment, p.Values = action, a.e.now(), m.actor.Name, m.req.Comment, m.req.Values
-	a.next.Audit = append(a.next.Audit, kairos.AuditRecord{Action: "approval.decide", Actor: m.actor.Name, Surface: m.actor.Surface, Request: m.actor.Request,
+	act := "approval.decide"
+	if m.req.AskBack {
+		act = "approval.ask_back"
+	}
+	a.next.Audit = append(a.next.Audit, kairos.AuditRecord{Action: act, Actor: m.actor.Name, Surface: m.actor.Surface, Request: m.actor.Request,
 		Run: a.id, Object: "approval:" + p.ID, Reason: m.req.Comment, Detail: detail(map[string]any{"decision": action, "digest": p.Digest, "node": p.Node})})
 	failpoint.Hit("decide.before")
 	a.answerApproval(w, p, action, m.actor.Name, m.req.Comment)

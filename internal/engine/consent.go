@@ -45,10 +45,14 @@ type consent struct {
 type grant struct {
 	digest      string
 	approved    bool
+	back        bool // no answer: the person asks something first
 	by, comment string
 }
 
 const kindConsent = "ask"
+
+// actionAskBack is the answer of a person who asks the agent something first.
+const actionAskBack = "asked_back"
 
 // consentTo binds a question to its exact arguments (ruling 38).
 func (e *Engine) consentTo(n int, q Question) (consent, error) {
@@ -76,6 +80,10 @@ func (c *consent) message(node string) string {
 // rejection is what a refused call fails with: permanently, and before anything
 // was done.
 func (g grant) rejection(tool string) *planner.Failure {
+	if g.back {
+		return &planner.Failure{Code: actionAskBack, Permanent: true, NoEffect: true,
+			Message: fmt.Sprintf("the call of %s was not made: %s asks first: %s", tool, g.by, g.comment)}
+	}
 	f := &planner.Failure{Code: CodeRejected, Permanent: true, NoEffect: true, Message: fmt.Sprintf("the call of %s was rejected by %s", tool, g.by)}
 	if g.comment != "" {
 		f.Message += ": " + g.comment
@@ -171,6 +179,11 @@ func (a *actor) askConsent(w *work, c consent, fill func(*kairos.Entry)) {
 		Node: node, Visit: w.Visit, Item: w.item, Message: c.message(node), Tool: c.tool, Arguments: c.args,
 		Status: "open", OnTimeout: "reject", CreatedAt: now, StartedBy: a.run.Actor,
 	}
+	meta := a.prog.Nodes[w.Node].Metadata
+	p.Label, p.YesWord, p.NoWord = meta["risk"], meta["approve"], meta["reject"]
+	if c.n > 0 {
+		p.Agent, p.MayAsk = cmp.Or(a.s.agents[w.Node], a.prog.Nodes[w.Node].Agent, "agent"), true
+	}
 	if timeout := a.e.opts.ConsentTimeout; timeout > 0 {
 		p.DueAt = now.Add(timeout)
 	}
@@ -218,7 +231,7 @@ func (s *state) answered(w *work, e *kairos.Entry, action string) {
 	if w.grants == nil {
 		w.grants = map[int]grant{}
 	}
-	w.grants[c.n] = grant{digest: c.digest, approved: action == "approved", by: e.Actor, comment: e.Reason}
+	w.grants[c.n] = grant{digest: c.digest, approved: action == "approved", back: action == actionAskBack, by: e.Actor, comment: e.Reason}
 	w.consent = nil
 	s.move(w, phaseReady)
 }

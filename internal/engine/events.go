@@ -108,7 +108,7 @@ func deriveRow(e *kairos.Entry, add func(string, int64, map[string]any)) {
 			data["reason"] = e.Reason
 		}
 		switch p.Action {
-		case "approved", "rejected", "expired":
+		case "approved", "rejected", "expired", actionAskBack:
 			add("approval_decided", e.Seq, data)
 		case actionChild:
 			add("child_ended", e.Seq, data)

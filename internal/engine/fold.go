@@ -267,7 +267,7 @@ func (s *state) applyResolve(e *kairos.Entry, k workKey) error {
 	switch p.Action {
 	case actionLate:
 		return nil
-	case "approved", "rejected", "expired":
+	case "approved", "rejected", "expired", actionAskBack:
 		if w != nil && w.phase == phaseWaiting && w.consent != nil {
 			s.answered(w, e, p.Action)
 		}

@@ -117,7 +117,7 @@ type Approval struct {
 	Arguments RawJSON
 	// Digest binds the decision to exactly what is approved.
 	Digest    string
-	Status    string // open, approved, rejected, expired, cancelled
+	Status    string // open, approved, rejected, asked_back, expired, cancelled
 	OnTimeout string // approve, reject, fail
 	DueAt     time.Time
 	CreatedAt time.Time
@@ -128,4 +128,13 @@ type Approval struct {
 	Values    RawJSON
 	// Rev is the run's LastSeq when the approval was opened.
 	Rev int64
+	// Agent asks; empty: the plan does. MayAsk: it can be asked back, and goes on
+	// with the answer.
+	Agent  string
+	MayAsk bool
+	// Label says what is at stake, YesWord and NoWord what the answers are called, in the plan's
+	// words: the node's metadata risk, approve and reject.
+	Label, YesWord, NoWord string
+	// Assignee is who is to answer; empty: whoever may.
+	Assignee string
 }

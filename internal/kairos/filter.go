@@ -129,11 +129,23 @@ type AuditExclusion struct {
 	Actors, Actions, Objects, Results, Surfaces, Addresses, Requests []string
 }
 
-// ApprovalFilter selects approvals.
+// ApprovalFilter selects approvals. Open ones come in the order of the inbox:
+// deadline, then age; others newest first.
 type ApprovalFilter struct {
-	Status string // default open
-	Run    string
-	Page   Page
+	Status  string // default open
+	Decided bool   // all that are not open, instead of a status
+	Run     string
+	Plan    string // its key
+	Agent   string // that asks
+	Node    string // with Plan: what this step asks
+	Tool    string // with Node: about calls of this tool
+	// For: what this person is to answer, or whoever may. Assignee: what only they are to.
+	For, Assignee string
+	// NotFor: what others than this person are to answer.
+	NotFor string
+	// Overdue: past its deadline at this time, or without one and asked a day before.
+	Overdue time.Time
+	Page    Page
 }
 
 // RunCounts are maintained counters per status; NeedsAttention counts failed

@@ -184,6 +184,19 @@ type DecideRequest struct {
 	Comment  string  `json:"comment"`
 	Values   RawJSON `json:"values,omitempty"`
 	Digest   string  `json:"digest,omitempty"`
+	// AskBack gives the comment to the agent that asks, instead of an answer: it goes
+	// on, and may ask again.
+	AskBack bool `json:"askBack,omitempty"`
+}
+
+// Forecast is what an answer to an approval leads to, as far as it is known.
+type Forecast struct {
+	Answer string        `json:"answer"` // approve, reject or ask_back
+	Next   []PreviewStep `json:"next"`   // steps that become ready
+	// Effects are the steps ahead that touch the world outside.
+	Effects []PreviewStep `json:"effects"`
+	Ends    RunStatus     `json:"ends,omitempty"` // the run ends so
+	Note    string        `json:"note,omitempty"`
 }
 
 // RunDetail is a run with everything that its page shows.

@@ -585,6 +585,15 @@ func TestEveryListReadsAnIndexInOrder(t *testing.T) {
 			explain(t, s, q[0], q[1], nil)
 		}
 	}
+	at := &approvalAt{1, 1}
+	for _, f := range []kairos.ApprovalFilter{{}, {Plan: "p"}, {Agent: "a"}, {For: "ana"}, {Assignee: "ana"}, {NotFor: "ana"}, {Overdue: time.Now()}, {Status: "approved"}, {Decided: true},
+		{Decided: true, Plan: "p"}, {Decided: true, Plan: "p", Node: "n"}} {
+		q := newApprovalQuery(f)
+		for _, newer := range []bool{false, true} {
+			text, args := q.text(at, newer, 51)
+			explain(t, s, "approvals", text, args)
+		}
+	}
 	for _, f := range []kairos.AuditFilter{{}, {Actor: "a"}, {Action: "login"}, {Action: "checkpoint"}, {Action: "run.created"}, {Actor: "a", Action: "login"},
 		{Actor: "system"}, {Actions: []string{"login", "run.cancel"}, Exclude: kairos.AuditExclusion{Actors: []string{"a"}}, Since: time.Now()}, {Object: "x", Since: time.Now(), Until: time.Now()}, {Requests: []string{"r"}}, {Addresses: []string{"a"}}, {Result: "denied"},
 		{Results: []string{"denied", "failed"}, Actions: []string{"run.*"}}, {Surfaces: []string{"api"}, Exclude: kairos.AuditExclusion{Actors: []string{"system"}}}} {

@@ -62,9 +62,11 @@ var access = map[string]need{
 	"POST /runs/{id}/limits":               {kairos.RoleOperator, "runs:write"},
 	"POST /runs/{id}/nodes/{node}/resolve": {kairos.RoleOperator, "runs:write"},
 
-	"GET /approvals":       {kairos.RoleViewer, "runs:read"},
-	"GET /approvals/{id}":  {kairos.RoleViewer, "runs:read"},
-	"POST /approvals/{id}": {kairos.RoleOperator, "approvals"},
+	"GET /approvals":               {kairos.RoleViewer, "runs:read"},
+	"GET /approvals/{id}":          {kairos.RoleViewer, "runs:read"},
+	"POST /approvals/{id}":         {kairos.RoleOperator, "approvals"},
+	"POST /approvals/{id}/assign":  {kairos.RoleOperator, "approvals"},
+	"GET /approvals/{id}/forecast": {kairos.RoleViewer, "runs:read"},
 
 	"GET /events":       {kairos.RoleViewer, "runs:read"},
 	"GET /ws":           {kairos.RoleViewer, "runs:read"},

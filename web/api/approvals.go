@@ -32,12 +32,19 @@ type ApprovalView struct {
 	DecidedBy string         `json:"decidedBy,omitempty"`
 	Comment   string         `json:"comment,omitempty"`
 	Values    kairos.RawJSON `json:"values,omitempty"`
+	Agent     string         `json:"agent,omitempty" doc:"The agent that asks; absent: the plan does."`
+	MayAsk    bool           `json:"mayAsk,omitempty" doc:"Whoever asks can be asked back."`
+	Label     string         `json:"label,omitempty" doc:"What is at stake, in the plan's words."`
+	YesWord   string         `json:"yesWord,omitempty" doc:"What the plan calls to approve."`
+	NoWord    string         `json:"noWord,omitempty" doc:"What the plan calls to reject."`
+	Assignee  string         `json:"assignee,omitempty" doc:"Who is to answer; absent: whoever may."`
 }
 
 func viewApproval(p kairos.Approval) ApprovalView {
 	return ApprovalView{ID: p.ID, Run: p.Run, Plan: p.PlanKey, Node: p.Node, Visit: p.Visit, Item: p.Item, Message: p.Message,
 		Form: p.Form, Tool: p.Tool, Arguments: p.Arguments, Digest: p.Digest, Status: p.Status, OnTimeout: p.OnTimeout, DueAt: p.DueAt, CreatedAt: p.CreatedAt,
-		StartedBy: p.StartedBy, DecidedAt: p.DecidedAt, DecidedBy: p.DecidedBy, Comment: p.Comment, Values: p.Values}
+		StartedBy: p.StartedBy, DecidedAt: p.DecidedAt, DecidedBy: p.DecidedBy, Comment: p.Comment, Values: p.Values,
+		Agent: p.Agent, MayAsk: p.MayAsk, Label: p.Label, YesWord: p.YesWord, NoWord: p.NoWord, Assignee: p.Assignee}
 }
 
 // DecideBody answers an approval (ruling 30).
@@ -46,6 +53,14 @@ type DecideBody struct {
 	Comment string         `json:"comment,omitempty" maxLength:"2000"`
 	Values  kairos.RawJSON `json:"values,omitempty" doc:"What the form asks for."`
 	Digest  string         `json:"digest,omitempty" maxLength:"128" doc:"The approval's; 409 if something else is to be approved now."`
+	AskBack bool           `json:"askBack,omitempty" doc:"Give the comment to the agent that asks instead of an answer: it goes on, and may ask again."`
+}
+
+// AssignBody gives an approval to somebody.
+type AssignBody struct {
+	Assignee string `json:"assignee" maxLength:"128" doc:"Who is to answer; empty: whoever may."`
+	Before   string `json:"before,omitempty" maxLength:"128" doc:"Whom it was given to; 409 if that is not so any more."`
+	Reason   string `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log."`
 }
 
 func (a *API) approvalRoutes() {
@@ -55,13 +70,22 @@ func (a *API) approvalRoutes() {
 	register(a, huma.Operation{OperationID: "get-approval", Method: http.MethodGet, Path: "/approvals/{id}", Tags: tags,
 		Summary: "One approval"}, a.getApproval)
 	register(a, huma.Operation{OperationID: "decide-approval", Method: http.MethodPost, Path: "/approvals/{id}", Tags: tags,
-		Summary: "Approve or reject"}, a.decide)
+		Summary: "Approve, reject, or ask the agent back"}, a.decide)
+	register(a, huma.Operation{OperationID: "assign-approval", Method: http.MethodPost, Path: "/approvals/{id}/assign", Tags: tags,
+		Summary: "Say who is to answer"}, a.assign)
+	register(a, huma.Operation{OperationID: "forecast-approval", Method: http.MethodGet, Path: "/approvals/{id}/forecast", Tags: tags,
+		Summary: "Where each answer leads"}, a.forecast)
 }
 
 type listApprovalsIn struct {
 	PageIn
-	Status string `query:"status" enum:"open,approved,rejected,expired,cancelled" default:"open"`
-	Run    string `query:"run" maxLength:"64"`
+	Status   string `query:"status" enum:"open,approved,rejected,asked_back,expired,cancelled,decided" default:"open" doc:"Open ones come by deadline, then age; others newest first. decided: all that are not open."`
+	Run      string `query:"run" maxLength:"64"`
+	Plan     string `query:"plan" maxLength:"200" doc:"The plan's key."`
+	Agent    string `query:"agent" maxLength:"128" doc:"The agent that asks."`
+	For      string `query:"for" maxLength:"128" doc:"What this person is to answer, or whoever may."`
+	Assignee string `query:"assignee" maxLength:"128" doc:"What only this person is to answer."`
+	Overdue  bool   `query:"overdue" doc:"Past its deadline, or without one and asked a day ago."`
 }
 
 type approvalsOut struct{ Body List[ApprovalView] }
@@ -71,7 +95,13 @@ func (a *API) listApprovals(ctx context.Context, in *listApprovalsIn) (*approval
 	if err != nil {
 		return nil, err
 	}
-	f := kairos.ApprovalFilter{Status: in.Status, Page: kairos.Page{After: after, Limit: in.Limit}}
+	f := kairos.ApprovalFilter{Status: in.Status, Plan: in.Plan, Agent: in.Agent, For: in.For, Assignee: in.Assignee, Page: kairos.Page{After: after, Limit: in.Limit}}
+	if in.Status == "decided" {
+		f.Status, f.Decided = "", true
+	}
+	if in.Overdue {
+		f.Overdue = time.Now()
+	}
 	if in.Run != "" {
 		run, err := a.findRun(ctx, in.Run)
 		if err != nil {
@@ -109,9 +139,32 @@ type decideIn struct {
 func (a *API) decide(ctx context.Context, in *decideIn) (*approvalOut, error) {
 	b := &in.Body
 	p, err := a.Engine.Decide(ctx, actorOf(ctx), kairos.DecideRequest{Approval: in.ID, Approve: b.Approve, Comment: b.Comment,
-		Values: b.Values, Digest: b.Digest})
+		Values: b.Values, Digest: b.Digest, AskBack: b.AskBack})
 	if err != nil {
 		return nil, err
 	}
 	return &approvalOut{Body: viewApproval(p)}, nil
+}
+
+type assignIn struct {
+	ApprovalIn
+	Body AssignBody
+}
+
+func (a *API) assign(ctx context.Context, in *assignIn) (*approvalOut, error) {
+	p, err := a.Reader.AssignApproval(ctx, actorOf(ctx), in.ID, in.Body.Before, in.Body.Assignee, in.Body.Reason)
+	if err != nil {
+		return nil, err
+	}
+	return &approvalOut{Body: viewApproval(p)}, nil
+}
+
+type forecastOut struct{ Body List[kairos.Forecast] }
+
+func (a *API) forecast(ctx context.Context, in *ApprovalIn) (*forecastOut, error) {
+	list, err := a.Engine.Forecast(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &forecastOut{Body: List[kairos.Forecast]{Items: append([]kairos.Forecast{}, list...)}}, nil
 }

@@ -207,6 +207,12 @@ func (f *fake) Decide(_ context.Context, _ kairos.Actor, r kairos.DecideRequest)
 	return kairos.Approval{ID: r.Approval, Status: "approved"}, nil
 }
 
+func (f *fake) Forecast(context.Context, string) ([]kairos.Forecast, error) { return nil, nil }
+
+func (f *fake) AssignApproval(_ context.Context, _ kairos.Actor, id, _, assignee, _ string) (kairos.Approval, error) {
+	return kairos.Approval{ID: id, Status: "open", Assignee: assignee}, nil
+}
+
 func (f *fake) Detail(ctx context.Context, id string) (kairos.RunDetail, error) {
 	run, err := f.FindRun(ctx, id)
 	if err != nil {

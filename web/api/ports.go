@@ -22,6 +22,7 @@ type Reader interface {
 	VersionByNumber(ctx context.Context, planID string, number int) (kairos.Version, error)
 
 	Approvals(ctx context.Context, f kairos.ApprovalFilter) (kairos.List[kairos.Approval], error)
+	AssignApproval(ctx context.Context, actor kairos.Actor, id, before, assignee, reason string) (kairos.Approval, error)
 	Approval(ctx context.Context, id string) (kairos.Approval, error)
 	AuditEvents(ctx context.Context, f kairos.AuditFilter) (kairos.List[kairos.AuditEvent], error)
 	AuditEvent(ctx context.Context, seq int64) (kairos.AuditEvent, error)
@@ -41,6 +42,7 @@ type Engine interface {
 	Act(ctx context.Context, actor kairos.Actor, r kairos.VerbRequest) (kairos.Run, error)
 	Resolve(ctx context.Context, actor kairos.Actor, r kairos.ResolveRequest) (kairos.Run, error)
 	Decide(ctx context.Context, actor kairos.Actor, r kairos.DecideRequest) (kairos.Approval, error)
+	Forecast(ctx context.Context, approval string) ([]kairos.Forecast, error)
 	Detail(ctx context.Context, run string) (kairos.RunDetail, error)
 	SavePlan(ctx context.Context, actor kairos.Actor, src []byte, f planner.Format, origin, reason string) (kairos.Plan, kairos.Version, bool, planner.Problems, error)
 	// SavePlanOver is SavePlan for a document that was made from the version with

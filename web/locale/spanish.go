@@ -23,6 +23,7 @@ var (
 		spanishSystem,
 		spanishHome,
 		spanishAudit,
+		spanishApprovals,
 	)
 	spanishPlurals = joined(
 		spanishCorePlurals,
@@ -34,6 +35,7 @@ var (
 		spanishAccessPlurals,
 		spanishToolsPlurals,
 		spanishAuditPlurals,
+		spanishApprovalsPlurals,
 		spanishCallsPlurals,
 		spanishHomePlurals,
 		spanishInstallationPlurals,

@@ -113,7 +113,6 @@ var spanishLists = map[string]string{
 	"the run that it is a child of":                                   "la ejecución de la que es hija",
 	"the step that the headline speaks of":                            "el paso del que habla el titular",
 	"through what it was started":                                     "por dónde se empezó",
-	"to the buttons of a decision":                                    "a los botones de una decisión",
 	"until now, by half hours":                                        "hasta ahora, por medias horas",
 	"where the run stands":                                            "en qué está la ejecución",
 	"who started it":                                                  "quién la empezó",

@@ -334,6 +334,7 @@
       case "i": { const h = $("#ih"); if (h) { h.tabIndex = -1; h.focus(); h.scrollIntoView({ block: "nearest" }); } break; }
       case "a": { const a = $("button[data-key=approve]"); if (a) a.focus(); break; }
       case "r": { const b = $("button[data-key=reject]"); if (b) b.focus(); else go("a[data-key=resume]"); break; }
+      case "s": { const b = $("button[data-key=ask]") || $("button[data-key=assign]"); if (b) { const d = b.closest("details"); if (d) d.open = true; b.focus(); } break; }
       case "y": go("a[data-key=fork]"); break;
       case "l": { const b = $("#follow"), a = $("a[data-key=follow]"); if (b && !b.hidden) b.click(); else if (a) a.click(); break; }
       case "c": copy(location.href); break;

@@ -5,35 +5,71 @@ type ApprovalView struct {
 	ID, Href, Message string
 	Run, RunHref      string
 	OnRun             bool // shown on the page of its run
-	Plan, Node        string
+	Current           bool // the decision beside the list
+	Plan, PlanHref    string
+	Version, Node     string
 	Since             Time
 	Due               string
 	Digest            string
 	Status            string
+	Outcome           Status
+	Decided           Time
 	DecidedBy         string
 	Comment           string
 	Action            string
-	CSRF, Idem        string
+	CSRF, Idem, Keep  string
 	Fields            []Field
+	Typed             string // the reason, as it was typed before
 	FormError         string
+	Changed           bool // what is shown is not what was answered
+	CanAct            bool
 	// Tool and Arguments are the call that is asked about, in full.
 	Tool, Arguments string
 	Facts           []Fact // the arguments, where they are few and plain
 	StartedBy       string
+	// By says who asks; Agent is the agent, if it is one.
+	By, Agent string
+	Label     string // of the risk or amount
+	Assignee  string
+	Assign    []Option // to whom it can be given
+	// Yes and No are what the plan calls the answers.
+	Yes, No string
+	MayAsk  bool
+	Why     string // what a model said of it
+	Seen    []Block
+	Ahead   []Ahead
+	History string
+	Past    []ApprovalView
+	Changes []DiffLine // of the values against those proposed
+	Diff    Link       // of a new version of the plan
+	Alike   []Link     // acts on all of its kind
 }
 
-// ApprovalsPage is the inbox.
+// Ahead is where an answer leads.
+type Ahead struct {
+	Answer, Says   string
+	Steps, Effects []string
+}
+
+// ApprovalsPage is the inbox with a decision beside it.
 type ApprovalsPage struct {
 	Shell
-	Doubts       []RunRow
-	States       []Link
-	Items        []ApprovalView
-	Newer, Older string
-	Topic        string
+	Doubts        []RunRow
+	States, Terms []Link
+	Items         []ApprovalView
+	Newer, Older  string
+	Topic, List   string
+	Empty, Others string
+	Chosen        bool // the decision was asked for: a small screen shows it alone
+	Decision      *ApprovalView
 }
 
-// ApprovalPage is one decision.
-type ApprovalPage struct {
+// ApprovalsBulkPage lists what one answer would decide.
+type ApprovalsBulkPage struct {
 	Shell
-	Approval ApprovalView
+	Heading, Verb, Plan, Node, Answer string
+	Items                             []ApprovalView
+	Idem, Error, Reason               string
+	Refused                           []string
+	Danger                            bool
 }

@@ -61,7 +61,7 @@ var shortcuts = []shortcut{
 	{[]string{"x"}, locale.Mark("select the row")},
 	{[]string{"X"}, locale.Mark("select up to the row")},
 	{[]string{"*"}, locale.Mark("select the page")},
-	{[]string{"a", "r"}, locale.Mark("to the buttons of a decision")},
+	{[]string{"a", "r", "s"}, locale.Mark("to the buttons of a decision: approve, reject, ask back or reassign")},
 	{[]string{"v"}, locale.Mark("peek at the run of the row")},
 	{[]string{"."}, locale.Mark("acts of the row")},
 	{[]string{"e"}, locale.Mark("edit the filter")},

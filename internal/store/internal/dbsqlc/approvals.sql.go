@@ -9,6 +9,18 @@ import (
 	"context"
 )
 
+const approvalAssign = `-- name: ApprovalAssign :execrows
+UPDATE approvals SET assignee = ?1 WHERE public_id = ?2 AND status = 'open' AND assignee = ?3
+`
+
+func (q *Queries) ApprovalAssign(ctx context.Context, assignee string, publicID string, before string) (int64, error) {
+	result, err := q.exec(ctx, q.approvalAssignStmt, approvalAssign, assignee, publicID, before)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const approvalCountOpen = `-- name: ApprovalCountOpen :one
 SELECT count(*) FROM (SELECT 1 FROM approvals WHERE status = 'open' LIMIT 10000)
 `
@@ -21,7 +33,7 @@ func (q *Queries) ApprovalCountOpen(ctx context.Context) (int64, error) {
 }
 
 const approvalGet = `-- name: ApprovalGet :one
-SELECT approvals.id, approvals.public_id, approvals.run_id, approvals.plan_key, approvals.node, approvals.visit, approvals.item, approvals.message, approvals.form, approvals.tool, approvals.arguments, approvals.digest, approvals.status, approvals.on_timeout, approvals.due_at, approvals.created_at, approvals.started_by, approvals.decided_at, approvals.decided_by, approvals.comment, approvals.entered, approvals.rev, runs.public_id AS run FROM approvals JOIN runs ON runs.id = approvals.run_id
+SELECT approvals.id, approvals.public_id, approvals.run_id, approvals.plan_key, approvals.node, approvals.visit, approvals.item, approvals.message, approvals.form, approvals.tool, approvals.arguments, approvals.digest, approvals.status, approvals.on_timeout, approvals.due_at, approvals.created_at, approvals.started_by, approvals.decided_at, approvals.decided_by, approvals.comment, approvals.entered, approvals.rev, approvals.agent, approvals.may_ask, approvals.label, approvals.yes_word, approvals.no_word, approvals.assignee, approvals.due_key, runs.public_id AS run FROM approvals JOIN runs ON runs.id = approvals.run_id
 WHERE approvals.public_id = ?1
 `
 
@@ -56,13 +68,20 @@ func (q *Queries) ApprovalGet(ctx context.Context, publicID string) (ApprovalGet
 		&i.Approval.Comment,
 		&i.Approval.Entered,
 		&i.Approval.Rev,
+		&i.Approval.Agent,
+		&i.Approval.MayAsk,
+		&i.Approval.Label,
+		&i.Approval.YesWord,
+		&i.Approval.NoWord,
+		&i.Approval.Assignee,
+		&i.Approval.DueKey,
 		&i.Run,
 	)
 	return i, err
 }
 
 const approvalListByRun = `-- name: ApprovalListByRun :many
-SELECT approvals.id, approvals.public_id, approvals.run_id, approvals.plan_key, approvals.node, approvals.visit, approvals.item, approvals.message, approvals.form, approvals.tool, approvals.arguments, approvals.digest, approvals.status, approvals.on_timeout, approvals.due_at, approvals.created_at, approvals.started_by, approvals.decided_at, approvals.decided_by, approvals.comment, approvals.entered, approvals.rev, runs.public_id AS run FROM approvals JOIN runs ON runs.id = approvals.run_id
+SELECT approvals.id, approvals.public_id, approvals.run_id, approvals.plan_key, approvals.node, approvals.visit, approvals.item, approvals.message, approvals.form, approvals.tool, approvals.arguments, approvals.digest, approvals.status, approvals.on_timeout, approvals.due_at, approvals.created_at, approvals.started_by, approvals.decided_at, approvals.decided_by, approvals.comment, approvals.entered, approvals.rev, approvals.agent, approvals.may_ask, approvals.label, approvals.yes_word, approvals.no_word, approvals.assignee, approvals.due_key, runs.public_id AS run FROM approvals JOIN runs ON runs.id = approvals.run_id
 WHERE approvals.run_id = (SELECT id FROM runs AS r WHERE r.public_id = ?1)
 ORDER BY approvals.id DESC LIMIT 1000
 `
@@ -104,122 +123,13 @@ func (q *Queries) ApprovalListByRun(ctx context.Context, run string) ([]Approval
 			&i.Approval.Comment,
 			&i.Approval.Entered,
 			&i.Approval.Rev,
-			&i.Run,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const approvalListNewer = `-- name: ApprovalListNewer :many
-SELECT approvals.id, approvals.public_id, approvals.run_id, approvals.plan_key, approvals.node, approvals.visit, approvals.item, approvals.message, approvals.form, approvals.tool, approvals.arguments, approvals.digest, approvals.status, approvals.on_timeout, approvals.due_at, approvals.created_at, approvals.started_by, approvals.decided_at, approvals.decided_by, approvals.comment, approvals.entered, approvals.rev, runs.public_id AS run FROM approvals JOIN runs ON runs.id = approvals.run_id
-WHERE approvals.status = ?1 AND approvals.id > ?2
-ORDER BY approvals.id ASC LIMIT ?3
-`
-
-type ApprovalListNewerRow struct {
-	Approval Approval
-	Run      string
-}
-
-func (q *Queries) ApprovalListNewer(ctx context.Context, status string, after int64, max int64) ([]ApprovalListNewerRow, error) {
-	rows, err := q.query(ctx, q.approvalListNewerStmt, approvalListNewer, status, after, max)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []ApprovalListNewerRow{}
-	for rows.Next() {
-		var i ApprovalListNewerRow
-		if err := rows.Scan(
-			&i.Approval.ID,
-			&i.Approval.PublicID,
-			&i.Approval.RunID,
-			&i.Approval.PlanKey,
-			&i.Approval.Node,
-			&i.Approval.Visit,
-			&i.Approval.Item,
-			&i.Approval.Message,
-			&i.Approval.Form,
-			&i.Approval.Tool,
-			&i.Approval.Arguments,
-			&i.Approval.Digest,
-			&i.Approval.Status,
-			&i.Approval.OnTimeout,
-			&i.Approval.DueAt,
-			&i.Approval.CreatedAt,
-			&i.Approval.StartedBy,
-			&i.Approval.DecidedAt,
-			&i.Approval.DecidedBy,
-			&i.Approval.Comment,
-			&i.Approval.Entered,
-			&i.Approval.Rev,
-			&i.Run,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const approvalListOlder = `-- name: ApprovalListOlder :many
-SELECT approvals.id, approvals.public_id, approvals.run_id, approvals.plan_key, approvals.node, approvals.visit, approvals.item, approvals.message, approvals.form, approvals.tool, approvals.arguments, approvals.digest, approvals.status, approvals.on_timeout, approvals.due_at, approvals.created_at, approvals.started_by, approvals.decided_at, approvals.decided_by, approvals.comment, approvals.entered, approvals.rev, runs.public_id AS run FROM approvals JOIN runs ON runs.id = approvals.run_id
-WHERE approvals.status = ?1 AND approvals.id < ?2
-ORDER BY approvals.id DESC LIMIT ?3
-`
-
-type ApprovalListOlderRow struct {
-	Approval Approval
-	Run      string
-}
-
-func (q *Queries) ApprovalListOlder(ctx context.Context, status string, before int64, max int64) ([]ApprovalListOlderRow, error) {
-	rows, err := q.query(ctx, q.approvalListOlderStmt, approvalListOlder, status, before, max)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []ApprovalListOlderRow{}
-	for rows.Next() {
-		var i ApprovalListOlderRow
-		if err := rows.Scan(
-			&i.Approval.ID,
-			&i.Approval.PublicID,
-			&i.Approval.RunID,
-			&i.Approval.PlanKey,
-			&i.Approval.Node,
-			&i.Approval.Visit,
-			&i.Approval.Item,
-			&i.Approval.Message,
-			&i.Approval.Form,
-			&i.Approval.Tool,
-			&i.Approval.Arguments,
-			&i.Approval.Digest,
-			&i.Approval.Status,
-			&i.Approval.OnTimeout,
-			&i.Approval.DueAt,
-			&i.Approval.CreatedAt,
-			&i.Approval.StartedBy,
-			&i.Approval.DecidedAt,
-			&i.Approval.DecidedBy,
-			&i.Approval.Comment,
-			&i.Approval.Entered,
-			&i.Approval.Rev,
+			&i.Approval.Agent,
+			&i.Approval.MayAsk,
+			&i.Approval.Label,
+			&i.Approval.YesWord,
+			&i.Approval.NoWord,
+			&i.Approval.Assignee,
+			&i.Approval.DueKey,
 			&i.Run,
 		); err != nil {
 			return nil, err
@@ -248,9 +158,9 @@ func (q *Queries) ApprovalPurge(ctx context.Context, runID int64) error {
 
 const approvalPut = `-- name: ApprovalPut :exec
 INSERT INTO approvals (public_id, run_id, plan_key, node, visit, item, message, form, tool, arguments, digest, status, on_timeout, due_at, created_at, started_by,
-                       decided_at, decided_by, comment, entered, rev)
+                       decided_at, decided_by, comment, entered, rev, agent, may_ask, label, yes_word, no_word, assignee, due_key)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,
-        ?17, ?18, ?19, ?20, ?21)
+        ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28)
 ON CONFLICT (public_id) DO UPDATE
 SET status = excluded.status, decided_at = excluded.decided_at, decided_by = excluded.decided_by, comment = excluded.comment, entered = excluded.entered
 `
@@ -277,6 +187,13 @@ type ApprovalPutParams struct {
 	Comment   string
 	Entered   *string
 	Rev       int64
+	Agent     string
+	MayAsk    int64
+	Label     string
+	YesWord   string
+	NoWord    string
+	Assignee  string
+	DueKey    int64
 }
 
 func (q *Queries) ApprovalPut(ctx context.Context, arg ApprovalPutParams) error {
@@ -302,6 +219,13 @@ func (q *Queries) ApprovalPut(ctx context.Context, arg ApprovalPutParams) error 
 		arg.Comment,
 		arg.Entered,
 		arg.Rev,
+		arg.Agent,
+		arg.MayAsk,
+		arg.Label,
+		arg.YesWord,
+		arg.NoWord,
+		arg.Assignee,
+		arg.DueKey,
 	)
 	return err
 }

@@ -24,6 +24,9 @@ func New(db DBTX) *Queries {
 func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	q := Queries{db: db}
 	var err error
+	if q.approvalAssignStmt, err = db.PrepareContext(ctx, approvalAssign); err != nil {
+		return nil, fmt.Errorf("error preparing query ApprovalAssign: %w", err)
+	}
 	if q.approvalCountOpenStmt, err = db.PrepareContext(ctx, approvalCountOpen); err != nil {
 		return nil, fmt.Errorf("error preparing query ApprovalCountOpen: %w", err)
 	}
@@ -32,12 +35,6 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.approvalListByRunStmt, err = db.PrepareContext(ctx, approvalListByRun); err != nil {
 		return nil, fmt.Errorf("error preparing query ApprovalListByRun: %w", err)
-	}
-	if q.approvalListNewerStmt, err = db.PrepareContext(ctx, approvalListNewer); err != nil {
-		return nil, fmt.Errorf("error preparing query ApprovalListNewer: %w", err)
-	}
-	if q.approvalListOlderStmt, err = db.PrepareContext(ctx, approvalListOlder); err != nil {
-		return nil, fmt.Errorf("error preparing query ApprovalListOlder: %w", err)
 	}
 	if q.approvalPurgeStmt, err = db.PrepareContext(ctx, approvalPurge); err != nil {
 		return nil, fmt.Errorf("error preparing query ApprovalPurge: %w", err)
@@ -560,6 +557,11 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 
 func (q *Queries) Close() error {
 	var err error
+	if q.approvalAssignStmt != nil {
+		if cerr := q.approvalAssignStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing approvalAssignStmt: %w", cerr)
+		}
+	}
 	if q.approvalCountOpenStmt != nil {
 		if cerr := q.approvalCountOpenStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing approvalCountOpenStmt: %w", cerr)
@@ -573,16 +575,6 @@ func (q *Queries) Close() error {
 	if q.approvalListByRunStmt != nil {
 		if cerr := q.approvalListByRunStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing approvalListByRunStmt: %w", cerr)
-		}
-	}
-	if q.approvalListNewerStmt != nil {
-		if cerr := q.approvalListNewerStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing approvalListNewerStmt: %w", cerr)
-		}
-	}
-	if q.approvalListOlderStmt != nil {
-		if cerr := q.approvalListOlderStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing approvalListOlderStmt: %w", cerr)
 		}
 	}
 	if q.approvalPurgeStmt != nil {
@@ -1484,11 +1476,10 @@ func (q *Queries) queryRow(ctx context.Context, stmt *sql.Stmt, query string, ar
 type Queries struct {
 	db                         DBTX
 	tx                         *sql.Tx
+	approvalAssignStmt         *sql.Stmt
 	approvalCountOpenStmt      *sql.Stmt
 	approvalGetStmt            *sql.Stmt
 	approvalListByRunStmt      *sql.Stmt
-	approvalListNewerStmt      *sql.Stmt
-	approvalListOlderStmt      *sql.Stmt
 	approvalPurgeStmt          *sql.Stmt
 	approvalPutStmt            *sql.Stmt
 	auditAfterStmt             *sql.Stmt
@@ -1667,11 +1658,10 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 	return &Queries{
 		db:                         tx,
 		tx:                         tx,
+		approvalAssignStmt:         q.approvalAssignStmt,
 		approvalCountOpenStmt:      q.approvalCountOpenStmt,
 		approvalGetStmt:            q.approvalGetStmt,
 		approvalListByRunStmt:      q.approvalListByRunStmt,
-		approvalListNewerStmt:      q.approvalListNewerStmt,
-		approvalListOlderStmt:      q.approvalListOlderStmt,
 		approvalPurgeStmt:          q.approvalPurgeStmt,
 		approvalPutStmt:            q.approvalPutStmt,
 		auditAfterStmt:             q.auditAfterStmt,

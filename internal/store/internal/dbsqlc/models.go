@@ -27,6 +27,13 @@ type Approval struct {
 	Comment   string
 	Entered   *string
 	Rev       int64
+	Agent     string
+	MayAsk    int64
+	Label     string
+	YesWord   string
+	NoWord    string
+	Assignee  string
+	DueKey    int64
 }
 
 type AuditEvent struct {

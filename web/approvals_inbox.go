@@ -1,0 +1,170 @@
+package web
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/view"
+)
+
+const (
+	// alikeMax is how many approvals one act decides.
+	alikeMax = 50
+	// historyMax is how many earlier decisions are counted.
+	historyMax = 10
+	othersMax  = 1000
+)
+
+// inboxFilter is what the address says of the list: which approvals, of which plan
+// or agent.
+func (r *request) inboxFilter() (f kairos.ApprovalFilter, show string, keep url.Values) {
+	q := r.c.Request().URL.Query()
+	keep = url.Values{}
+	for _, k := range []string{"show", "status", "plan", "agent"} {
+		if v := strings.TrimSpace(q.Get(k)); v != "" {
+			keep.Set(k, v)
+		}
+	}
+	f = kairos.ApprovalFilter{Status: keep.Get("status"), Plan: keep.Get("plan"), Agent: keep.Get("agent")}
+	show = cmp.Or(keep.Get("show"), "mine")
+	switch {
+	case f.Status != "" && f.Status != "open":
+		show = f.Status
+	case show == "decided":
+		f.Decided = true
+	case show == "overdue":
+		f.Overdue = r.s.now()
+	case show == "assigned":
+		f.Assignee = r.who.Name
+	case show != "all":
+		show, f.For = "mine", r.who.Name
+	}
+	return f, show, keep
+}
+
+// with is an address with the inbox's filter.
+func with(path string, keep url.Values, change ...string) string {
+	v := url.Values{}
+	for k, x := range keep {
+		v[k] = x
+	}
+	for i := 0; i+1 < len(change); i += 2 {
+		if v.Del(change[i]); change[i+1] != "" {
+			v.Set(change[i], change[i+1])
+		}
+	}
+	if len(v) == 0 {
+		return path
+	}
+	return path + "?" + v.Encode()
+}
+
+// approvals is the inbox (UI 3.3.10): what waits, by deadline, then age, beside the
+// first decision.
+func (r *request) approvals() error { return r.inbox(http.StatusOK, nil, "") }
+
+// approval is one decision beside the inbox.
+func (r *request) approval() error {
+	a, err := r.s.Reader.Approval(r.ctx, r.c.Param("approval"))
+	if err != nil {
+		return err
+	}
+	return r.inbox(http.StatusOK, &a, "")
+}
+
+// inbox renders list and decision; chosen is the decision that was asked for.
+func (r *request) inbox(code int, chosen *kairos.Approval, problem string) error {
+	title := "Approvals"
+	if chosen != nil {
+		title = "Approval"
+	}
+	p := view.ApprovalsPage{Shell: r.shell("approvals", title), Topic: "runs", Chosen: chosen != nil}
+	if p.Pending > 0 {
+		p.Favicon = "waiting"
+	}
+	p.Live = true
+	f, show, keep := r.inboxFilter()
+	f.Page = r.page()
+	list, err := r.s.Reader.Approvals(r.ctx, f)
+	if err != nil {
+		return err
+	}
+	for i, a := range list.Items {
+		v := r.approvalView(a)
+		v.Href = with(v.Href, keep)
+		v.Current = chosen != nil && chosen.ID == a.ID || chosen == nil && i == 0
+		p.Items = append(p.Items, v)
+	}
+	r.inboxLinks(&p, show, keep)
+	at := func(key, cursor string) string {
+		if cursor == "" {
+			return ""
+		}
+		return with("/approvals", keep, key, cursor)
+	}
+	p.Newer, p.Older = at("before", list.Prev), at("after", list.Next)
+	p.List = with("/approvals", keep)
+	if len(list.Items) == 0 {
+		if err := r.nothingWaits(&p, show); err != nil {
+			return err
+		}
+	}
+	if show == "mine" || show == "all" {
+		doubts, err := r.s.Reader.Runs(r.ctx, kairos.RunFilter{WaitReasons: []kairos.WaitReason{kairos.WaitInDoubt}, Page: kairos.Page{Limit: 50}})
+		if err != nil {
+			return err
+		}
+		p.Doubts = r.runRows(doubts.Items)
+	}
+	if chosen == nil && len(list.Items) > 0 {
+		chosen = &list.Items[0]
+	}
+	if chosen != nil {
+		v, err := r.decision(*chosen)
+		if err != nil {
+			return err
+		}
+		v.FormError, v.Keep = problem, keep.Encode()
+		if code == http.StatusConflict {
+			v.Changed = true
+		}
+		p.Decision = &v
+	}
+	return r.render(code, view.Approvals(p))
+}
+
+func (r *request) inboxLinks(p *view.ApprovalsPage, show string, keep url.Values) {
+	for _, s := range []struct{ show, word string }{{"mine", r.t("Mine")}, {"all", r.t("All open")}, {"assigned", r.t("Given to me")}, {"overdue", r.t("Overdue")}, {"decided", r.t("Decided")}} {
+		value := s.show
+		if value == "mine" {
+			value = ""
+		}
+		p.States = append(p.States, view.Link{Text: s.word, Href: with("/approvals", keep, "show", value, "status", ""), Current: show == s.show})
+	}
+	for _, k := range []string{"plan", "agent", "status"} {
+		if v := keep.Get(k); v != "" {
+			p.Terms = append(p.Terms, view.Link{Text: r.t("%s without its filter", k+": "+visible(v)), Count: k + ": " + visible(v), Href: with("/approvals", keep, k, "")})
+		}
+	}
+}
+
+// nothingWaits says why the list is empty, and who has something to do.
+func (r *request) nothingWaits(p *view.ApprovalsPage, show string) error {
+	p.Empty = r.t("Nothing waits for a decision.")
+	if show != "mine" && show != "assigned" {
+		return nil
+	}
+	n, err := r.s.Reader.ApprovalsCount(r.ctx, kairos.ApprovalFilter{NotFor: r.who.Name}, othersMax)
+	if err != nil {
+		return err
+	}
+	p.Empty = r.t("Nothing waits for you.")
+	if n > 0 {
+		p.Empty += " " + r.n(n, "%s waits for others.", "%s wait for others.")
+		p.Others = "/approvals?show=all"
+	}
+	return nil
+}

@@ -1,0 +1,215 @@
+package web_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/webtest"
+)
+
+const refundPlan = `
+id: payback
+nodes:
+  look: {type: set, input: {order: 4711, amount: 240}}
+  ask:
+    type: approval
+    metadata: {approve: Approve refund, reject: Refuse refund, risk: "240 EUR"}
+    input:
+      message: "Refund order ${output.look.order}?"
+      timeout: 20m
+      form: {type: object, properties: {amount: {type: number, title: Amount, default: 240}}}
+  pay: {type: http, input: {method: POST, url: "http://127.0.0.1:9/pay"}}
+  sorry: {type: log}
+edges:
+  - {from: look, to: ask}
+  - {from: ask, to: pay, condition: "last.approved==true"}
+  - {from: ask, to: sorry}
+`
+
+func openApproval(t *testing.T, site *webtest.Site, run string) kairos.Approval {
+	t.Helper()
+	list, err := site.Store.Approvals(t.Context(), kairos.ApprovalFilter{Run: run, Status: "open"})
+	if err != nil || len(list.Items) != 1 {
+		t.Fatal(list, err)
+	}
+	return list.Items[0]
+}
+
+// A decision says what is asked, in the plan's words, what it rests on, where each
+// answer leads and how it was decided before (UI 3.3.10).
+func TestADecisionSaysWhereItLeads(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	site.Plan(t, refundPlan)
+	a := openApproval(t, site, site.Run(t, "payback", "null").ID)
+	path := "/approvals/" + a.ID
+	says(t, b.Get("/approvals"), http.StatusOK, "Refund order 4711?", "240 EUR", "auto-reject in ", "whoever may", "payback")
+	p := b.Get(path)
+	says(t, p, http.StatusOK, "Approve refund", "Refuse refund", "240 EUR", "What happens next", "Output of look, the step before", "Touches the world outside", `data-key="approve"`, `data-key="reject"`)
+	if w := words(p.Body); !strings.Contains(w, "Approve refund Next: pay · http") || !strings.Contains(w, "Refuse refund Next: sorry · log") {
+		t.Errorf("where answers lead: %s", w)
+	}
+
+	// What is changed is shown before it is sent.
+	f := form(t, p.Body, `name="digest"`)
+	f.Set("f.amount", "200")
+	f.Set("answer", "check")
+	says(t, b.Post(path, f), http.StatusOK, "Entered, against what was proposed", "240", "200", `value="200"`)
+	f.Set("answer", "reject")
+	says(t, b.Post(path, f), http.StatusUnprocessableEntity, "Say why you reject it.", `value="200"`)
+	f.Set("comment", "too much")
+	if p := b.Post(path, f); p.Code != http.StatusSeeOther || p.Location != path {
+		t.Fatalf("%d %s", p.Code, p.Location)
+	}
+	says(t, b.Get(path), http.StatusOK, "rejected", "too much", "marta")
+
+	second := openApproval(t, site, site.Run(t, "payback", "null").ID)
+	says(t, b.Get("/approvals/"+second.ID), http.StatusOK, "Last 1: 0 approved", "too much")
+	says(t, b.Get("/approvals?show=decided"), http.StatusOK, "Refund order 4711?", "rejected")
+
+	// Answered meanwhile: the new facts, and nothing is done.
+	stale := form(t, b.Get("/approvals/"+second.ID).Body, `name="digest"`)
+	if _, err := site.Engine.Decide(t.Context(), kairos.Actor{Name: "otto", Role: kairos.RoleOperator}, kairos.DecideRequest{Approval: second.ID, Comment: "no"}); err != nil {
+		t.Fatal(err)
+	}
+	stale.Set("answer", "approve")
+	says(t, b.Post("/approvals/"+second.ID, stale), http.StatusConflict, "Changed since you looked", "otto", "What follows is how things stand now.")
+}
+
+// An approval can be given to somebody: it leaves the inboxes of others.
+func TestAnApprovalIsGivenToSomebody(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	if _, err := site.Auth.CreateUser(t.Context(), site.Admin, "otto", webtest.Password, kairos.RoleOperator); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := site.Auth.CreateUser(t.Context(), site.Admin, "vera", webtest.Password, kairos.RoleViewer); err != nil {
+		t.Fatal(err)
+	}
+	otto, vera := site.Browser(t), site.Browser(t)
+	otto.LoginAs("otto", webtest.Password)
+	vera.LoginAs("vera", webtest.Password)
+	site.Plan(t, refundPlan)
+	a := openApproval(t, site, site.Run(t, "payback", "null").ID)
+	path := "/approvals/" + a.ID
+	f := form(t, b.Get(path).Body, `name="assignee"`)
+	f.Set("assignee", "otto")
+	f.Set("reason", "knows the customer")
+	if p := b.Post(path+"/assign", f); p.Code != http.StatusSeeOther {
+		t.Fatal(p.Code, words(p.Body))
+	}
+	says(t, b.Get("/approvals"), http.StatusOK, "Nothing waits for you. 1 waits for others.")
+	says(t, b.Get("/approvals?show=all"), http.StatusOK, "Refund order 4711?", "otto")
+	says(t, otto.Get("/approvals"), http.StatusOK, "Refund order 4711?")
+	says(t, otto.Get("/approvals?show=assigned"), http.StatusOK, "Refund order 4711?")
+	f.Set("idem", "another")
+	f.Set("assignee", "")
+	says(t, b.Post(path+"/assign", f), http.StatusConflict, "Changed since you looked") // it was given away since the form was made
+	p := vera.Get(path)
+	says(t, p, http.StatusOK, "Only operators decide")
+	if strings.Contains(p.Body, `name="answer"`) {
+		t.Error("a viewer is shown the buttons")
+	}
+	says(t, b.Get("/audit?q=action:approval.assign"), http.StatusOK, "knows the customer")
+}
+
+// One answer to all of a kind: each is listed, and what has changed since is left.
+func TestApprovalsAreDecidedTogether(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	site.Plan(t, "id: many\nnodes:\n  ask: {type: approval, metadata: {approve: Let go}, input: {message: \"Go on with ${input}?\"}}\n")
+	var last kairos.Approval
+	for i := range 3 {
+		last = openApproval(t, site, site.Run(t, "many", fmt.Sprint(i)).ID)
+	}
+	says(t, b.Get("/approvals/"+last.ID), http.StatusOK, "Let go: all 3 like this…", "/approvals/bulk?answer=approve")
+	p := b.Get("/approvals/bulk?plan=many&node=ask&answer=approve")
+	says(t, p, http.StatusOK, "Let go: 3 approvals", "Go on with 0?", "Go on with 1?", "Go on with 2?")
+	says(t, b.Get("/approvals/bulk?plan=many&node=ask&answer=other"), http.StatusUnprocessableEntity)
+	f := form(t, p.Body, `name="item"`)
+	for _, name := range []string{"item", "digest"} {
+		f.Del(name)
+		for _, m := range regexp.MustCompile(`name="`+name+`" value="([^"]+)"`).FindAllStringSubmatch(p.Body, -1) {
+			f.Add(name, m[1])
+		}
+	}
+	if _, err := site.Engine.Decide(t.Context(), kairos.Actor{Name: "otto", Role: kairos.RoleOperator}, kairos.DecideRequest{Approval: f["item"][1], Comment: "no"}); err != nil {
+		t.Fatal(err)
+	}
+	says(t, b.Post("/approvals/bulk", f), http.StatusConflict, "1 of 3 were not decided", "otto")
+	list, err := site.Store.Approvals(t.Context(), kairos.ApprovalFilter{Status: "approved"})
+	if err != nil || len(list.Items) != 2 {
+		t.Errorf("%d approved, %v", len(list.Items), err)
+	}
+}
+
+// Whoever asks with a tool's call can be asked back: the agent reads the question
+// and goes on.
+func TestAnAgentIsAskedBack(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	site.Plan(t, "id: careful\nnodes:\n  ask: {type: approval, input: {message: \"Sure?\"}}\n")
+	a := openApproval(t, site, site.Run(t, "careful", "null").ID)
+	f := form(t, b.Get("/approvals/"+a.ID).Body, `name="digest"`)
+	if p := b.Get("/approvals/" + a.ID); strings.Contains(p.Body, `value="ask"`) {
+		t.Error("a plan can be asked back")
+	}
+	f.Set("answer", "ask")
+	f.Set("comment", "who wants that?")
+	says(t, b.Post("/approvals/"+a.ID, f), http.StatusUnprocessableEntity, "nobody can be asked back")
+	f.Set("comment", "")
+	says(t, b.Post("/approvals/"+a.ID, f), http.StatusUnprocessableEntity, "Write what you want to know.")
+}
+
+// The inbox begins with what ends first, over its pages; what has no deadline comes
+// last, oldest first.
+func TestTheInboxIsInOrder(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	for _, timeout := range []string{"", "3h", "1h", "2h", ""} {
+		extra := ""
+		if timeout != "" {
+			extra = ", timeout: " + timeout
+		}
+		key := fmt.Sprintf("p%d", time.Now().UnixNano())
+		site.Plan(t, fmt.Sprintf("id: %s\nnodes:\n  ask: {type: approval, input: {message: \"wait %s\"%s}}\n", key, timeout, extra))
+		site.Run(t, key, "null")
+	}
+	var seen []string
+	next := "/approvals?n=2"
+	for range 4 {
+		p := b.Get(next)
+		for _, m := range regexp.MustCompile(`class="go" href="[^"]+"[^>]*>wait ([^<]*)<`).FindAllStringSubmatch(p.Body, -1) {
+			seen = append(seen, m[1])
+		}
+		m := regexp.MustCompile(`rel="next" href="([^"]+)"`).FindStringSubmatch(p.Body)
+		if m == nil {
+			break
+		}
+		u, err := url.Parse(strings.ReplaceAll(m[1], "&amp;", "&"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := u.Query()
+		q.Set("n", "2")
+		next = u.Path + "?" + q.Encode()
+	}
+	if got := strings.Join(seen, "|"); got != "1h|2h|3h||" {
+		t.Errorf("order: %q", got)
+	}
+	if n, err := site.Store.ApprovalsCount(context.Background(), kairos.ApprovalFilter{}, 10); err != nil || n != 5 {
+		t.Errorf("%d %v", n, err)
+	}
+}
