@@ -197,7 +197,7 @@ func TestEveryQueryRuns(t *testing.T) {
 	if must("approvals", err); len(first.Items) != 1 {
 		t.Errorf("approvals: %d", len(first.Items))
 	}
-	_, err = s.Approvals(ctx, kairos.ApprovalFilter{Page: kairos.Page{Before: cursor("approvals", 0)}})
+	_, err = s.Approvals(ctx, kairos.ApprovalFilter{Page: kairos.Page{Before: approvalAt{}.cursor()}})
 	must("approvals", err)
 	_, err = s.Approvals(ctx, kairos.ApprovalFilter{Run: parent.ID})
 	must("approvals", err)

@@ -44,6 +44,8 @@ var spanishApprovals = map[string]string{
 	"What was asked":                                                                  "Qué se preguntó",
 	"Who is to answer":                                                                "Quién ha de responder",
 	"Write what you want to know.":                                                    "Escriba qué quiere saber.",
+	"approved":                                                                        "aprobada",
+	"rejected":                                                                        "rechazada",
 	"agent %s":                                                                        "agente %s",
 	"asked back":                                                                      "preguntado",
 	"auto-approve %s":                                                                 "se aprueba sola %s",
