@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/kairosd/kairosd/internal/filter"
 	"github.com/kairosd/kairosd/internal/kairos"
@@ -29,6 +30,8 @@ var bulkVerbs = []bulkVerb{
 	{kairos.ActionCancel, true, true, false},
 	{kairos.ActionDelete, true, true, false},
 	{kairos.ActionRelease, false, false, false},
+	{kairos.ActionAck, false, false, false},
+	{kairos.ActionLabel, false, false, false},
 }
 
 // heading is a verb with the number of runs. The calls are spelled out so that
@@ -45,6 +48,10 @@ func (r *request) bulkHeading(a kairos.Action, n int) string {
 		return r.n(n, "Delete %s run", "Delete %s runs")
 	case kairos.ActionRelease:
 		return r.n(n, "Release %s run", "Release %s runs")
+	case kairos.ActionAck:
+		return r.n(n, "Acknowledge %s run", "Acknowledge %s runs")
+	case kairos.ActionLabel:
+		return r.n(n, "Label %s run", "Label %s runs")
 	}
 	return string(a) + " " + strconv.Itoa(n)
 }
@@ -112,6 +119,20 @@ func (r *request) bulkRequest() (kairos.BulkRequest, bulkVerb, error) {
 		req.Rate = n
 	}
 	req.Canary = form.Get("canary") != ""
+	for _, l := range strings.Fields(form.Get("labels")) {
+		key, value, _ := strings.Cut(l, "=")
+		if req.Labels == nil {
+			req.Labels = map[string]string{}
+		}
+		req.Labels[key] = value
+	}
+	if req.Provider = form.Get("provider"); form.Get("at") != "" {
+		at, err := time.ParseInLocation("2006-01-02T15:04", form.Get("at"), r.display.zone)
+		if err != nil {
+			return req, v, kairos.Errorf(kairos.CodeInvalid, "%q is not a time", form.Get("at")).Suggest("write 2030-01-31T08:00")
+		}
+		req.NotBefore = at
+	}
 	return req, v, nil
 }
 
@@ -139,11 +160,15 @@ func (r *request) showBulkPreview(code int, req kairos.BulkRequest, v bulkVerb, 
 	p := view.BulkPage{Shell: r.shell("runs", heading), Heading: heading, Button: heading, Error: problem, Action: string(v.action), Query: req.Query, Runs: req.Runs, Danger: v.danger,
 		Canary: req.Canary, CanCanary: v.canary && pre.Eligible > 1, Reason: req.Reason, Idem: newID(), Digest: pre.Digest, NeedsReason: v.needsReason,
 		Back: "/runs?q=" + url.QueryEscape(req.Query), Sample: r.runRows(pre.Sample)}
+	p.CanLabel, p.Labels = v.action == kairos.ActionLabel, labelsText(req.Labels)
+	if err := r.bulkConditions(&p, req, v); err != nil {
+		return err
+	}
 	if req.Rate > 0 {
 		p.Rate = strconv.Itoa(req.Rate)
 	}
 	at := r.time(pre.At).Text
-	p.Count = r.n(pre.Matching, "%s run matched as of %s.", "%s runs matched as of %s.", at)
+	p.Count = r.n(pre.Matching, "%s run matched as of %s; that may change.", "%s runs matched as of %s; that may change.", at)
 	if pre.More {
 		p.Count += " " + r.t("More match; one act takes at most %s.", r.number(kairos.BulkMax))
 	}
@@ -185,6 +210,9 @@ func (r *request) bulkStart() error {
 	if v.needsReason && req.Reason == "" {
 		return r.showBulkPreview(http.StatusUnprocessableEntity, req, v, r.t("Say why: it is kept in the audit log."))
 	}
+	if v.action == kairos.ActionLabel && len(req.Labels) == 0 {
+		return r.showBulkPreview(http.StatusUnprocessableEntity, req, v, r.t("Say which labels: key=value, with blanks between."))
+	}
 	err = r.once(func() (string, error) {
 		b, err := r.s.Bulk.Start(r.ctx, r.who.actor(), req)
 		if err != nil {
@@ -199,7 +227,42 @@ func (r *request) bulkStart() error {
 	return err
 }
 
+// bulkConditions offers what a resume may wait for: a time, and a provider whose
+// calls fail.
+func (r *request) bulkConditions(p *view.BulkPage, req kairos.BulkRequest, v bulkVerb) error {
+	if v.action != kairos.ActionResume && v.action != kairos.ActionRerun {
+		return nil
+	}
+	p.CanWait, p.Zone = true, r.display.zone.String()
+	if !req.NotBefore.IsZero() {
+		p.At = req.NotBefore.In(r.display.zone).Format("2006-01-02T15:04")
+	}
+	names, err := r.degraded()
+	if err != nil {
+		return err
+	}
+	if req.Provider != "" && !slices.Contains(names, req.Provider) {
+		names = append(names, req.Provider)
+	}
+	for _, n := range names {
+		p.Providers = append(p.Providers, view.Option{Value: n, Text: visible(n), Selected: n == req.Provider})
+	}
+	return nil
+}
+
+// labelsText writes labels as they are typed.
+func labelsText(labels map[string]string) string {
+	var out []string
+	for _, k := range slices.Sorted(maps.Keys(labels)) {
+		out = append(out, k+"="+labels[k])
+	}
+	return strings.Join(out, " ")
+}
+
 func (r *request) bulkStatus(b kairos.Bulk) view.Status {
+	if !b.State.Final() && b.Acted+b.Refused == 0 && (b.NotBefore.After(r.s.now()) || b.Provider != "") {
+		return word("idle", "i-clock", locale.Mark("Waiting"), false)
+	}
 	switch b.State {
 	case kairos.BulkCanary:
 		return word("now", "i-now", locale.Mark("Trying one run"), false)
@@ -248,6 +311,11 @@ func (r *request) bulkShow() error {
 	add(r.t("Reason"), visible(b.Reason), "")
 	if b.Rate > 0 {
 		add(r.t("Runs per minute"), r.number(int64(b.Rate)), "")
+	}
+	add(r.t("Labels"), visible(labelsText(b.Labels)), "")
+	add(r.t("Not before"), r.time(b.NotBefore).Text, "")
+	if b.Provider != "" {
+		add(r.t("When it takes calls"), visible(b.Provider), "/agents/providers")
 	}
 	add(r.t("Filter"), visible(b.Query), "/runs?q="+url.QueryEscape(b.Query))
 	add(r.t("Runs"), r.t("as a list"), "/runs?q="+url.QueryEscape("bulk:"+b.ID))

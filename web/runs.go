@@ -175,7 +175,8 @@ func followed(q string, list []kairos.Run) string {
 // offerActs adds what can be done to the chosen runs, and to all that match.
 func (r *request) offerActs(p *view.RunsPage, q string, matching int) {
 	words := map[kairos.Action]string{kairos.ActionResume: r.t("Resume…"), kairos.ActionRerun: r.t("Rerun…"), kairos.ActionCancel: r.t("Cancel…"),
-		kairos.ActionRelease: r.t("Release…"), kairos.ActionDelete: r.t("Delete…")}
+		kairos.ActionRelease: r.t("Release…"), kairos.ActionDelete: r.t("Delete…"),
+		kairos.ActionAck: r.t("Acknowledge…"), kairos.ActionLabel: r.t("Label…")}
 	for _, v := range bulkVerbs {
 		if v.action == kairos.ActionRelease && !strings.Contains(q, "held") && !strings.Contains(q, "quarantined") && !strings.Contains(q, "needs_you") {
 			continue

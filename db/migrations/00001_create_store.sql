@@ -144,6 +144,7 @@ CREATE TABLE run_details (
     session       TEXT    NOT NULL DEFAULT '',
     limits        TEXT    NOT NULL DEFAULT '{}' CHECK (json_valid(limits)),
     labels        TEXT    NOT NULL DEFAULT '{}' CHECK (json_valid(labels)),
+    given_labels  TEXT    NOT NULL DEFAULT '{}' CHECK (json_valid(given_labels)), -- later, by people: labels stands under the seal
     parent        TEXT    CHECK (parent IS NULL OR json_valid(parent)),
     concurrency   TEXT    CHECK (concurrency IS NULL OR json_valid(concurrency))
 ) STRICT;
@@ -545,6 +546,9 @@ CREATE TABLE bulks (
     surface    TEXT    NOT NULL,
     canary     INTEGER NOT NULL CHECK (canary IN (0, 1)),
     rate       INTEGER NOT NULL,
+    labels     TEXT    NOT NULL CHECK (json_valid(labels)), -- that runs are given
+    not_before INTEGER NOT NULL, -- it begins then; 0: at once
+    provider   TEXT    NOT NULL, -- that must take calls for it to go on; empty: none
     state      TEXT    NOT NULL CHECK (state IN ('canary', 'running', 'stopped', 'done')),
     note       TEXT    NOT NULL DEFAULT '',
     total      INTEGER NOT NULL,

@@ -177,3 +177,16 @@ INSERT OR IGNORE INTO run_uses (kind, name, run_id) VALUES (@kind, @name, @run_i
 -- What took part in a run, by kind and name.
 -- name: RunUses :many
 SELECT kind, name FROM run_uses WHERE run_id = (SELECT id FROM runs WHERE public_id = @run) ORDER BY kind, name;
+
+-- Labels that people gave a run.
+-- name: RunGivenLabels :one
+SELECT runs.id, run_details.given_labels FROM runs JOIN run_details ON run_details.run_id = runs.id WHERE runs.public_id = @public_id;
+
+-- name: RunGiveLabels :exec
+UPDATE run_details SET given_labels = @given_labels WHERE run_id = @run_id;
+
+-- name: RunLabelDrop :exec
+DELETE FROM run_labels WHERE run_id = @run_id AND key = @key;
+
+-- name: RunToAck :one
+SELECT id, status, attention, deleted_at FROM runs WHERE public_id = @public_id;

@@ -30,6 +30,8 @@ type Store interface {
 	BulksUnderWay(ctx context.Context) ([]kairos.Bulk, error)
 	BulkItems(ctx context.Context, id string, after int64, limit int) ([]kairos.BulkItem, error)
 	SettleBulkItem(ctx context.Context, id string, it kairos.BulkItem) error
+	AckRun(ctx context.Context, actor kairos.Actor, run, note string) error
+	LabelRun(ctx context.Context, actor kairos.Actor, run string, labels map[string]string, reason string) error
 	MoveBulk(ctx context.Context, id string, state kairos.BulkState, note string, actor kairos.Actor) (bool, error)
 }
 
@@ -53,6 +55,10 @@ type Config struct {
 	// default 3.
 	SameFailures int
 	Now          func() time.Time
+	// Providers says how the providers are, for acts that wait for one; nil: there
+	// are none. ProviderWait is how often it is asked; default 5 s.
+	Providers    func() []kairos.ProviderInfo
+	ProviderWait time.Duration
 }
 
 // Service carries bulk acts out.
@@ -74,6 +80,7 @@ var errStopped = errors.New("stopped")
 func New(c Config) *Service {
 	c.CanaryWait = cmp.Or(c.CanaryWait, 10*time.Minute)
 	c.SameFailures = cmp.Or(c.SameFailures, 3)
+	c.ProviderWait = cmp.Or(c.ProviderWait, 5*time.Second)
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
@@ -117,11 +124,14 @@ var actions = map[kairos.Action][]kairos.RunStatus{
 	kairos.ActionContinue: {kairos.RunWaiting},
 	kairos.ActionRetryNow: {kairos.RunWaiting},
 	kairos.ActionRelease:  {kairos.RunWaiting},
+	kairos.ActionAck:      {kairos.RunFailed},
+	kairos.ActionLabel:    kairos.RunStatuses,
 }
 
 // Actions are the verbs that can be done in bulk.
 func Actions() []kairos.Action {
-	return []kairos.Action{kairos.ActionResume, kairos.ActionRerun, kairos.ActionCancel, kairos.ActionPause, kairos.ActionContinue, kairos.ActionRetryNow, kairos.ActionRelease, kairos.ActionDelete}
+	return []kairos.Action{kairos.ActionResume, kairos.ActionRerun, kairos.ActionCancel, kairos.ActionPause, kairos.ActionContinue, kairos.ActionRetryNow, kairos.ActionRelease, kairos.ActionDelete,
+		kairos.ActionAck, kairos.ActionLabel}
 }
 
 // possible says why an act is not possible on a run; empty: it is.
@@ -135,7 +145,7 @@ func possible(a kairos.Action, r kairos.Run) string {
 		return "the run waits for " + string(r.WaitReason)
 	case a == kairos.ActionPause && r.Paused:
 		return "the run is paused already"
-	case !r.PurgedAt.IsZero() && a != kairos.ActionDelete:
+	case !r.PurgedAt.IsZero() && a != kairos.ActionDelete && a != kairos.ActionAck && a != kairos.ActionLabel:
 		return "retention removed its journal"
 	}
 	return ""
@@ -152,6 +162,9 @@ func (s *Service) selected(ctx context.Context, r kairos.BulkRequest) (runs []ka
 	}
 	if len(r.Runs) > kairos.BulkMax || r.Rate < 0 || r.Rate > 60_000 {
 		return nil, false, kairos.Errorf(kairos.CodeInvalid, "a bulk act takes at most %d runs, and a rate of at most 60000 per minute", kairos.BulkMax)
+	}
+	if r.Provider != "" && !slices.ContainsFunc(s.providers(), func(p kairos.ProviderInfo) bool { return p.Name == r.Provider }) {
+		return nil, false, kairos.Errorf(kairos.CodeInvalid, "there is no provider %q to wait for", r.Provider)
 	}
 	f, problem := filter.Parse(r.Query, s.Now())
 	if problem != nil {
@@ -224,6 +237,9 @@ func (s *Service) Start(ctx context.Context, actor kairos.Actor, r kairos.BulkRe
 	if !actor.Role.Includes(kairos.RoleOperator) {
 		return kairos.Bulk{}, kairos.Errorf(kairos.CodeForbidden, "this needs the role %s", kairos.RoleOperator)
 	}
+	if err := labelled(r); err != nil {
+		return kairos.Bulk{}, err
+	}
 	p, eligible, err := s.preview(ctx, actor, r)
 	if err != nil {
 		return kairos.Bulk{}, err
@@ -235,7 +251,7 @@ func (s *Service) Start(ctx context.Context, actor kairos.Actor, r kairos.BulkRe
 		return kairos.Bulk{}, kairos.Errorf(kairos.CodeConflict, "none of the %d matching runs can be acted on", p.Matching)
 	}
 	b := kairos.Bulk{ID: kairos.NewID(), Action: r.Action, Query: r.Query, Reason: r.Reason, Actor: actor.Name, Role: actor.Role, Surface: actor.Surface,
-		Canary: r.Canary && len(eligible) > 1, Rate: r.Rate, State: kairos.BulkRunning, Total: int64(len(eligible)), CreatedAt: s.Now().UTC()}
+		Canary: r.Canary && len(eligible) > 1, Rate: r.Rate, Labels: r.Labels, NotBefore: r.NotBefore, Provider: r.Provider, State: kairos.BulkRunning, Total: int64(len(eligible)), CreatedAt: s.Now().UTC()}
 	if b.Canary {
 		b.State = kairos.BulkCanary
 	}
@@ -251,6 +267,35 @@ func (s *Service) Start(ctx context.Context, actor kairos.Actor, r kairos.BulkRe
 	}
 	s.launch(b)
 	return b, nil
+}
+
+// maxLabels is how many labels one act gives.
+const maxLabels = 20
+
+// labelled checks that labels go with the act that gives them.
+func labelled(r kairos.BulkRequest) error {
+	if r.Action != kairos.ActionLabel {
+		if len(r.Labels) > 0 {
+			return kairos.Errorf(kairos.CodeInvalid, "labels go with the action label")
+		}
+		return nil
+	}
+	if len(r.Labels) == 0 || len(r.Labels) > maxLabels {
+		return kairos.Errorf(kairos.CodeInvalid, "one act gives 1 to %d labels", maxLabels).Suggest("write them as key=value, with blanks between")
+	}
+	for k, v := range r.Labels {
+		if k == "" || v == "" || len(k) > 63 || len(v) > 255 {
+			return kairos.Errorf(kairos.CodeInvalid, "%q=%q is no label", k, v).Suggest("a key has 1 to 63 characters, a value 1 to 255")
+		}
+	}
+	return nil
+}
+
+func (s *Service) providers() []kairos.ProviderInfo {
+	if s.Providers == nil {
+		return nil
+	}
+	return s.Providers()
 }
 
 // Stop ends a bulk act; runs that were not reached are left as they are.

@@ -212,3 +212,45 @@ func TestWhatChangedSinceThePreviewIsLeftAlone(t *testing.T) {
 		t.Errorf("a viewer: %v", err)
 	}
 }
+
+// An act that waits for a provider does nothing while that takes no calls; a
+// canary that fails as before is tried again with the next run.
+func TestAnActWaitsForItsProvider(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	mend, runs := outage(t, site, 4)
+	var open atomic.Bool
+	asked := make(chan struct{}, 1000)
+	s := bulk.New(bulk.Config{Store: site.Store, Engine: slow{site}, ProviderWait: time.Millisecond, Providers: func() []kairos.ProviderInfo {
+		select {
+		case asked <- struct{}{}:
+		default:
+		}
+		p := kairos.ProviderInfo{Name: "openai", Circuit: "open"}
+		if open.Load() {
+			p.Circuit = "half_open"
+		}
+		return []kairos.ProviderInfo{p}
+	}})
+	t.Cleanup(s.Close)
+	if _, err := s.Preview(t.Context(), site.Admin, kairos.BulkRequest{Action: kairos.ActionResume, Query: "status:failed", Provider: "nobody"}); kairos.CodeOf(err) != kairos.CodeInvalid {
+		t.Errorf("a provider there is not: %v", err)
+	}
+	b, err := s.Start(t.Context(), site.Admin, kairos.BulkRequest{Action: kairos.ActionResume, Query: "status:failed", Canary: true, Provider: "openai"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 10 {
+		<-asked
+	}
+	if b, err = s.Bulk(t.Context(), b.ID); err != nil || b.Acted != 0 || b.State.Final() {
+		t.Fatalf("it did not wait: %+v %v", b, err)
+	}
+	open.Store(true) // it takes a call, which fails as before
+	wait(t, s, b.ID, func(b kairos.Bulk) bool { return b.Acted >= 1 })
+	mend()
+	if b = wait(t, s, b.ID, over); b.Acted < 1 {
+		t.Errorf("%+v", b)
+	}
+	_ = runs
+}

@@ -19,10 +19,15 @@ type worker struct {
 	// that failed as before since the last one that did not.
 	open []kairos.BulkItem
 	same int
+	// trials counts canaries that failed as before while a provider was waited for.
+	trials int
 }
 
 // run acts on what is pending and says how the bulk act ended.
 func (w *worker) run(ctx context.Context) (kairos.BulkState, string, error) {
+	if err := w.due(ctx); err != nil {
+		return "", "", err
+	}
 	first := true
 	for after := int64(0); ; {
 		items, err := w.s.Store.BulkItems(ctx, w.b.ID, after, 200)
@@ -56,6 +61,13 @@ func (w *worker) run(ctx context.Context) (kairos.BulkState, string, error) {
 			if err != nil {
 				return "", "", err
 			}
+			if acted && w.b.State == kairos.BulkCanary && w.b.Provider != "" && w.trials < maxTrials {
+				if again, err := w.again(ctx, it); err != nil {
+					return "", "", err
+				} else if again {
+					continue
+				}
+			}
 			if acted && w.b.State == kairos.BulkCanary {
 				if note, err := w.canary(ctx, it); note != "" || err != nil {
 					return kairos.BulkStopped, note, err
@@ -64,6 +76,57 @@ func (w *worker) run(ctx context.Context) (kairos.BulkState, string, error) {
 		}
 	}
 	return kairos.BulkDone, "", nil
+}
+
+// maxTrials is how many canaries may fail before an act that waits for a provider
+// gives up: it is not the provider then.
+const maxTrials = 20
+
+// due waits until the act may begin: for its time, and until its provider takes
+// calls.
+func (w *worker) due(ctx context.Context) error {
+	if wait := w.b.NotBefore.Sub(w.s.Now()); !w.b.NotBefore.IsZero() && wait > 0 {
+		if err := sleep(ctx, wait); err != nil {
+			return err
+		}
+	}
+	for w.b.Provider != "" && slices.ContainsFunc(w.s.providers(), func(p kairos.ProviderInfo) bool { return p.Name == w.b.Provider && p.Refuses() }) {
+		if err := sleep(ctx, w.s.ProviderWait); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// again reports whether the canary failed as before, so that the provider is not
+// what it was taken for: the next run is the canary, once calls are taken again.
+func (w *worker) again(ctx context.Context, it kairos.BulkItem) (bool, error) {
+	waiting, cancel := context.WithTimeout(ctx, w.s.CanaryWait)
+	defer cancel()
+	run, err := w.s.Engine.Wait(waiting, result(it).run())
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
+	if err != nil || run.Status != kairos.RunFailed || !sameFailure(it, run) {
+		return false, nil // what canary says of it
+	}
+	w.trials++
+	w.open = nil
+	if err := sleep(ctx, w.s.ProviderWait); err != nil {
+		return false, err
+	}
+	return true, w.due(ctx)
 }
 
 // pace keeps the rate.
@@ -87,6 +150,9 @@ func (w *worker) act(ctx context.Context, it *kairos.BulkItem) (bool, error) {
 	reason := "bulk " + kairos.ShortID(w.b.ID)
 	if w.b.Reason != "" {
 		reason += ": " + w.b.Reason
+	}
+	if w.b.Action == kairos.ActionAck || w.b.Action == kairos.ActionLabel {
+		return w.mark(ctx, it)
 	}
 	req := kairos.VerbRequest{Run: it.Run, Action: w.b.Action, Reason: reason}
 	if w.b.Action != kairos.ActionRerun { // a rerun changes nothing of the run
@@ -113,6 +179,26 @@ func (w *worker) act(ctx context.Context, it *kairos.BulkItem) (bool, error) {
 		w.open = append(w.open, *it)
 	}
 	return it.State == "acted", nil
+}
+
+// mark takes note of a run, or labels it: nothing of the run itself changes.
+func (w *worker) mark(ctx context.Context, it *kairos.BulkItem) (bool, error) {
+	var err error
+	if w.b.Action == kairos.ActionAck {
+		err = w.s.Store.AckRun(ctx, w.actor, it.Run, w.b.Reason)
+	} else {
+		err = w.s.Store.LabelRun(ctx, w.actor, it.Run, w.b.Labels, w.b.Reason)
+	}
+	it.State, it.At = "acted", w.s.Now()
+	switch code := kairos.CodeOf(err); code {
+	case "":
+	case kairos.CodeConflict, kairos.CodeNotFound:
+		e, _ := errors.AsType[*kairos.Error](err)
+		it.State, it.Detail = "refused", e.Message
+	default:
+		return false, fmt.Errorf("%s run %s: %w", w.b.Action, it.Run, err)
+	}
+	return it.State == "acted", w.s.Store.SettleBulkItem(context.WithoutCancel(ctx), w.b.ID, *it)
 }
 
 // watches reports whether what becomes of the runs matters.

@@ -224,7 +224,7 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe string) error {
 			return err
 		}
 	}
-	s.bulk = bulk.New(bulk.Config{Store: s.store, Engine: s.engine, Log: s.log})
+	s.bulk = bulk.New(bulk.Config{Store: s.store, Engine: s.engine, Log: s.log, Providers: s.tools.Models.ProviderInfos})
 	wake := make(chan struct{}, 1)
 	if s.notifier, err = s.newNotifier(wake); err != nil {
 		return err

@@ -74,6 +74,9 @@ type KeyInfo struct {
 	ChangedAt time.Time `json:"changedAt,omitzero"`
 }
 
+// Refuses reports whether calls are not even tried.
+func (p ProviderInfo) Refuses() bool { return p.Circuit == "open" || p.Stop != nil }
+
 // Degraded reports whether calls fail, or are refused because they did.
 func (p ProviderInfo) Degraded() bool {
 	return p.State == "failing" || p.Circuit != "" && p.Circuit != "closed"

@@ -29,6 +29,12 @@ type BulkRequest struct {
 	Canary bool `json:"canary"`
 	// Rate is how many runs are acted on per minute; 0: as fast as it goes.
 	Rate int `json:"rate"`
+	// Labels are given to the runs by ActionLabel.
+	Labels map[string]string `json:"labels,omitempty"`
+	// NotBefore is when it begins; zero: at once. Provider, if not empty, must take
+	// calls for it to begin, and to go on after a canary that failed as before.
+	NotBefore time.Time `json:"notBefore,omitzero"`
+	Provider  string    `json:"provider,omitempty"`
 	// Digest is a preview's; CodeStale if other runs would be acted on by now.
 	Digest string `json:"digest,omitempty"`
 }
@@ -54,16 +60,19 @@ type BulkPreview struct {
 
 // Bulk is one act on many runs. It is stored and goes on after a restart.
 type Bulk struct {
-	ID      string    `json:"id"`
-	Action  Action    `json:"action"`
-	Query   string    `json:"filter"`
-	Reason  string    `json:"reason"`
-	Actor   string    `json:"actor"`
-	Role    Role      `json:"role"`
-	Surface string    `json:"surface"`
-	Canary  bool      `json:"canary"`
-	Rate    int       `json:"rate"`
-	State   BulkState `json:"state"`
+	ID        string            `json:"id"`
+	Action    Action            `json:"action"`
+	Query     string            `json:"filter"`
+	Reason    string            `json:"reason"`
+	Actor     string            `json:"actor"`
+	Role      Role              `json:"role"`
+	Surface   string            `json:"surface"`
+	Canary    bool              `json:"canary"`
+	Rate      int               `json:"rate"`
+	Labels    map[string]string `json:"labels,omitempty"`
+	NotBefore time.Time         `json:"notBefore,omitzero"`
+	Provider  string            `json:"provider,omitempty"`
+	State     BulkState         `json:"state"`
 	// Note says why it was stopped.
 	Note      string    `json:"note"`
 	Total     int64     `json:"total"`

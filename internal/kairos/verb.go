@@ -16,6 +16,10 @@ const (
 	ActionRelease  Action = "release"
 	ActionDelete   Action = "delete"
 	ActionLimits   Action = "limits"
+	// ActionAck takes note of a failed run, ActionLabel gives a run labels; both
+	// are for many runs at once.
+	ActionAck   Action = "ack"
+	ActionLabel Action = "label"
 )
 
 // StartRequest asks for a new run.

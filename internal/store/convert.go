@@ -99,7 +99,7 @@ func run(r dbsqlc.Run, d dbsqlc.RunDetail, planID, planKey string, number int64,
 	for _, f := range []struct {
 		text string
 		into any
-	}{{d.Limits, &out.Limits}, {d.Labels, &out.Labels}, {orEmpty(d.Parent), &out.Parent}, {orEmpty(d.Concurrency), &out.Concurrency}} {
+	}{{d.Limits, &out.Limits}, {d.Labels, &out.Labels}, {d.GivenLabels, &out.Labels}, {orEmpty(d.Parent), &out.Parent}, {orEmpty(d.Concurrency), &out.Concurrency}} {
 		if f.text == "" {
 			continue
 		}

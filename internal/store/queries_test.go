@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -349,6 +350,29 @@ func everyFailureQuery(t *testing.T, s *Store, must func(string, error)) {
 	if crashed, err := s.Runs(ctx, kairos.RunFilter{HasCrash: true}); err != nil || len(crashed.Items) != 0 {
 		t.Errorf("crashed: %d %v", len(crashed.Items), err)
 	}
+	failed := groups[0].Newest
+	must("label", s.LabelRun(ctx, marta, failed, map[string]string{"case": "4711"}, ""))
+	must("label anew", s.LabelRun(ctx, marta, failed, map[string]string{"case": "4712"}, ""))
+	if labelled, err := s.Runs(ctx, kairos.RunFilter{Labels: map[string]string{"case": "4712"}}); err != nil || len(labelled.Items) != 1 || labelled.Items[0].Labels["case"] != "4712" {
+		t.Errorf("labelled: %+v %v", labelled.Items, err)
+	}
+	if old, err := s.Runs(ctx, kairos.RunFilter{Labels: map[string]string{"case": "4711"}}); err != nil || len(old.Items) != 0 {
+		t.Errorf("a label that was replaced: %d %v", len(old.Items), err)
+	}
+	must("ack one", s.AckRun(ctx, marta, failed, "known"))
+	if err := s.AckRun(ctx, marta, failed, ""); kairos.CodeOf(err) != kairos.CodeConflict {
+		t.Errorf("a run twice: %v", err)
+	}
+	if _, err := s.UnackFailures(ctx, marta, ref); err != nil {
+		t.Errorf("take back: %v", err)
+	}
+	if codes, err := s.Known(ctx, "error", 10); err != nil || !slices.Contains(codes, "x") {
+		t.Errorf("known codes: %q %v", codes, err)
+	}
+	for _, key := range []string{"by", kairos.UseAgent, kairos.UseTool, kairos.UseProvider} {
+		_, err := s.Known(ctx, key, 10)
+		must("known "+key, err)
+	}
 	out, err := s.Outcomes(ctx, time.Now().Add(-time.Hour))
 	if must("outcomes", err); len(out) != 1 || out[0].Runs != 1 || out[0].Status != kairos.RunFailed {
 		t.Errorf("%+v", out)
@@ -391,7 +415,7 @@ func everyBulkQuery(t *testing.T, s *Store, run string, must func(string, error)
 		Canary: true, Rate: 60, State: kairos.BulkCanary, Total: 2, CreatedAt: time.Now().UTC().Truncate(time.Microsecond)}
 	must("create bulk", s.CreateBulk(ctx, b, []kairos.BulkItem{{Position: 1, Run: run, Rev: 3, Node: "n", Code: "x"}, {Position: 2, Run: "gone"}}))
 	open, err := s.BulksUnderWay(ctx)
-	if must("bulks under way", err); len(open) != 1 || open[0] != b {
+	if must("bulks under way", err); len(open) != 1 || !reflect.DeepEqual(open[0], b) {
 		t.Errorf("under way: %+v", open)
 	}
 	item := kairos.BulkItem{Position: 1, State: "acted", At: time.Now()}

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -21,17 +22,20 @@ type Bulk interface {
 
 // BulkBody asks for one act on many runs.
 type BulkBody struct {
-	Action string   `json:"action" enum:"resume,rerun,cancel,pause,continue,retry-now,release,delete"`
-	Filter string   `json:"filter,omitempty" maxLength:"4096" doc:"Which runs, in the dashboard's filter grammar."`
-	Runs   []string `json:"runs,omitempty" maxItems:"10000" doc:"Which runs, by id; with a filter, those of them that it selects."`
-	Reason string   `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log and in every run's journal."`
-	Canary bool     `json:"canary,omitempty" doc:"Act on one run first, and on the rest only if it does not fail."`
-	Rate   int      `json:"rate,omitempty" minimum:"0" maximum:"60000" doc:"Runs per minute; 0: as fast as it goes."`
-	Digest string   `json:"digest,omitempty" maxLength:"64" doc:"A preview's: refused if other runs would be acted on by now."`
+	Action    string            `json:"action" enum:"resume,rerun,cancel,pause,continue,retry-now,release,delete,ack,label"`
+	Filter    string            `json:"filter,omitempty" maxLength:"4096" doc:"Which runs, in the dashboard's filter grammar."`
+	Runs      []string          `json:"runs,omitempty" maxItems:"10000" doc:"Which runs, by id; with a filter, those of them that it selects."`
+	Reason    string            `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log and in every run's journal."`
+	Canary    bool              `json:"canary,omitempty" doc:"Act on one run first, and on the rest only if it does not fail."`
+	Rate      int               `json:"rate,omitempty" minimum:"0" maximum:"60000" doc:"Runs per minute; 0: as fast as it goes."`
+	Labels    map[string]string `json:"labels,omitempty" doc:"Given to the runs by the action label."`
+	NotBefore time.Time         `json:"notBefore,omitzero" doc:"When it begins; nothing: at once."`
+	Provider  string            `json:"provider,omitempty" maxLength:"128" doc:"It begins when this provider takes calls, and a canary that fails as before is tried again with the next run."`
+	Digest    string            `json:"digest,omitempty" maxLength:"64" doc:"A preview's: refused if other runs would be acted on by now."`
 }
 
 func (b *BulkBody) request() kairos.BulkRequest {
-	return kairos.BulkRequest{Action: kairos.Action(b.Action), Query: b.Filter, Runs: b.Runs, Reason: b.Reason, Canary: b.Canary, Rate: b.Rate, Digest: b.Digest}
+	return kairos.BulkRequest{Action: kairos.Action(b.Action), Query: b.Filter, Runs: b.Runs, Reason: b.Reason, Canary: b.Canary, Rate: b.Rate, Labels: b.Labels, NotBefore: b.NotBefore, Provider: b.Provider, Digest: b.Digest}
 }
 
 // StopBody goes with stopping a bulk act.

@@ -39,7 +39,13 @@ type BulkPage struct {
 	Sample            []RunRow
 	Empty             bool
 	NeedsReason       bool
-	Back              string
+	CanLabel          bool
+	Labels            string
+	// What it may wait for: a time in a zone, and a provider.
+	CanWait   bool
+	At, Zone  string
+	Providers []Option
+	Back      string
 }
 
 // BulkProgress is an act on many runs under way, or over.

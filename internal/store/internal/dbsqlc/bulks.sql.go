@@ -19,7 +19,7 @@ func (q *Queries) BulkCount(ctx context.Context, acted int64, refused int64, pub
 }
 
 const bulkGet = `-- name: BulkGet :one
-SELECT id, public_id, "action", "query", reason, actor, role, surface, canary, rate, state, note, total, acted, refused, created_at, ended_at FROM bulks WHERE public_id = ?1
+SELECT id, public_id, "action", "query", reason, actor, role, surface, canary, rate, labels, not_before, provider, state, note, total, acted, refused, created_at, ended_at FROM bulks WHERE public_id = ?1
 `
 
 func (q *Queries) BulkGet(ctx context.Context, publicID string) (Bulk, error) {
@@ -36,6 +36,9 @@ func (q *Queries) BulkGet(ctx context.Context, publicID string) (Bulk, error) {
 		&i.Surface,
 		&i.Canary,
 		&i.Rate,
+		&i.Labels,
+		&i.NotBefore,
+		&i.Provider,
 		&i.State,
 		&i.Note,
 		&i.Total,
@@ -48,8 +51,8 @@ func (q *Queries) BulkGet(ctx context.Context, publicID string) (Bulk, error) {
 }
 
 const bulkInsert = `-- name: BulkInsert :one
-INSERT INTO bulks (public_id, action, query, reason, actor, role, surface, canary, rate, state, total, created_at)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+INSERT INTO bulks (public_id, action, query, reason, actor, role, surface, canary, rate, labels, not_before, provider, state, total, created_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
 RETURNING id
 `
 
@@ -63,6 +66,9 @@ type BulkInsertParams struct {
 	Surface   string
 	Canary    int64
 	Rate      int64
+	Labels    string
+	NotBefore int64
+	Provider  string
 	State     string
 	Total     int64
 	CreatedAt int64
@@ -79,6 +85,9 @@ func (q *Queries) BulkInsert(ctx context.Context, arg BulkInsertParams) (int64, 
 		arg.Surface,
 		arg.Canary,
 		arg.Rate,
+		arg.Labels,
+		arg.NotBefore,
+		arg.Provider,
 		arg.State,
 		arg.Total,
 		arg.CreatedAt,
@@ -205,7 +214,7 @@ func (q *Queries) BulkMove(ctx context.Context, arg BulkMoveParams) (int64, erro
 }
 
 const bulkNewest = `-- name: BulkNewest :many
-SELECT id, public_id, "action", "query", reason, actor, role, surface, canary, rate, state, note, total, acted, refused, created_at, ended_at FROM bulks WHERE id > 0 ORDER BY id DESC LIMIT ?1
+SELECT id, public_id, "action", "query", reason, actor, role, surface, canary, rate, labels, not_before, provider, state, note, total, acted, refused, created_at, ended_at FROM bulks WHERE id > 0 ORDER BY id DESC LIMIT ?1
 `
 
 func (q *Queries) BulkNewest(ctx context.Context, max int64) ([]Bulk, error) {
@@ -228,6 +237,9 @@ func (q *Queries) BulkNewest(ctx context.Context, max int64) ([]Bulk, error) {
 			&i.Surface,
 			&i.Canary,
 			&i.Rate,
+			&i.Labels,
+			&i.NotBefore,
+			&i.Provider,
 			&i.State,
 			&i.Note,
 			&i.Total,
@@ -250,7 +262,7 @@ func (q *Queries) BulkNewest(ctx context.Context, max int64) ([]Bulk, error) {
 }
 
 const bulkUnderWay = `-- name: BulkUnderWay :many
-SELECT id, public_id, "action", "query", reason, actor, role, surface, canary, rate, state, note, total, acted, refused, created_at, ended_at FROM bulks WHERE ended_at = 0 ORDER BY id
+SELECT id, public_id, "action", "query", reason, actor, role, surface, canary, rate, labels, not_before, provider, state, note, total, acted, refused, created_at, ended_at FROM bulks WHERE ended_at = 0 ORDER BY id
 `
 
 func (q *Queries) BulkUnderWay(ctx context.Context) ([]Bulk, error) {
@@ -273,6 +285,9 @@ func (q *Queries) BulkUnderWay(ctx context.Context) ([]Bulk, error) {
 			&i.Surface,
 			&i.Canary,
 			&i.Rate,
+			&i.Labels,
+			&i.NotBefore,
+			&i.Provider,
 			&i.State,
 			&i.Note,
 			&i.Total,

@@ -366,6 +366,12 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.runForksStmt, err = db.PrepareContext(ctx, runForks); err != nil {
 		return nil, fmt.Errorf("error preparing query RunForks: %w", err)
 	}
+	if q.runGiveLabelsStmt, err = db.PrepareContext(ctx, runGiveLabels); err != nil {
+		return nil, fmt.Errorf("error preparing query RunGiveLabels: %w", err)
+	}
+	if q.runGivenLabelsStmt, err = db.PrepareContext(ctx, runGivenLabels); err != nil {
+		return nil, fmt.Errorf("error preparing query RunGivenLabels: %w", err)
+	}
 	if q.runGoodBeforeStmt, err = db.PrepareContext(ctx, runGoodBefore); err != nil {
 		return nil, fmt.Errorf("error preparing query RunGoodBefore: %w", err)
 	}
@@ -380,6 +386,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.runKeptStmt, err = db.PrepareContext(ctx, runKept); err != nil {
 		return nil, fmt.Errorf("error preparing query RunKept: %w", err)
+	}
+	if q.runLabelDropStmt, err = db.PrepareContext(ctx, runLabelDrop); err != nil {
+		return nil, fmt.Errorf("error preparing query RunLabelDrop: %w", err)
 	}
 	if q.runLabelInsertStmt, err = db.PrepareContext(ctx, runLabelInsert); err != nil {
 		return nil, fmt.Errorf("error preparing query RunLabelInsert: %w", err)
@@ -416,6 +425,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.runStateStmt, err = db.PrepareContext(ctx, runState); err != nil {
 		return nil, fmt.Errorf("error preparing query RunState: %w", err)
+	}
+	if q.runToAckStmt, err = db.PrepareContext(ctx, runToAck); err != nil {
+		return nil, fmt.Errorf("error preparing query RunToAck: %w", err)
 	}
 	if q.runTotalsStmt, err = db.PrepareContext(ctx, runTotals); err != nil {
 		return nil, fmt.Errorf("error preparing query RunTotals: %w", err)
@@ -1127,6 +1139,16 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing runForksStmt: %w", cerr)
 		}
 	}
+	if q.runGiveLabelsStmt != nil {
+		if cerr := q.runGiveLabelsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing runGiveLabelsStmt: %w", cerr)
+		}
+	}
+	if q.runGivenLabelsStmt != nil {
+		if cerr := q.runGivenLabelsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing runGivenLabelsStmt: %w", cerr)
+		}
+	}
 	if q.runGoodBeforeStmt != nil {
 		if cerr := q.runGoodBeforeStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing runGoodBeforeStmt: %w", cerr)
@@ -1150,6 +1172,11 @@ func (q *Queries) Close() error {
 	if q.runKeptStmt != nil {
 		if cerr := q.runKeptStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing runKeptStmt: %w", cerr)
+		}
+	}
+	if q.runLabelDropStmt != nil {
+		if cerr := q.runLabelDropStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing runLabelDropStmt: %w", cerr)
 		}
 	}
 	if q.runLabelInsertStmt != nil {
@@ -1210,6 +1237,11 @@ func (q *Queries) Close() error {
 	if q.runStateStmt != nil {
 		if cerr := q.runStateStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing runStateStmt: %w", cerr)
+		}
+	}
+	if q.runToAckStmt != nil {
+		if cerr := q.runToAckStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing runToAckStmt: %w", cerr)
 		}
 	}
 	if q.runTotalsStmt != nil {
@@ -1590,11 +1622,14 @@ type Queries struct {
 	runEndedOfPlanStmt         *sql.Stmt
 	runEndedSinceStmt          *sql.Stmt
 	runForksStmt               *sql.Stmt
+	runGiveLabelsStmt          *sql.Stmt
+	runGivenLabelsStmt         *sql.Stmt
 	runGoodBeforeStmt          *sql.Stmt
 	runHoldStmt                *sql.Stmt
 	runHoldableStmt            *sql.Stmt
 	runInsertStmt              *sql.Stmt
 	runKeptStmt                *sql.Stmt
+	runLabelDropStmt           *sql.Stmt
 	runLabelInsertStmt         *sql.Stmt
 	runLastStmt                *sql.Stmt
 	runNewestEndsStmt          *sql.Stmt
@@ -1607,6 +1642,7 @@ type Queries struct {
 	runRowsByPrefixStmt        *sql.Stmt
 	runRowsByTailStmt          *sql.Stmt
 	runStateStmt               *sql.Stmt
+	runToAckStmt               *sql.Stmt
 	runTotalsStmt              *sql.Stmt
 	runTriesStmt               *sql.Stmt
 	runUnfinishedStmt          *sql.Stmt
@@ -1772,11 +1808,14 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		runEndedOfPlanStmt:         q.runEndedOfPlanStmt,
 		runEndedSinceStmt:          q.runEndedSinceStmt,
 		runForksStmt:               q.runForksStmt,
+		runGiveLabelsStmt:          q.runGiveLabelsStmt,
+		runGivenLabelsStmt:         q.runGivenLabelsStmt,
 		runGoodBeforeStmt:          q.runGoodBeforeStmt,
 		runHoldStmt:                q.runHoldStmt,
 		runHoldableStmt:            q.runHoldableStmt,
 		runInsertStmt:              q.runInsertStmt,
 		runKeptStmt:                q.runKeptStmt,
+		runLabelDropStmt:           q.runLabelDropStmt,
 		runLabelInsertStmt:         q.runLabelInsertStmt,
 		runLastStmt:                q.runLastStmt,
 		runNewestEndsStmt:          q.runNewestEndsStmt,
@@ -1789,6 +1828,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		runRowsByPrefixStmt:        q.runRowsByPrefixStmt,
 		runRowsByTailStmt:          q.runRowsByTailStmt,
 		runStateStmt:               q.runStateStmt,
+		runToAckStmt:               q.runToAckStmt,
 		runTotalsStmt:              q.runTotalsStmt,
 		runTriesStmt:               q.runTriesStmt,
 		runUnfinishedStmt:          q.runUnfinishedStmt,

@@ -66,6 +66,9 @@ type Bulk struct {
 	Surface   string
 	Canary    int64
 	Rate      int64
+	Labels    string
+	NotBefore int64
+	Provider  string
 	State     string
 	Note      string
 	Total     int64
@@ -288,6 +291,7 @@ type RunDetail struct {
 	Session      string
 	Limits       string
 	Labels       string
+	GivenLabels  string
 	Parent       *string
 	Concurrency  *string
 }

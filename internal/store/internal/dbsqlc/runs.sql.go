@@ -139,7 +139,7 @@ func (q *Queries) RunByPrefix(ctx context.Context, low string, high string) ([]s
 }
 
 const runByPublicID = `-- name: RunByPublicID :one
-SELECT runs.id, runs.public_id, runs.tail, runs.plan_id, runs.version_id, runs.status, runs.wait_reason, runs.attention, runs.last_seq, runs.steps, runs.path, runs.headline, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority, runs.run_key, runs.conc_key, runs.parent_run, runs.forked_from, runs.fork_seq, runs.rerun_of, runs.start_at, runs.due_at, runs.input_tokens, runs.output_tokens, runs.cost, runs.crashes, runs.paused, runs.created_at, runs.started_at, runs.ended_at, runs.running_us, runs.deleted_at, runs.purged_at, runs.tries, run_details.run_id, run_details.input, run_details.output, run_details.error_message, run_details.error_node, run_details.session, run_details.limits, run_details.labels, run_details.parent, run_details.concurrency, plans.public_id AS plan_public_id, plans.key AS plan_key,
+SELECT runs.id, runs.public_id, runs.tail, runs.plan_id, runs.version_id, runs.status, runs.wait_reason, runs.attention, runs.last_seq, runs.steps, runs.path, runs.headline, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority, runs.run_key, runs.conc_key, runs.parent_run, runs.forked_from, runs.fork_seq, runs.rerun_of, runs.start_at, runs.due_at, runs.input_tokens, runs.output_tokens, runs.cost, runs.crashes, runs.paused, runs.created_at, runs.started_at, runs.ended_at, runs.running_us, runs.deleted_at, runs.purged_at, runs.tries, run_details.run_id, run_details.input, run_details.output, run_details.error_message, run_details.error_node, run_details.session, run_details.limits, run_details.labels, run_details.given_labels, run_details.parent, run_details.concurrency, plans.public_id AS plan_public_id, plans.key AS plan_key,
        plan_versions.number AS version, plan_versions.hash AS hash
 FROM runs
 JOIN run_details ON run_details.run_id = runs.id
@@ -206,6 +206,7 @@ func (q *Queries) RunByPublicID(ctx context.Context, publicID string) (RunByPubl
 		&i.RunDetail.Session,
 		&i.RunDetail.Limits,
 		&i.RunDetail.Labels,
+		&i.RunDetail.GivenLabels,
 		&i.RunDetail.Parent,
 		&i.RunDetail.Concurrency,
 		&i.PlanPublicID,
@@ -544,6 +545,32 @@ func (q *Queries) RunForks(ctx context.Context, run string) ([]string, error) {
 	return items, nil
 }
 
+const runGiveLabels = `-- name: RunGiveLabels :exec
+UPDATE run_details SET given_labels = ?1 WHERE run_id = ?2
+`
+
+func (q *Queries) RunGiveLabels(ctx context.Context, givenLabels string, runID int64) error {
+	_, err := q.exec(ctx, q.runGiveLabelsStmt, runGiveLabels, givenLabels, runID)
+	return err
+}
+
+const runGivenLabels = `-- name: RunGivenLabels :one
+SELECT runs.id, run_details.given_labels FROM runs JOIN run_details ON run_details.run_id = runs.id WHERE runs.public_id = ?1
+`
+
+type RunGivenLabelsRow struct {
+	ID          int64
+	GivenLabels string
+}
+
+// Labels that people gave a run.
+func (q *Queries) RunGivenLabels(ctx context.Context, publicID string) (RunGivenLabelsRow, error) {
+	row := q.queryRow(ctx, q.runGivenLabelsStmt, runGivenLabels, publicID)
+	var i RunGivenLabelsRow
+	err := row.Scan(&i.ID, &i.GivenLabels)
+	return i, err
+}
+
 const runHold = `-- name: RunHold :exec
 UPDATE runs SET status = 'waiting', wait_reason = 'held', attention = ?1, headline = 'held since the database was taken back' WHERE id = ?2
 `
@@ -674,6 +701,15 @@ func (q *Queries) RunKept(ctx context.Context, id int64) (int64, error) {
 	var column_1 int64
 	err := row.Scan(&column_1)
 	return column_1, err
+}
+
+const runLabelDrop = `-- name: RunLabelDrop :exec
+DELETE FROM run_labels WHERE run_id = ?1 AND key = ?2
+`
+
+func (q *Queries) RunLabelDrop(ctx context.Context, runID int64, key string) error {
+	_, err := q.exec(ctx, q.runLabelDropStmt, runLabelDrop, runID, key)
+	return err
 }
 
 const runLabelInsert = `-- name: RunLabelInsert :exec
@@ -975,6 +1011,29 @@ func (q *Queries) RunState(ctx context.Context, publicID string) (RunStateRow, e
 	return i, err
 }
 
+const runToAck = `-- name: RunToAck :one
+SELECT id, status, attention, deleted_at FROM runs WHERE public_id = ?1
+`
+
+type RunToAckRow struct {
+	ID        int64
+	Status    string
+	Attention int64
+	DeletedAt int64
+}
+
+func (q *Queries) RunToAck(ctx context.Context, publicID string) (RunToAckRow, error) {
+	row := q.queryRow(ctx, q.runToAckStmt, runToAck, publicID)
+	var i RunToAckRow
+	err := row.Scan(
+		&i.ID,
+		&i.Status,
+		&i.Attention,
+		&i.DeletedAt,
+	)
+	return i, err
+}
+
 const runTotals = `-- name: RunTotals :many
 SELECT plan_id, count(*) AS runs, cast(coalesce(sum(purged_at <> 0), 0) AS integer) AS purged,
        cast(coalesce(sum(CASE WHEN purged_at = 0 THEN last_seq ELSE 0 END), 0) AS integer) AS steps
@@ -1027,7 +1086,7 @@ func (q *Queries) RunTries(ctx context.Context, tries int64, iD int64) error {
 }
 
 const runUnfinished = `-- name: RunUnfinished :many
-SELECT runs.id, runs.public_id, runs.tail, runs.plan_id, runs.version_id, runs.status, runs.wait_reason, runs.attention, runs.last_seq, runs.steps, runs.path, runs.headline, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority, runs.run_key, runs.conc_key, runs.parent_run, runs.forked_from, runs.fork_seq, runs.rerun_of, runs.start_at, runs.due_at, runs.input_tokens, runs.output_tokens, runs.cost, runs.crashes, runs.paused, runs.created_at, runs.started_at, runs.ended_at, runs.running_us, runs.deleted_at, runs.purged_at, runs.tries, run_details.run_id, run_details.input, run_details.output, run_details.error_message, run_details.error_node, run_details.session, run_details.limits, run_details.labels, run_details.parent, run_details.concurrency, plans.public_id AS plan_public_id, plans.key AS plan_key,
+SELECT runs.id, runs.public_id, runs.tail, runs.plan_id, runs.version_id, runs.status, runs.wait_reason, runs.attention, runs.last_seq, runs.steps, runs.path, runs.headline, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority, runs.run_key, runs.conc_key, runs.parent_run, runs.forked_from, runs.fork_seq, runs.rerun_of, runs.start_at, runs.due_at, runs.input_tokens, runs.output_tokens, runs.cost, runs.crashes, runs.paused, runs.created_at, runs.started_at, runs.ended_at, runs.running_us, runs.deleted_at, runs.purged_at, runs.tries, run_details.run_id, run_details.input, run_details.output, run_details.error_message, run_details.error_node, run_details.session, run_details.limits, run_details.labels, run_details.given_labels, run_details.parent, run_details.concurrency, plans.public_id AS plan_public_id, plans.key AS plan_key,
        plan_versions.number AS version, plan_versions.hash AS hash
 FROM runs
 JOIN run_details ON run_details.run_id = runs.id
@@ -1101,6 +1160,7 @@ func (q *Queries) RunUnfinished(ctx context.Context) ([]RunUnfinishedRow, error)
 			&i.RunDetail.Session,
 			&i.RunDetail.Limits,
 			&i.RunDetail.Labels,
+			&i.RunDetail.GivenLabels,
 			&i.RunDetail.Parent,
 			&i.RunDetail.Concurrency,
 			&i.PlanPublicID,

@@ -1,0 +1,79 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// AckRun takes note of one failed run: it needs attention no more until it fails
+// anew. CodeConflict: it has not failed, or somebody took note of it before.
+func (s *Store) AckRun(_ context.Context, actor kairos.Actor, run, note string) error {
+	if s.writer == nil {
+		return errReadOnly()
+	}
+	err := s.writer.perform(func(w *writer) ([]auditRow, error) {
+		r, err := w.q.RunToAck(w.ctx, run)
+		switch {
+		case errors.Is(err, sql.ErrNoRows) || err == nil && r.DeletedAt != 0:
+			return nil, kairos.Errorf(kairos.CodeNotFound, "no run %s", run)
+		case err != nil:
+			return nil, err
+		case r.Status != string(kairos.RunFailed):
+			return nil, kairos.Errorf(kairos.CodeConflict, "the run is %s", r.Status)
+		case r.Attention == 0:
+			return nil, kairos.Errorf(kairos.CodeConflict, "somebody took note of the run before")
+		}
+		if err := w.q.RunAttention(w.ctx, 0, r.ID); err != nil {
+			return nil, err
+		}
+		delete(w.hot, r.ID)
+		w.counts[countKey{string(kairos.RunFailed), ""}]--
+		w.counts[countKey{string(kairos.RunFailed), acknowledged}]++
+		return []auditRow{{record: kairos.AuditRecord{Action: "run.ack", Actor: actor.Name, Surface: actor.Surface, Object: "run:" + run, Reason: note}}}, nil
+	})
+	return translate(err, "acknowledge run")
+}
+
+// LabelRun gives a run labels, in place of others with their keys. Those that it
+// was created with stand under its seal and stay as they are beneath.
+func (s *Store) LabelRun(_ context.Context, actor kairos.Actor, run string, labels map[string]string, reason string) error {
+	if s.writer == nil {
+		return errReadOnly()
+	}
+	if len(labels) == 0 {
+		return kairos.Errorf(kairos.CodeInvalid, "no label is given").Suggest("write key=value")
+	}
+	err := s.writer.perform(func(w *writer) ([]auditRow, error) {
+		r, err := w.q.RunGivenLabels(w.ctx, run)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil, kairos.Errorf(kairos.CodeNotFound, "no run %s", run)
+		} else if err != nil {
+			return nil, err
+		}
+		given := map[string]string{}
+		if err := json.Unmarshal([]byte(r.GivenLabels), &given); err != nil {
+			return nil, kairos.Errorf(kairos.CodeCorrupt, "labels of run %s: %w", run, err)
+		}
+		maps.Copy(given, labels)
+		if err := w.q.RunGiveLabels(w.ctx, encodeJSON(given), r.ID); err != nil {
+			return nil, err
+		}
+		for _, k := range slices.Sorted(maps.Keys(labels)) {
+			if err := w.q.RunLabelDrop(w.ctx, r.ID, k); err != nil {
+				return nil, err
+			}
+			if err := w.q.RunLabelInsert(w.ctx, k, labels[k], r.ID); err != nil {
+				return nil, err
+			}
+		}
+		return []auditRow{{record: kairos.AuditRecord{Action: "run.label", Actor: actor.Name, Surface: actor.Surface, Object: "run:" + run, Reason: reason,
+			Detail: kairos.RawJSON(encodeJSON(labels))}}}, nil
+	})
+	return translate(err, "label run")
+}
