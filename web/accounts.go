@@ -84,6 +84,9 @@ func (r *request) usersPage(code int, problem string) error {
 			return err
 		}
 		row.Sessions = r.number(int64(len(sessions)))
+		if row.Second, err = r.secondFactorWord(u); err != nil {
+			return err
+		}
 		p.Users = append(p.Users, row)
 	}
 	return r.render(code, view.Users(p))
@@ -142,6 +145,11 @@ func (r *request) userPage(code int, problem string) error {
 	if p.Sessions, err = r.sessions(u.ID); err != nil {
 		return err
 	}
+	on, _, err := r.s.Auth.SecondFactor(r.ctx, u.ID)
+	if err != nil {
+		return err
+	}
+	p.Second, p.CanTakeSecond = r.t(secondWords[on]), on && u.ID != r.who.ID
 	return r.render(code, view.User(p))
 }
 
@@ -175,6 +183,8 @@ func (r *request) changeUser() error {
 			}
 			u, err := a.LinkUser(r.ctx, r.who.actor(), id, subject)
 			return "/settings/users/" + url.PathEscape(u.ID), err
+		case "second-factor-off":
+			return "/settings/users/" + url.PathEscape(id), r.s.Auth.DisableSecondFactor(r.ctx, r.who.actor(), id)
 		case "sign-out":
 			keep := ""
 			if id == r.who.ID {

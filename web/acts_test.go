@@ -210,9 +210,33 @@ func (s *scene) signedIn() {
 		s.t.Fatal(err)
 	}
 	s.recorded("page POST /login/link", "marta", func() { other.Post("/login/link", url.Values{"csrf": {"anonymous"}, "token": {secret}}) })
+	s.secondFactor()
 	s.page("/me/sessions", "/me", "others", "to", "/me/sessions", "session", "others")
 	s.page("/me/password", "/me", `name="old"`, "to", "/me/password", "old", webtest.Password, "password", "another good password", "again", "another good password")
 	s.page("/views", "/runs?q=plan:ledger", `action="/views"`, "to", "/views", "name", "mine")
+}
+
+// secondFactor is turned on and off by somebody else, whose login wants a code.
+func (s *scene) secondFactor() {
+	if _, err := s.Auth.CreateUser(s.t.Context(), s.Admin, "carla", webtest.Password, kairos.RoleViewer); err != nil {
+		s.t.Fatal(err)
+	}
+	carla := s.Browser(s.t)
+	carla.LoginAs("carla", webtest.Password)
+	f := carla.Get("/me/second-factor").Hidden()
+	f.Set("do", "on")
+	f.Set("code", authenticator(s.t, f.Get("secret"), time.Now()))
+	var codes []string
+	s.recorded("page POST /me/second-factor", "carla", func() {
+		codes = recoveryCode.FindAllString(carla.Post("/me/second-factor", f).Body, -1)
+	})
+	if len(codes) == 0 {
+		s.t.Fatal("no recovery codes")
+	}
+	ask := s.Browser(s.t)
+	g := ask.Post("/login", url.Values{"csrf": {"anonymous"}, "name": {"carla"}, "password": {webtest.Password}}).Hidden()
+	g.Set("code", codes[0])
+	s.recorded("page POST /login/code", "carla", func() { ask.Post("/login/code", g) })
 }
 
 func (s *scene) plans() {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kairosd/kairosd/web/locale"
@@ -82,7 +83,29 @@ func (r *request) setDisplay() error {
 		}
 		r.c.SetCookie(k)
 	}
-	return r.c.Redirect(http.StatusSeeOther, localPath(r.c.FormValue("back")))
+	back := localPath(r.c.FormValue("back"))
+	if v, given := r.c.Request().PostForm["zone"]; given && len(v) == 1 {
+		name := strings.TrimSpace(v[0])
+		if _, err := time.LoadLocation(name); err != nil || name == "Local" || len(name) > 64 {
+			return r.c.Redirect(http.StatusSeeOther, "/me?zone=unknown")
+		}
+		k := &http.Cookie{Name: "zone", Value: name, Path: "/", MaxAge: 365 * 24 * 3600, SameSite: http.SameSiteStrictMode, Secure: r.s.secure(r.c.Request())}
+		if name == "" {
+			k.MaxAge = -1
+		}
+		r.c.SetCookie(k)
+	}
+	return r.c.Redirect(http.StatusSeeOther, back)
+}
+
+// zoneSet is the time zone that the reader chose; empty: the server's.
+func (r *request) zoneSet() string {
+	if c, err := r.c.Cookie("zone"); err == nil && len(c.Value) <= 64 {
+		if _, err := time.LoadLocation(c.Value); err == nil {
+			return c.Value
+		}
+	}
+	return ""
 }
 
 // displayChoices are the choices with what is chosen.

@@ -59,6 +59,9 @@ func (r *request) loginFailed(err error, p view.LoginPage) error {
 func (r *request) login() error {
 	name := r.c.FormValue("name")
 	secret, _, err := r.s.Auth.Login(r.ctx, name, r.c.FormValue("password"), r.s.client(r.c.Request()), r.c.Request().UserAgent())
+	if ticket, ok := needsCode(err); ok {
+		return r.askCode(http.StatusOK, view.LoginCodePage{Ticket: ticket, Next: r.c.FormValue("next")})
+	}
 	if err != nil {
 		return r.loginFailed(err, view.LoginPage{Next: r.c.FormValue("next"), Name: name})
 	}

@@ -17,7 +17,11 @@ func (r *request) mePage(code int, problem string) error {
 	if err != nil {
 		return err
 	}
-	return r.render(code, view.Me(view.MePage{Memory: r.s.Memory != nil, Shell: r.shell("", "You"), Idem: newID(), Error: problem, Name: visible(r.who.Name), Role: r.t(roleWords[r.who.Role]), HasPassword: r.who.PasswordHash != "", Sessions: list}))
+	second, err := r.secondFactorWord(r.who.User)
+	if err != nil {
+		return err
+	}
+	return r.render(code, view.Me(view.MePage{Second: second, ZoneSet: r.zoneSet(), ZoneError: r.c.QueryParam("zone") == "unknown", Memory: r.s.Memory != nil, Shell: r.shell("", "You"), Idem: newID(), Error: problem, Name: visible(r.who.Name), Role: r.t(roleWords[r.who.Role]), HasPassword: r.who.PasswordHash != "", Sessions: list}))
 }
 
 func (r *request) changePassword() error {

@@ -161,6 +161,20 @@ type Auth interface {
 	// FinishSSO opens a session for whom the provider vouches, by the query that it
 	// sent the browser back with; next is what BeginSSO was given.
 	FinishSSO(ctx context.Context, kept string, answer url.Values, address, userAgent string) (secret string, u kairos.User, next string, err error)
+	// LoginCode finishes a login that waits for a code: Login failed with an error in
+	// whose chain is one with NeedsCode() string, the ticket.
+	LoginCode(ctx context.Context, ticket, code, address, userAgent string) (secret string, u kairos.User, err error)
+	// Fresh reports whether the person behind a session proved lately who they are;
+	// Confirm proves it again (CodeForbidden, CodeTooMany).
+	Fresh(ctx context.Context, secret string) (bool, error)
+	Confirm(ctx context.Context, secret, password, code string) error
+	// SecondFactor reports whether a user has one, and how many recovery codes are
+	// left; NewSecondFactor is a fresh secret, which counts once EnableSecondFactor
+	// was given a code of it. It returns recovery codes, shown only then.
+	SecondFactor(ctx context.Context, userID string) (on bool, left int, err error)
+	NewSecondFactor() string
+	EnableSecondFactor(ctx context.Context, u kairos.User, secret, code, keep string) (recovery []string, err error)
+	DisableSecondFactor(ctx context.Context, actor kairos.Actor, idOrName string) error
 	// FollowLink uses up a login link and opens a session.
 	FollowLink(ctx context.Context, link, address, userAgent string) (secret string, u kairos.User, err error)
 }

@@ -101,6 +101,11 @@ func (r *request) admitted(rt route) error {
 			return errOutOfDate
 		}
 	}
+	if needsProof(rt) {
+		if ok, err := r.proven(); err != nil || !ok {
+			return err
+		}
+	}
 	return rt.handle(r)
 }
 

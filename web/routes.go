@@ -36,6 +36,8 @@ func (s *Server) table() []route {
 	return []route{
 		{get, "/login", open, (*request).loginPage},
 		{post, "/login", open, (*request).login},
+		{get, "/login/code", open, (*request).loginPage},
+		{post, "/login/code", open, (*request).loginCode},
 		{get, "/login/oidc", open, (*request).toProvider},
 		{get, "/login/oidc/callback", open, (*request).fromProvider},
 		{get, "/login/link", open, (*request).linkPage},
@@ -173,6 +175,8 @@ func (s *Server) table() []route {
 		{post, "/settings/retention", kairos.RoleAdmin, (*request).runRetention},
 		{get, "/settings/secrets", kairos.RoleAdmin, (*request).secretSettings},
 		{get, "/me", kairos.RoleViewer, (*request).me},
+		{get, "/me/second-factor", kairos.RoleViewer, (*request).secondFactorPage},
+		{post, "/me/second-factor", kairos.RoleViewer, (*request).setSecondFactor},
 		{post, "/me/password", kairos.RoleViewer, (*request).changePassword},
 		{post, "/me/sessions", kairos.RoleViewer, (*request).signOut},
 		{get, "/me/password", kairos.RoleViewer, see("/me")},

@@ -6,6 +6,7 @@ package auth
 import (
 	"cmp"
 	"context"
+	"crypto/cipher"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
@@ -48,7 +49,10 @@ type Config struct {
 	CreateUsers bool
 	// NoPassword refuses logins with passwords. The setup link and login links
 	// stay.
-	NoPassword      bool
+	NoPassword bool
+	// Key encrypts the secrets of second factors, 32 bytes that are not in the
+	// database; empty: nobody can have one.
+	Key             []byte
 	IdleTimeout     time.Duration // 0: DefaultIdleTimeout
 	SessionLifetime time.Duration // 0: DefaultSessionLifetime
 }
@@ -75,6 +79,13 @@ type Service struct {
 	latest time.Time // the clock never runs backwards here (A48)
 	setup  setupSecret
 	links  map[string]loginLink // by hash
+	// tickets are logins that wait for a code, and confirmed is when sessions were
+	// confirmed, both by hash.
+	tickets   map[string]*ticket
+	confirmed map[string]time.Time
+
+	settings Settings    // nil: nobody has a second factor
+	sealer   cipher.AEAD // nil: nobody can have one
 
 	// change orders changes of users, so that the last admin stays one.
 	change sync.Mutex
@@ -94,7 +105,11 @@ func New(c Config) (*Service, error) {
 		idle:     cmp.Or(c.IdleTimeout, DefaultIdleTimeout),
 		lifetime: cmp.Or(c.SessionLifetime, DefaultSessionLifetime),
 		provider: c.Provider, issuer: c.Issuer, createUsers: c.CreateUsers, noPassword: c.NoPassword,
-		hasher: h, throttle: newThrottle(), links: map[string]loginLink{},
+		hasher: h, throttle: newThrottle(), links: map[string]loginLink{}, tickets: map[string]*ticket{}, confirmed: map[string]time.Time{},
+	}
+	s.settings, _ = c.Store.(Settings)
+	if s.sealer, err = newSealer(c.Key); err != nil {
+		return nil, err
 	}
 	if s.provider != nil && s.issuer == "" {
 		s.issuer = s.provider.Issuer()

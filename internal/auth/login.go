@@ -45,6 +45,11 @@ func (s *Service) Login(ctx context.Context, name, password, address, userAgent 
 	if u, err = s.welcome(ctx, u, password, old, now); err != nil {
 		return "", kairos.User{}, fmt.Errorf("log in: %w", err)
 	}
+	if on, _, err := s.SecondFactor(ctx, u.ID); err != nil {
+		return "", kairos.User{}, err
+	} else if on {
+		return "", kairos.User{}, s.awaitCode(u.ID, now)
+	}
 	secret, err := s.openSession(ctx, u, now, address, userAgent, s.says(ctx, who, "login", "user:"+u.Name, "from "+address)...)
 	if err != nil {
 		return "", kairos.User{}, err

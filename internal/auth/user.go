@@ -80,7 +80,7 @@ func (s *Service) UpdateUser(ctx context.Context, actor kairos.Actor, idOrName s
 			return kairos.User{}, err
 		}
 	}
-	return s.changeUser(ctx, actor, idOrName, "", func(u *kairos.User) (string, error) {
+	u, err := s.changeUser(ctx, actor, idOrName, "", func(u *kairos.User) (string, error) {
 		what := ""
 		if role != nil && *role != u.Role {
 			u.Role, what = *role, what+" role "+string(*role)
@@ -100,6 +100,17 @@ func (s *Service) UpdateUser(ctx context.Context, actor kairos.Actor, idOrName s
 		}
 		return what, nil
 	})
+	if err != nil || password == nil || u.Name == actor.Name {
+		return u, err
+	}
+	// Who lost both telephone and recovery codes gets in again by a new password,
+	// which only an admin or the machine can set.
+	if on, _, err := s.SecondFactor(ctx, u.ID); err != nil && kairos.CodeOf(err) != kairos.CodeCorrupt {
+		return u, err
+	} else if !on && err == nil {
+		return u, nil
+	}
+	return u, s.DisableSecondFactor(ctx, actor, u.ID)
 }
 
 // ChangePassword lets a user choose a new password by giving the old one. All

@@ -209,7 +209,7 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe string) error {
 	if err := s.system.checkClock(ctx); err != nil {
 		return err
 	}
-	access := auth.Config{Store: s.store, Audit: s.store, Log: s.log, SetupFile: filepath.Join(s.data, "setup.token"), NoPassword: !s.cfg.Login.Passwords()}
+	access := auth.Config{Store: s.store, Audit: s.store, Log: s.log, SetupFile: filepath.Join(s.data, "setup.token"), NoPassword: !s.cfg.Login.Passwords(), Key: secondFactorKey(s.store.InstanceKey())}
 	if provider, err := newIdentityProvider(s.cfg.Login.OIDC, s.log); err != nil {
 		return err
 	} else if provider != nil {
@@ -289,6 +289,14 @@ func (s *server) measure(ctx context.Context) (stop func(), err error) {
 			s.log.Warn("send the last traces and metrics", "err", err)
 		}
 	}, nil
+}
+
+// secondFactorKey is derived from the key beside the database: a stolen database
+// holds no second factor that opens anything.
+func secondFactorKey(instance []byte) []byte {
+	mac := hmac.New(sha256.New, instance)
+	mac.Write([]byte("second factors"))
+	return mac.Sum(nil)
 }
 
 // guardFiles keeps every tool away from the data directory (ruling 39), by

@@ -336,6 +336,9 @@ func (f *fake) Token(_ context.Context, token string) (kairos.Actor, error) {
 	return a, nil
 }
 
+// Fresh is every session.
+func (f *fake) Fresh(context.Context, string) (bool, error) { return true, nil }
+
 func (f *fake) Session(_ context.Context, secret string) (kairos.User, error) {
 	u, ok := f.sessions[secret]
 	if !ok {

@@ -64,6 +64,8 @@ type Principals interface {
 	Token(ctx context.Context, token string) (kairos.Actor, error)
 	// Session finds the user of a browser's session secret; CodeUnauthorized.
 	Session(ctx context.Context, secret string) (kairos.User, error)
+	// Fresh reports whether the person behind a session proved lately who they are.
+	Fresh(ctx context.Context, secret string) (bool, error)
 }
 
 // AuditLog verifies the audit log as a whole.

@@ -40,7 +40,19 @@ func (a *API) credential(r *http.Request) (func(context.Context) (kairos.Actor, 
 		if err != nil {
 			return kairos.Actor{}, err
 		}
-		return kairos.Actor{Name: u.Name, Role: u.Role, Surface: "ui"}, nil
+		actor := kairos.Actor{Name: u.Name, Role: u.Role, Surface: "ui"}
+		if actor.Role == kairos.RoleAdmin && unsafeMethod(r.Method) {
+			// An open browser is not the person: what only admins may do wants a proof
+			// that is not old. Pages ask for it; a program uses a token.
+			fresh, err := a.Principals.Fresh(ctx, secret)
+			if err != nil {
+				return kairos.Actor{}, err
+			}
+			if !fresh {
+				actor.Role = kairos.RoleAuthor
+			}
+		}
+		return actor, nil
 	}, nil
 }
 

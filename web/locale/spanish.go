@@ -18,6 +18,7 @@ var (
 		spanishTools,
 		spanishCalls,
 		spanishInstallation,
+		spanishSecond,
 		spanishMemory,
 		spanishStale,
 		spanishSystem,
@@ -39,6 +40,7 @@ var (
 		spanishCallsPlurals,
 		spanishHomePlurals,
 		spanishInstallationPlurals,
+		spanishSecondPlurals,
 	)
 )
 

@@ -11,6 +11,7 @@ type UsersPage struct {
 // UserRow is a user in the list.
 type UserRow struct {
 	Name, Href, Role, Sessions string
+	Second                     string // whether they have a second factor
 	Disabled, Linked           bool
 	Created, Seen              Time
 }
@@ -21,6 +22,8 @@ type UserPage struct {
 	Idem, Error, Name, Action, Role string
 	Roles                           []Option
 	Disabled, Self, HasPassword     bool
+	Second                          string // whether they have a second factor
+	CanTakeSecond                   bool
 	Created, Seen                   Time
 	// Provider is the identity provider's name, Subject and Issuer whom it knows
 	// this user as; each empty: none.
@@ -64,5 +67,8 @@ type MePage struct {
 	Memory                  bool // there is a page about it
 	Idem, Error, Name, Role string
 	HasPassword             bool
+	Second                  string // whether they have a second factor
+	ZoneSet                 string
+	ZoneError               bool
 	Sessions                []SessionRow
 }

@@ -83,7 +83,7 @@ func NewWith(tb testing.TB, on *store.Store, access auth.Config) *Site {
 	if err := s.Engine.Open(context.Background()); err != nil {
 		tb.Fatal(err)
 	}
-	access.Store, access.Audit = s.Store, s.Store
+	access.Store, access.Audit, access.Key = s.Store, s.Store, make([]byte, 32)
 	if s.Auth, err = auth.New(access); err != nil {
 		tb.Fatal(err)
 	}
@@ -259,7 +259,7 @@ type Browser struct {
 
 // Paths are the pages to look at, with the runs of a seed.
 func (d Seeded) Paths() []string {
-	out := []string{"/", "/runs", "/runs?q=status:failed", "/plans", "/plans/new", "/ask", "/plans/ledger", "/plans/ledger/start", "/plans/ledger/edit", "/approvals", "/audit", "/system", "/system/storage", "/system/jobs", "/system/log", "/system/config", "/help", "/settings/users", "/settings/tokens", "/settings/access", "/settings/notifications", "/settings/retention", "/settings/secrets", "/me", "/login", "/login/link?token=none", "/agents", "/agents/providers", "/agents/tools"}
+	out := []string{"/", "/runs", "/runs?q=status:failed", "/plans", "/plans/new", "/ask", "/plans/ledger", "/plans/ledger/start", "/plans/ledger/edit", "/approvals", "/audit", "/system", "/system/storage", "/system/jobs", "/system/log", "/system/config", "/help", "/settings/users", "/settings/tokens", "/settings/access", "/settings/notifications", "/settings/retention", "/settings/secrets", "/me", "/me/second-factor", "/login", "/login/link?token=none", "/agents", "/agents/providers", "/agents/tools"}
 	out = append(out, "/agents/tools/calculator", "/agents/tools/calculator/try", "/agents/tools/http", "/agents/tools/http/stop", "/agents/providers/script", "/agents/providers/script/stop", "/agents/agents/supervisor", "/agents/agents/desk", "/memory")
 	for _, r := range []kairos.Run{d.Completed, d.Failed, d.Waiting, d.InDoubt, d.Hostile} {
 		for _, v := range []string{"", "?view=graph", "?view=state", "?view=handoffs", "?view=events", "?view=log", "?view=io"} {

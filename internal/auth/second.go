@@ -1,0 +1,364 @@
+package auth
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha1"
+	"crypto/subtle"
+	"encoding/base32"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// A second factor is a code that changes every 30 seconds (RFC 6238: SHA-1, six
+// digits, as every authenticator app has it), or a recovery code that works once.
+const (
+	codeStep     = 30 * time.Second
+	codeDigits   = 6
+	codeSlack    = 1  // steps that a telephone's clock may be off
+	codeSecret   = 20 // bytes
+	recoveryMany = 10
+)
+
+// Settings keep second factors: under a user's key, the secret encrypted.
+type Settings interface {
+	Setting(ctx context.Context, key string) (string, error)
+	SetSetting(ctx context.Context, key, value string) error
+	SetSettingAs(ctx context.Context, key, value string, r kairos.AuditRecord) error
+}
+
+// factor is what is stored of a second factor.
+type factor struct {
+	Sealed string   `json:"secret"` // encrypted, with the user's id
+	Step   int64    `json:"step"`   // of the last code that was used: none works twice
+	Codes  []string `json:"codes"`  // hashes of recovery codes that are left
+}
+
+// SecondFactorNeeded says that a password was right and a code is wanted. It is
+// worth nothing without one: Ticket names the login that waits, for five minutes.
+type SecondFactorNeeded struct{ Ticket string }
+
+func (*SecondFactorNeeded) Error() string { return "a code of the second factor is needed" }
+
+// NeedsCode gives the ticket of a login that waits for a code.
+func (e *SecondFactorNeeded) NeedsCode() string { return e.Ticket }
+
+// ticket is a login that waits for its code.
+type ticket struct {
+	user  string
+	ends  time.Time
+	tries int
+}
+
+const (
+	ticketLifetime = 5 * time.Minute
+	ticketTries    = 5
+	maxTickets     = 1000
+)
+
+func factorKey(userID string) string { return "second-factor." + userID }
+
+// factorOf is a user's second factor; nil: they have none.
+func (s *Service) factorOf(ctx context.Context, userID string) (*factor, error) {
+	if s.settings == nil {
+		return nil, nil
+	}
+	text, err := s.settings.Setting(ctx, factorKey(userID))
+	if err != nil || text == "" {
+		return nil, err
+	}
+	var f factor
+	if err := json.Unmarshal([]byte(text), &f); err != nil { // it must not open the door
+		return nil, kairos.Errorf(kairos.CodeCorrupt, "the second factor of a user cannot be read: %w", err)
+	}
+	return &f, nil
+}
+
+// SecondFactor reports whether a user has a second factor, and how many recovery
+// codes are left.
+func (s *Service) SecondFactor(ctx context.Context, userID string) (on bool, left int, err error) {
+	f, err := s.factorOf(ctx, userID)
+	if err != nil || f == nil {
+		return false, 0, err
+	}
+	return true, len(f.Codes), nil
+}
+
+// NewSecondFactor is a fresh secret, in base32, for an authenticator app. It counts
+// once it was enabled.
+func (s *Service) NewSecondFactor() string {
+	var b [codeSecret]byte
+	rand.Read(b[:]) // never fails
+	return codeText.EncodeToString(b[:])
+}
+
+var codeText = base32.StdEncoding.WithPadding(base32.NoPadding)
+
+// EnableSecondFactor gives a user a second factor: the secret, of which they prove
+// by a code that they have it. It returns recovery codes, which are shown only here.
+// All other sessions of the user end; the one with the secret keep stays.
+func (s *Service) EnableSecondFactor(ctx context.Context, u kairos.User, secret, code, keep string) ([]string, error) {
+	if s.sealer == nil || s.settings == nil {
+		return nil, kairos.Errorf(kairos.CodeUnavailable, "second factors cannot be kept here")
+	}
+	if u.PasswordHash == "" {
+		return nil, kairos.Errorf(kairos.CodeConflict, "you log in without a password").Suggest("set the second factor up at the identity provider")
+	}
+	raw, err := codeText.DecodeString(strings.ToUpper(strings.TrimSpace(secret)))
+	if err != nil || len(raw) != codeSecret {
+		return nil, kairos.Errorf(kairos.CodeInvalid, "this is not a secret that was given out here").Suggest("begin again")
+	}
+	now := s.now()
+	counter := "code:" + u.Name
+	if wait, _ := s.throttle.allow(now, counter, counter); wait > 0 {
+		return nil, tooMany(wait)
+	}
+	step, ok := matches(raw, code, now, 0)
+	if !ok {
+		return nil, kairos.Errorf(kairos.CodeInvalid, "this is not the code that the app shows now").Suggest("check the time on both devices, then type the next code")
+	}
+	s.throttle.succeeded(now, counter, counter)
+	s.change.Lock()
+	defer s.change.Unlock()
+	if f, err := s.factorOf(ctx, u.ID); err != nil {
+		return nil, err
+	} else if f != nil {
+		return nil, kairos.Errorf(kairos.CodeConflict, "you have a second factor already").Suggest("turn it off first")
+	}
+	f := factor{Sealed: s.seal(u.ID, raw), Step: step}
+	codes := make([]string, recoveryMany)
+	for i := range codes {
+		text := strings.ToLower(rand.Text()[:16])
+		codes[i] = text[:4] + "-" + text[4:8] + "-" + text[8:12] + "-" + text[12:]
+		f.Codes = append(f.Codes, hashOf(plainCode(codes[i])))
+	}
+	record := kairos.AuditRecord{Action: "user.second-factor", Actor: u.Name, Surface: "ui", Object: "user:" + u.Name, Result: "ok", Reason: "on"}
+	if err := s.keepFactor(ctx, u.ID, &f, &record); err != nil {
+		return nil, err
+	}
+	kept := ""
+	if keep != "" {
+		kept = hashOf(keep)
+	}
+	if err := s.store.DeleteSessions(ctx, u.ID, kept); err != nil {
+		return nil, fmt.Errorf("end sessions of %s: %w", u.Name, err)
+	}
+	return codes, nil
+}
+
+// DisableSecondFactor takes a user's second factor away: their own, or as an admin.
+func (s *Service) DisableSecondFactor(ctx context.Context, actor kairos.Actor, idOrName string) error {
+	u, err := s.store.User(ctx, idOrName)
+	if err != nil {
+		return err
+	}
+	if u.Name != actor.Name {
+		if err := requireAdmin(actor); err != nil {
+			s.recordDenied(ctx, actor, "user.second-factor", "user:"+u.Name, err.Error())
+			return err
+		}
+	}
+	s.change.Lock()
+	defer s.change.Unlock()
+	if f, err := s.factorOf(ctx, u.ID); err != nil && kairos.CodeOf(err) != kairos.CodeCorrupt {
+		return err
+	} else if f == nil && err == nil {
+		return kairos.Errorf(kairos.CodeConflict, "%s has no second factor", u.Name)
+	}
+	return s.keepFactor(ctx, u.ID, nil, &kairos.AuditRecord{Action: "user.second-factor", Actor: actor.Name, Surface: actor.Surface, Object: "user:" + u.Name, Result: "ok", Reason: "off"})
+}
+
+// keepFactor stores a second factor; nil: none any more.
+func (s *Service) keepFactor(ctx context.Context, userID string, f *factor, record *kairos.AuditRecord) error {
+	text := ""
+	if f != nil {
+		raw, err := json.Marshal(f)
+		if err != nil {
+			return err
+		}
+		text = string(raw)
+	}
+	if record == nil {
+		return s.settings.SetSetting(ctx, factorKey(userID), text)
+	}
+	return s.settings.SetSettingAs(ctx, factorKey(userID), text, *record)
+}
+
+// checkCode uses up a code, or a recovery code. A code that was used, or is older
+// than one that was, does not match.
+func (s *Service) checkCode(ctx context.Context, userID, code string, now time.Time) (bool, error) {
+	s.change.Lock()
+	defer s.change.Unlock()
+	f, err := s.factorOf(ctx, userID)
+	if err != nil || f == nil {
+		return false, err
+	}
+	if plain := plainCode(code); len(plain) == 16 {
+		hash := hashOf(plain)
+		i := slices.IndexFunc(f.Codes, func(h string) bool { return subtle.ConstantTimeCompare([]byte(h), []byte(hash)) == 1 })
+		if i < 0 {
+			return false, nil
+		}
+		f.Codes = slices.Delete(f.Codes, i, i+1)
+		return true, s.keepFactor(ctx, userID, f, nil)
+	}
+	raw, err := s.unseal(userID, f.Sealed)
+	if err != nil {
+		return false, err
+	}
+	step, ok := matches(raw, code, now, f.Step)
+	if !ok {
+		return false, nil
+	}
+	f.Step = step
+	return true, s.keepFactor(ctx, userID, f, nil) // before it opens anything
+}
+
+// plainCode is a recovery code without what people put between its parts.
+func plainCode(code string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '-' || r == ' ' {
+			return -1
+		}
+		return r
+	}, strings.ToLower(strings.TrimSpace(code)))
+}
+
+// matches finds the step whose code this is, later than one that was used.
+func matches(secret []byte, code string, now time.Time, used int64) (int64, bool) {
+	code = strings.ReplaceAll(strings.TrimSpace(code), " ", "")
+	at := now.Unix() / int64(codeStep/time.Second)
+	found := int64(0)
+	for step := at - codeSlack; step <= at+codeSlack; step++ { // all of them: the time tells nothing
+		if subtle.ConstantTimeCompare([]byte(codeAt(secret, step)), []byte(code)) == 1 && step > used {
+			found = step
+		}
+	}
+	return found, found > 0
+}
+
+// codeAt is the code of a step (RFC 4226).
+func codeAt(secret []byte, step int64) string {
+	var counter [8]byte
+	binary.BigEndian.PutUint64(counter[:], uint64(step))
+	mac := hmac.New(sha1.New, secret)
+	mac.Write(counter[:])
+	sum := mac.Sum(nil)
+	at := sum[len(sum)-1] & 0xf
+	n := binary.BigEndian.Uint32(sum[at:at+4]) & 0x7fffffff
+	return fmt.Sprintf("%0*d", codeDigits, n%1_000_000)
+}
+
+// newSealer encrypts secrets with a key that is not in the database; nil without a
+// key.
+func newSealer(key []byte) (cipher.AEAD, error) {
+	if len(key) == 0 {
+		return nil, nil
+	}
+	if len(key) != 32 {
+		return nil, errors.New("auth: a key of 32 bytes is needed")
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCM(block)
+}
+
+// seal binds a secret to its user: put into another row, it does not open.
+func (s *Service) seal(userID string, secret []byte) string {
+	nonce := make([]byte, s.sealer.NonceSize())
+	rand.Read(nonce) // never fails
+	return base64.RawStdEncoding.EncodeToString(s.sealer.Seal(nonce, nonce, secret, []byte(userID)))
+}
+
+func (s *Service) unseal(userID, sealed string) ([]byte, error) {
+	lost := kairos.Errorf(kairos.CodeUnavailable, "the secret of the second factor cannot be read: the key beside the database is another").Suggest("put the old key back, or set a new password at the machine: kairosd user passwd NAME")
+	raw, err := base64.RawStdEncoding.DecodeString(sealed)
+	if err != nil || s.sealer == nil || len(raw) < s.sealer.NonceSize() {
+		return nil, lost
+	}
+	n := s.sealer.NonceSize()
+	out, err := s.sealer.Open(nil, raw[:n], raw[n:], []byte(userID))
+	if err != nil {
+		return nil, lost
+	}
+	return out, nil
+}
+
+// awaitCode keeps a login whose password was right until its code comes.
+func (s *Service) awaitCode(userID string, now time.Time) error {
+	secret := newSecret()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.tickets, func(_ string, t *ticket) bool { return !now.Before(t.ends) })
+	if len(s.tickets) >= maxTickets {
+		return tooMany(ticketLifetime)
+	}
+	s.tickets[hashOf(secret)] = &ticket{user: userID, ends: now.Add(ticketLifetime)}
+	return &SecondFactorNeeded{Ticket: secret}
+}
+
+// LoginCode finishes a login that waits for a code of the second factor. A ticket
+// takes five codes, within five minutes.
+func (s *Service) LoginCode(ctx context.Context, ticketText, code, address, userAgent string) (string, kairos.User, error) {
+	now := s.now()
+	over := kairos.Errorf(kairos.CodeUnauthorized, "this login has taken too long").Suggest("log in again")
+	hash := hashOf(ticketText)
+	s.mu.Lock()
+	t := s.tickets[hash]
+	if t != nil {
+		if t.tries++; t.tries > ticketTries || !now.Before(t.ends) {
+			delete(s.tickets, hash)
+			t = nil
+		}
+	}
+	s.mu.Unlock()
+	if t == nil {
+		return "", kairos.User{}, over
+	}
+	u, err := s.store.User(ctx, t.user)
+	if err != nil {
+		return "", kairos.User{}, err
+	}
+	who := ActorOf(u, "ui")
+	// Codes are counted apart from passwords, and over all tickets: a right password
+	// must not buy a million guesses.
+	counter := "code:" + u.Name
+	if wait, first := s.throttle.allow(now, counter, address); wait > 0 {
+		if first {
+			s.recordDenied(ctx, who, "login", "user:"+u.Name, "code, throttled, from "+address)
+		}
+		return "", kairos.User{}, tooMany(wait)
+	}
+	ok, err := s.checkCode(ctx, u.ID, code, now)
+	if err != nil {
+		return "", kairos.User{}, err
+	}
+	if !ok || u.Disabled {
+		s.recordDenied(ctx, who, "login", "user:"+u.Name, "wrong code, from "+address)
+		return "", kairos.User{}, kairos.Errorf(kairos.CodeForbidden, "this is not the code of now, or it was used").Suggest("type the next one, or a recovery code")
+	}
+	s.mu.Lock()
+	delete(s.tickets, hash)
+	s.mu.Unlock()
+	s.throttle.succeeded(now, counter, address)
+	secret, err := s.openSession(ctx, u, now, address, userAgent, s.says(ctx, who, "login", "user:"+u.Name, "with a code, from "+address)...)
+	if err != nil {
+		return "", kairos.User{}, err
+	}
+	s.throttle.succeeded(now, u.Name, address)
+	return secret, u, nil
+}

@@ -1,0 +1,200 @@
+package auth
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store/storetest"
+)
+
+// The last six digits of RFC 6238's own test values, for SHA-1.
+func TestCodesAreThoseOfTheStandard(t *testing.T) {
+	t.Parallel()
+	secret := []byte("12345678901234567890")
+	for at, want := range map[int64]string{59: "287082", 1111111109: "081804", 1111111111: "050471", 1234567890: "005924", 2000000000: "279037", 20000000000: "353130"} {
+		if got := codeAt(secret, at/30); got != want {
+			t.Errorf("at %d: %s, not %s", at, got, want)
+		}
+	}
+}
+
+// clocked is a service on a real store whose clock a test moves.
+func clocked(t *testing.T) (*Service, *atomic.Int64) {
+	t.Helper()
+	at := &atomic.Int64{}
+	at.Store(time.Date(2026, 3, 9, 2, 47, 0, 0, time.UTC).UnixNano())
+	db := storetest.Open(t)
+	s, err := New(Config{Store: db, Audit: db, Key: bytes.Repeat([]byte{7}, 32), Now: func() time.Time { return time.Unix(0, at.Load()) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, at
+}
+
+const good = "correct horse battery"
+
+// A login with a second factor wants a code besides the password; a code works once,
+// a recovery code once, guesses are throttled, and a password that an admin sets takes the
+// factor away.
+func TestALoginWithASecondFactor(t *testing.T) {
+	t.Parallel()
+	s, at := clocked(t)
+	ctx := t.Context()
+	admin := kairos.Actor{Name: "root", Role: kairos.RoleAdmin, Surface: "cli"}
+	u, err := s.CreateUser(ctx, admin, "marta", good, kairos.RoleAdmin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret := s.NewSecondFactor()
+	raw, err := codeText.DecodeString(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	code := func() string { return codeAt(raw, at.Load()/int64(30*time.Second)) }
+	if _, err := s.EnableSecondFactor(ctx, u, secret, "000000", ""); kairos.CodeOf(err) != kairos.CodeInvalid {
+		t.Fatalf("a wrong code turns it on: %v", err)
+	}
+	recovery, err := s.EnableSecondFactor(ctx, u, secret, code(), "")
+	if err != nil || len(recovery) != recoveryMany {
+		t.Fatal(recovery, err)
+	}
+	if _, err := s.EnableSecondFactor(ctx, u, secret, code(), ""); err == nil {
+		t.Error("it is turned on twice")
+	}
+	login := func() string {
+		t.Helper()
+		_, _, err := s.Login(ctx, "marta", good, "10.0.0.1", "")
+		need, ok := errors.AsType[*SecondFactorNeeded](err)
+		if !ok {
+			t.Fatalf("the password alone: %v", err)
+		}
+		return need.Ticket
+	}
+	// The code that turned it on does not work again.
+	if _, _, err := s.LoginCode(ctx, login(), code(), "10.0.0.1", ""); kairos.CodeOf(err) != kairos.CodeForbidden {
+		t.Errorf("a used code: %v", err)
+	}
+	at.Add(int64(30 * time.Second))
+	ticket := login()
+	session, _, err := s.LoginCode(ctx, ticket, code(), "10.0.0.1", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Session(ctx, session); err != nil {
+		t.Error(err)
+	}
+	if _, _, err := s.LoginCode(ctx, ticket, code(), "10.0.0.1", ""); kairos.CodeOf(err) != kairos.CodeUnauthorized {
+		t.Errorf("a ticket works twice: %v", err)
+	}
+	// A recovery code, as people write it, once.
+	typed := strings.ToUpper(strings.ReplaceAll(recovery[3], "-", " "))
+	if _, _, err := s.LoginCode(ctx, login(), typed, "10.0.0.1", ""); err != nil {
+		t.Errorf("a recovery code: %v", err)
+	}
+	if _, _, err := s.LoginCode(ctx, login(), typed, "10.0.0.1", ""); kairos.CodeOf(err) != kairos.CodeForbidden {
+		t.Errorf("a recovery code twice: %v", err)
+	}
+	if on, left, err := s.SecondFactor(ctx, u.ID); !on || left != recoveryMany-1 || err != nil {
+		t.Errorf("left: %v %d %v", on, left, err)
+	}
+	// Old tickets are worth nothing.
+	old := login()
+	at.Add(int64(6 * time.Minute))
+	if _, _, err := s.LoginCode(ctx, old, code(), "10.0.0.1", ""); kairos.CodeOf(err) != kairos.CodeUnauthorized {
+		t.Errorf("an old ticket: %v", err)
+	}
+	// Whoever knows the password does not get to guess on and on.
+	at.Add(int64(time.Hour))
+	throttled := false
+	for i := range 30 {
+		at.Add(int64(10 * time.Second)) // the address's own bucket fills again
+		_, _, err := s.Login(ctx, "marta", good, "10.6.6.6", "")
+		need, ok := errors.AsType[*SecondFactorNeeded](err)
+		if !ok {
+			throttled = true
+			break
+		}
+		if _, _, err = s.LoginCode(ctx, need.Ticket, "123456", "10.6.6.6", ""); kairos.CodeOf(err) == kairos.CodeTooMany {
+			throttled = true
+			break
+		} else if i > 20 {
+			break
+		}
+	}
+	if !throttled {
+		t.Error("codes can be guessed without end")
+	}
+	password := "a wholly other password"
+	if _, err := s.UpdateUser(ctx, admin, "marta", nil, &password, nil); err != nil {
+		t.Fatal(err)
+	}
+	at.Add(int64(2 * time.Hour))
+	if _, _, err := s.Login(ctx, "marta", password, "10.0.0.1", ""); err != nil {
+		t.Errorf("after an admin set a password: %v", err)
+	}
+}
+
+// What is stored opens nothing without the key, nor in another user's place.
+func TestStoredSecretsAreSealed(t *testing.T) {
+	t.Parallel()
+	s, _ := clocked(t)
+	sealed := s.seal("one", []byte("12345678901234567890"))
+	if strings.Contains(sealed, "12345678901234567890") {
+		t.Error("the secret is readable")
+	}
+	if _, err := s.unseal("two", sealed); err == nil {
+		t.Error("it opens for another user")
+	}
+	other, err := New(Config{Store: s.store, Key: bytes.Repeat([]byte{8}, 32)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.unseal("one", sealed); kairos.CodeOf(err) != kairos.CodeUnavailable {
+		t.Errorf("with another key: %v", err)
+	}
+	if raw, err := s.unseal("one", sealed); err != nil || string(raw) != "12345678901234567890" {
+		t.Errorf("%q %v", raw, err)
+	}
+}
+
+// A login is proof for a quarter of an hour; after that the password proves it again,
+// and nothing else does.
+func TestALoginGetsOld(t *testing.T) {
+	t.Parallel()
+	s, at := clocked(t)
+	ctx := t.Context()
+	if _, err := s.CreateUser(ctx, kairos.Actor{Name: "root", Role: kairos.RoleAdmin, Surface: "cli"}, "marta", good, kairos.RoleAdmin); err != nil {
+		t.Fatal(err)
+	}
+	session, _, err := s.Login(ctx, "marta", good, "10.0.0.1", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh := func(want bool) {
+		t.Helper()
+		if got, err := s.Fresh(ctx, session); got != want || err != nil {
+			t.Errorf("fresh: %v %v, want %v", got, err, want)
+		}
+	}
+	fresh(true)
+	at.Add(int64(ConfirmFor))
+	fresh(false)
+	if err := s.Confirm(ctx, session, "wrong password!", ""); kairos.CodeOf(err) != kairos.CodeForbidden {
+		t.Errorf("a wrong password: %v", err)
+	}
+	fresh(false)
+	if err := s.Confirm(ctx, session, good, ""); err != nil {
+		t.Fatal(err)
+	}
+	fresh(true)
+	at.Add(int64(ConfirmFor))
+	fresh(false)
+	if _, err := s.Fresh(ctx, "no session"); kairos.CodeOf(err) != kairos.CodeUnauthorized {
+		t.Errorf("no session: %v", err)
+	}
+}
