@@ -379,16 +379,18 @@ func (b *tab) reach(css, then string) {
 	b.until(css+" leads to "+then, loaded+" && "+there(then))
 }
 
-// leave does what leads to another page. The old page is marked, so that the new
-// one is told from it, also where that comes back as it was left.
+// leave does what leads to another page, or to another view of this one, which has
+// an address of its own. The old page is marked, so that the new one is told from
+// it, also where that comes back as it was left.
 func (b *tab) leave(do func(), what, then string) {
 	b.t.Helper()
 	for range 4 {
 		b.left++
-		eval[int](b, fmt.Sprintf(`window.kairosLeft = %d`, b.left))
+		from := eval[string](b, fmt.Sprintf(`window.kairosLeft = %d, location.href`, b.left))
+		left := fmt.Sprintf(`(window.kairosLeft !== %d || location.href !== %s)`, b.left, quoted(from))
 		do()
-		if b.soon(patience/4, fmt.Sprintf(`window.kairosLeft !== %d`, b.left)) == nil {
-			b.until(what+" leads to "+then, fmt.Sprintf(`%s && window.kairosLeft !== %d && %s`, loaded, b.left, there(then)))
+		if b.soon(patience/4, left) == nil {
+			b.until(what+" leads to "+then, fmt.Sprintf(`%s && %s && !document.querySelector(".htmx-request") && %s`, loaded, left, there(then)))
 			return
 		}
 	}

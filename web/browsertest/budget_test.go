@@ -155,7 +155,7 @@ func (r reader) kinds(max int) []string {
 		out = append(out, path)
 		for _, m := range link.FindAllStringSubmatch(text, -1) {
 			href := strings.ReplaceAll(m[1], "&amp;", "&")
-			if p, _, _ := strings.Cut(href, "?"); acts.MatchString(p) || seen[shape(href)] {
+			if p, _, _ := strings.Cut(href, "?"); acts.MatchString(p) || seen[shape(href)] || strings.Contains(shape(href), "&") { // combinations are endless
 				continue
 			}
 			seen[shape(href)] = true

@@ -158,9 +158,9 @@ func TestTargets(t *testing.T) {
 		width, least int64
 		css          string
 	}{
-		{1440, 24, `button, .btn, .chip, .opt, summary, select, textarea, input:not([type=hidden], [type=checkbox], [type=radio]), label:has(> input[type=checkbox]), .tabs a, .nav a, .top a, .ranges a, .pl, a.go, footer a`},
+		{1440, 24, `button:not(.k), .btn, .chip, .opt, summary, select, textarea, input:not([type=hidden], [type=checkbox], [type=radio], [type=range]), label:has(> input[type=checkbox]), .tabs a, .nav a, .top a, .ranges a, td:first-child > a.go`},
 		{390, 44, `main .btn, main .chip, main select, main textarea, main input:not([type=hidden], [type=checkbox], [type=radio], [type=range]), nav.tabs a`},
-		{390, 24, `button, summary, .pl, a.go, footer a, label:has(> input[type=checkbox])`},
+		{390, 24, `button:not(.k), summary, label:has(> input[type=checkbox]), td:first-child > a.go`},
 	} {
 		b.width(c.width)
 		for _, path := range paths {

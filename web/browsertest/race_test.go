@@ -198,7 +198,7 @@ func TestEveryViewIsItsAddress(t *testing.T) {
 	large(t)
 	d := newDaemon(t)
 	s := d.seed()
-	b, colleague := d.tab(), newTab(t, d.url).login(d.as("otto", kairos.RoleOperator))
+	b, colleague := d.tab(), newTab(t, d.url).login(d.as("otto", kairos.RoleAdmin))
 	// What is on a page, but for what the reader's name and the clock change.
 	const shown = `(() => { const m = document.querySelector("main").cloneNode(true);
 	  m.querySelectorAll("input[type=hidden], [data-since], time, script").forEach((e) => e.remove());
@@ -233,7 +233,7 @@ func TestEveryViewIsItsAddress(t *testing.T) {
 		"/runs/" + s.Failed.ID:    {"view=graph", "view=graph&node=done", "view=graph&zoom=fit", "view=graph&paint=took", "view=state", "view=state&cp=0", "view=log", "view=handoffs", "view=events", "view=io", "step=1", "tab=input", "tab=definition", "only=failed", "sort=took", "critical=show"},
 		"/runs/" + s.Completed.ID: {"view=graph&mode=ran", "view=state&cp=5&against=1", "step=1&tab=change", "only=completed"},
 		"/runs":                   {"q=status:failed", "q=plan:report", "sort=took", "n=25"},
-		"/audit":                  {"actor=marta", "since=24h"},
+		"/audit":                  {"q=actor:otto", "q=action:plan.version"},
 		"/approvals":              {"status=approved"},
 	} {
 		b.open(base)

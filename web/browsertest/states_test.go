@@ -2,6 +2,8 @@ package browsertest
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -36,7 +38,9 @@ func (d *daemon) everyState(t *testing.T) []state {
 		return run
 	}
 	d.plan("id: timer\nnodes:\n  wait: {type: wait, input: {for: 3h}}\n  end: {type: log, input: done}\nedges: [{from: wait, to: end}]\n")
-	d.plan("id: again\nnodes:\n  call: {type: http, effect: read, retry: {max_attempts: 6, backoff: [3h]}, input: {url: \"http://127.0.0.1:1/x\"}}\n  end: {type: log, input: done}\nedges: [{from: call, to: end}]\n")
+	down := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }))
+	t.Cleanup(down.Close)
+	d.plan("id: again\nnodes:\n  call: {type: http, effect: read, retry: {max_attempts: 6, backoff: [3h]}, input: {url: \"" + down.URL + "\"}}\n  end: {type: log, input: done}\nedges: [{from: call, to: end}]\n")
 	d.plan("id: parent\nnodes:\n  child: {type: plan, plan: refund}\n  end: {type: log, input: done}\nedges: [{from: child, to: end}]\n")
 	d.plan("id: bounded\nlimits: {max_steps: 1}\nnodes:\n  one: {type: set, input: 1}\n  two: {type: set, input: 2}\nedges: [{from: one, to: two}]\n")
 	waits := func(plan string, reason kairos.WaitReason) kairos.Run {
