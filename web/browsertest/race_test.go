@@ -6,10 +6,12 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
 	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/webtest"
 )
 
 // Two operators look at the same failed run and both resume it: it is resumed
@@ -283,4 +285,32 @@ func TestAFormIsSentOnce(t *testing.T) {
 		t.Errorf("%d runs were started", after-before)
 	}
 	b.quiet("forms and history")
+}
+
+// A login that ends while somebody types costs nothing that was typed: the page
+// says so, and after the next login it is where it was (UI 3.2.2, 3.2.14).
+func TestWhatWasTypedOutlivesALogin(t *testing.T) {
+	large(t)
+	d := newDaemon(t)
+	d.seed()
+	b := d.tab()
+	b.open("/plans/ledger/start")
+	b.fill(`main form textarea[name="input"]`, `{"amount": 4711}`)
+	call(b, network.ClearBrowserCookies, cdp.Empty{})
+	b.follow(`main form.form button[type="submit"]`, `input[name="password"]`)
+	if !eval[bool](b, there(`main .note[role="status"]`)) {
+		b.fail("the login does not say that what was typed is kept")
+	}
+	b.accessible("the login after a session's end")
+	b.fill(`input[name="name"]`, admin.Name)
+	b.fill(`input[name="password"]`, webtest.Password)
+	b.follow(`main form button[type="submit"]`, `main form textarea[name="input"]`)
+	if v := eval[string](b, `document.querySelector('main form textarea[name="input"]').value`); v != `{"amount": 4711}` {
+		t.Errorf("after the login the field holds %q", v)
+	}
+	b.reload(`main form textarea[name="input"]`)
+	if eval[bool](b, `!!sessionStorage.getItem("kept")`) {
+		t.Error("it is kept for ever")
+	}
+	b.quiet("a login that ended")
 }
