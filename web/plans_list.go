@@ -108,7 +108,7 @@ func (r *request) planStats(plan string) (view.PlanStats, error) {
 	if len(runs) > 0 {
 		s.Label = r.t("Of the last %d runs of %s, %d failed", len(runs), visible(plan), failed)
 		newest := runs[len(runs)-1]
-		s.Last, s.LastHref, s.LastAt = runStatus(newest.Status, newest.WaitReason), "/runs/"+newest.ID, r.time(newest.CreatedAt)
+		s.Last, s.LastHref, s.LastAt = r.statusOf(newest), "/runs/"+newest.ID, r.time(newest.CreatedAt)
 	}
 	if slices.Sort(done); len(done) > 0 {
 		s.Median, s.Slow = took(done[len(done)/2]), took(done[len(done)*95/100])

@@ -103,7 +103,7 @@ type runPage struct {
 
 func (b *runPage) build() (view.RunPage, error) {
 	run := b.d.Run
-	status := runStatus(run.Status, run.WaitReason)
+	status := b.statusOf(run)
 	p := view.RunPage{Shell: b.shell("runs", b.t(status.Word)+" · "+run.PlanKey+" · "+kairos.ShortID(run.ID)), ID: run.ID, Short: kairos.ShortID(run.ID), Status: status,
 		Plan:    view.Link{Text: run.PlanKey, Href: "/plans/" + url.PathEscape(run.PlanKey)},
 		Version: view.Link{Text: fmt.Sprintf("v%d", run.Version), Href: fmt.Sprintf("/plans/%s/v/%d", url.PathEscape(run.PlanKey), run.Version)},

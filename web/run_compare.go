@@ -48,7 +48,7 @@ func (r *request) compare() error {
 	p := view.ComparePage{Shell: r.shell("runs", r.t("Compare %s with %s", kairos.ShortID(a.ID), kairos.ShortID(b.ID))), First: r.t("No step differs.")}
 	for i, side := range []*view.CompareSide{&p.A, &p.B} {
 		run := runs[i].Run
-		*side = view.CompareSide{Run: view.Link{Text: kairos.ShortID(run.ID), Href: "/runs/" + run.ID}, Status: runStatus(run.Status, run.WaitReason)}
+		*side = view.CompareSide{Run: view.Link{Text: kairos.ShortID(run.ID), Href: "/runs/" + run.ID}, Status: r.statusOf(run)}
 	}
 	fact := func(name, x, y string) *view.CompareRow {
 		p.Facts = append(p.Facts, view.CompareRow{Name: name, A: visible(x), B: visible(y), Differs: x != y})

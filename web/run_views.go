@@ -34,7 +34,7 @@ const alikeCap = 1000
 // before anything was stored.
 func (b *runPage) summary() string {
 	run := b.d.Run
-	st := runStatus(run.Status, run.WaitReason)
+	st := b.statusOf(run)
 	lines := []string{fmt.Sprintf("%s: %s v%d, run %s", b.t(st.Word), run.PlanKey, run.Version, run.ID)}
 	if run.Headline != "" {
 		lines = append(lines, visible(run.Headline))
