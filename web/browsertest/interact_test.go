@@ -37,10 +37,12 @@ func interactions(s webtest.Seeded) []interaction {
 		{"a peek", "/runs", shows("#list a[data-peek]", "tr.peek")},
 		{"the columns of the list", "/runs", shows(".menu3 summary", ".menu3 form")},
 		{"chosen rows", "/runs", func(b *tab, _ webtest.Seeded) {
+			b.picking()
 			b.click("#list input[name=run]")
 			b.until("the row is chosen", `document.querySelector("#selected").textContent === "1"`)
 		}},
 		{"an act on chosen rows", "/runs", func(b *tab, _ webtest.Seeded) {
+			b.picking()
 			b.click(fmt.Sprintf(`input[name=run][value="%s"]`, s.Failed.ID))
 			b.reach(`#bulk button[value="resume"]`, "dialog[open] h1")
 		}},
@@ -73,6 +75,16 @@ func interactions(s webtest.Seeded) []interaction {
 		}},
 	}
 	return out
+}
+
+// picking makes rows of the list such as can be chosen, where that takes a step of
+// its own.
+func (b *tab) picking() {
+	b.t.Helper()
+	if eval[bool](b, there("#picking")) {
+		b.click("#picking")
+		b.until("rows can be chosen", there("#list input[name=run]"))
+	}
 }
 
 // After whatever scripts change on a page, it is as accessible as before, in light
