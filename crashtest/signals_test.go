@@ -1,6 +1,7 @@
 package crashtest
 
 import (
+	"bufio"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -99,29 +100,30 @@ func TestSignals(t *testing.T) {
 	if err := os.WriteFile(config, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	log, err := os.Create(filepath.Join(dir, "log"))
+	read, write, err = os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer log.Close()
-	d = launch(log)
+	defer read.Close()
+	d = launch(write)
 	defer d.kill(t)
+	if err := write.Close(); err != nil { // the daemon has its own
+		t.Fatal(err)
+	}
 	if run, err = d.api.FindRun(t.Context(), run.ID); err != nil || run.Status.Final() {
 		t.Errorf("the run that was cut off is %s: %v", run.Status, err)
 	}
 	if err := d.cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		b, err := os.ReadFile(log.Name())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if strings.Contains(string(b), "SIGHUP: the configuration is fine") {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the signal is not answered:\n%s", b)
+	if err := read.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	log := bufio.NewScanner(read)
+	for log.Scan() {
+		if strings.Contains(log.Text(), "SIGHUP: the configuration is fine") {
+			return
 		}
 	}
+	t.Fatalf("the signal is not answered: %v", log.Err())
 }

@@ -149,6 +149,7 @@ func (c *app) run(ctx context.Context, file string, src []byte, format planner.F
 func (c *app) follow(ctx context.Context, b backend, r kairos.Run) error {
 	if !c.json {
 		c.errorf("run %s of %s v%d\n", r.ID, r.PlanKey, r.Version)
+		c.mentionSafeMode(ctx, b)
 	}
 	events, err := b.Subscribe(ctx, 0, r.ID)
 	if err != nil {
@@ -171,6 +172,20 @@ func (c *app) follow(ctx context.Context, b backend, r kairos.Run) error {
 		return err
 	}
 	return c.result(context.WithoutCancel(ctx), b, r.ID)
+}
+
+// mentionSafeMode says that a daemon executes nothing: whoever waits for a run
+// would wait for ever.
+func (c *app) mentionSafeMode(ctx context.Context, b backend) {
+	d, ok := b.(interface {
+		Installation(ctx context.Context) (kairos.Installation, error)
+	})
+	if !ok {
+		return
+	}
+	if i, err := d.Installation(ctx); err == nil && i.Safe != "" {
+		c.errorf("note: the daemon is in safe mode (%s): it executes nothing until it is started without\n", i.Safe)
+	}
 }
 
 // lateEvents is how long a run that stands still may take to tell of its last

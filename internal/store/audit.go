@@ -137,6 +137,12 @@ func (s *Store) VerifyAudit(ctx context.Context) (AuditReport, error) {
 	}
 	if s.keyless {
 		old = math.MaxInt64
+	} else if last, err := s.q.AuditLast(ctx); err != nil {
+		return r, translate(err, "read the audit log")
+	} else if len(s.secrets.auditKey) == 0 && last > 0 {
+		r.Problems = append(r.Problems, fmt.Sprintf("the key of the audit log, %s.key, is missing: without it no link of the chain can be checked; put it back from where a copy is kept", s.path))
+		r.Last = last
+		return r, nil
 	}
 	r.Last = cut.Seq
 	vouched := cut.Seq == 0

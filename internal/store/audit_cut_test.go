@@ -123,6 +123,16 @@ func TestAMissingKeyIsNotMadeInSilence(t *testing.T) {
 	if _, err := os.Stat(path + ".key"); err == nil {
 		t.Error("a refusal has made a key")
 	}
+	reader, err := open(Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := reader.VerifyAudit(ctx); err != nil || len(r.Problems) != 1 || !strings.Contains(r.Problems[0], ".key, is missing") {
+		t.Errorf("verified without the key: %+v, %v", r, err)
+	}
+	if err := reader.Close(); err != nil {
+		t.Fatal(err)
+	}
 	for name, text := range map[string]string{"empty": "", "half": string(key[:30]), "no key": strings.Repeat("z", 64)} {
 		if err := os.WriteFile(path+".key", []byte(text), 0o600); err != nil {
 			t.Fatal(err)

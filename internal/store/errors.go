@@ -43,8 +43,11 @@ func translate(err error, doing string) error {
 		code = kairos.CodeTooLarge
 	}
 	e := kairos.Errorf(code, "%s: %w", doing, err)
-	if code == kairos.CodeNoSpace {
+	switch code {
+	case kairos.CodeNoSpace:
 		e.Suggestion = "free space on the disk of the data directory; nothing that was acknowledged is lost"
+	case kairos.CodeCorrupt:
+		e.Suggestion = "keep the files as they are; restore a backup with kairosd restore --force BACKUP, or save what can be read with kairosd doctor --salvage DIR"
 	}
 	return e
 }
