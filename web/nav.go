@@ -21,6 +21,7 @@ var places = []place{
 	{"runs", "/runs", locale.Mark("Runs"), open},
 	{"plans", "/plans", locale.Mark("Plans"), open},
 	{"approvals", "/approvals", locale.Mark("Approvals"), open},
+	{"handoffs", "/handoffs", locale.Mark("Handoffs"), open},
 	{"agents", "/agents", locale.Mark("Agents"), open},
 	{"audit", "/audit", locale.Mark("Audit"), open},
 	{"system", "/system", locale.Mark("System"), open},

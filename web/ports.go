@@ -30,6 +30,8 @@ type Reader interface {
 	// Journal gives rows with Seq > after in order, at most limit (0: all).
 	JournalPage(ctx context.Context, run string, after int64, limit int) ([]kairos.Entry, error)
 	Handoffs(ctx context.Context, run string) ([]kairos.Handoff, error)
+	// HandoffsOf lists handoffs of all runs with what came of them, newest first.
+	HandoffsOf(ctx context.Context, f kairos.HandoffFilter) (kairos.List[kairos.HandoffSeen], error)
 	// Conversation is what a run's agents said to each other, in order.
 	Conversation(ctx context.Context, run string) (kairos.Conversation, error)
 	// Children, forks and reruns of a run, and what it came from.

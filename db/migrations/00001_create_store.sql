@@ -305,6 +305,8 @@ CREATE TABLE handoffs (
 ) STRICT;
 
 CREATE INDEX handoffs_by_run ON handoffs (run_id, id);
+CREATE INDEX handoffs_by_from ON handoffs (from_agent, id);
+CREATE INDEX handoffs_by_to ON handoffs (to_agent, id);
 
 -- What agents say to each other: every invocation and handoff is a request, and
 -- what came of it a response or an error with the request's id.

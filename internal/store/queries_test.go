@@ -194,6 +194,14 @@ func TestEveryQueryRuns(t *testing.T) {
 	must("forget", err)
 	_, err = s.Approval(ctx, approval.ID)
 	must("approval", err)
+	_, err = s.AssignApproval(ctx, kairos.System, approval.ID, "", "ana", "knows it")
+	must("assign", err)
+	if _, err := s.AssignApproval(ctx, kairos.System, approval.ID, "", "otto", ""); kairos.CodeOf(err) != kairos.CodeConflict {
+		t.Errorf("assigned over another: %v", err)
+	}
+	if n, err := s.ApprovalsCount(ctx, kairos.ApprovalFilter{For: "otto"}, 10); err != nil || n != 0 {
+		t.Errorf("%d for somebody else, %v", n, err)
+	}
 	first, err := s.Approvals(ctx, kairos.ApprovalFilter{})
 	if must("approvals", err); len(first.Items) != 1 {
 		t.Errorf("approvals: %d", len(first.Items))
@@ -608,6 +616,10 @@ func TestEveryListReadsAnIndexInOrder(t *testing.T) {
 		if !slices.Contains(whole, q[0]) {
 			explain(t, s, q[0], q[1], nil)
 		}
+	}
+	for _, f := range []kairos.HandoffFilter{{}, {From: "a"}, {To: "b"}, {Status: "failed"}, {Plan: "p"}} {
+		text, args, _ := handoffQuery(f)
+		explain(t, s, "handoffs", text+" ORDER BY h.id DESC LIMIT ?", append(append([]any{0, 1 << 62}, args...), 51))
 	}
 	at := &approvalAt{1, 1}
 	for _, f := range []kairos.ApprovalFilter{{}, {Plan: "p"}, {Agent: "a"}, {For: "ana"}, {Assignee: "ana"}, {NotFor: "ana"}, {Overdue: time.Now()}, {Status: "approved"}, {Decided: true},

@@ -24,6 +24,7 @@ var (
 		spanishSystem,
 		spanishHome,
 		spanishAudit,
+		spanishHandoffs,
 		spanishApprovals,
 	)
 	spanishPlurals = joined(
@@ -36,6 +37,7 @@ var (
 		spanishAccessPlurals,
 		spanishToolsPlurals,
 		spanishAuditPlurals,
+		spanishHandoffsPlurals,
 		spanishApprovalsPlurals,
 		spanishCallsPlurals,
 		spanishHomePlurals,

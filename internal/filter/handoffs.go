@@ -1,0 +1,59 @@
+package filter
+
+import (
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// HandoffKeys lists the keys of the handoffs' filter (UI 3.3.11).
+var HandoffKeys = []string{"from", "to", "plan", "status", "since", "until"}
+
+// ParseHandoffs reads a query of handoffs: terms with blanks between them all hold.
+func ParseHandoffs(q string, now time.Time) (f kairos.HandoffFilter, problem *kairos.Error) {
+	if len(q) > 4096 || !utf8.ValidString(q) {
+		return f, kairos.Errorf(kairos.CodeInvalid, "the filter is longer than 4096 characters, or not UTF-8")
+	}
+	for _, t := range split(q) {
+		if t.not || t.value == "" {
+			return f, kairos.Errorf(kairos.CodeInvalid, "%s: takes one value and cannot be negated", t.key)
+		}
+		switch t.key {
+		case "from":
+			f.From = t.value
+		case "to":
+			f.To = t.value
+		case "plan":
+			f.Plan = t.value
+		case "status":
+			if !slices.Contains(kairos.HandoffStatuses, t.value) {
+				e := kairos.Errorf(kairos.CodeInvalid, "unknown status %q", t.value)
+				if near := nearest(t.value, kairos.HandoffStatuses); near != "" {
+					return f, e.Suggest("did you mean status:%s?", near)
+				}
+				return f, e.Suggest("write one of: %s", strings.Join(kairos.HandoffStatuses, ", "))
+			}
+			f.Status = t.value
+		case "since", "until":
+			at, err := Moment(t.value, now)
+			if err != nil {
+				return f, kairos.Errorf(kairos.CodeInvalid, "%s:%s is not a time", t.key, t.value).Suggest("write 24h, 7d or 2030-01-31T08:00")
+			}
+			if t.key == "since" {
+				f.Since = at
+			} else {
+				f.Until = at
+			}
+		default:
+			e := kairos.Errorf(kairos.CodeInvalid, "unknown filter %q", t.key)
+			if near := nearest(t.key, HandoffKeys); near != "" {
+				return f, e.Suggest("did you mean %s:%s?", near, t.value)
+			}
+			return f, e.Suggest("filters: %s", strings.Join(HandoffKeys, ", "))
+		}
+	}
+	return f, nil
+}

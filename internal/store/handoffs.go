@@ -1,0 +1,109 @@
+package store
+
+import (
+	"context"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+const handoffAtSQL = "SELECT id, at FROM handoffs WHERE id >= ? ORDER BY id LIMIT 1"
+
+// handoffSQL gives handoffs with what came of them: what the receiver answered, else
+// how the step ended that was handed over.
+const handoffSQL = `SELECT h.id, h.public_id, h.run, h.seq, h.from_agent, h.to_agent, h.node, h.reason, h.context, h.at, h.plan, h.status FROM (
+SELECT handoffs.*, runs.public_id AS run, plans.key AS plan, CASE
+WHEN EXISTS (SELECT 1 FROM messages AS m WHERE m.run_id = handoffs.run_id AND m.correlation = handoffs.public_id || ':request' AND m.type = 'response') THEN 'returned'
+WHEN EXISTS (SELECT 1 FROM messages AS m WHERE m.run_id = handoffs.run_id AND m.correlation = handoffs.public_id || ':request' AND m.type = 'error') THEN 'failed'
+ELSE coalesce((SELECT CASE s.status WHEN 'failed' THEN 'failed' WHEN 'cancelled' THEN 'failed' ELSE 'returned' END FROM step_results AS s
+  WHERE s.run_id = handoffs.run_id AND s.seq > handoffs.seq AND s.node = handoffs.node AND s.final = 1 ORDER BY s.seq LIMIT 1),
+  CASE WHEN runs.ended_at = 0 THEN 'open' ELSE 'failed' END) END AS status
+FROM handoffs`
+
+// handoffMax bounds what one list reads: matrices and loops are made of so many.
+const handoffMax = 2000
+
+// HandoffsOf lists handoffs of all runs, newest first; Limit may be up to 2,000. A
+// filter that no index serves is answered with what was found in 20 ms; Next goes on.
+func (s *Store) HandoffsOf(ctx context.Context, f kairos.HandoffFilter) (kairos.List[kairos.HandoffSeen], error) {
+	var list kairos.List[kairos.HandoffSeen]
+	ctx, cancel := context.WithTimeout(ctx, listDeadline)
+	defer cancel()
+	at, newer, err := position("handoffs", f.Page)
+	if err != nil {
+		return list, err
+	}
+	var last int64
+	if err := s.read.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM handoffs").Scan(&last); err != nil {
+		return list, translate(err, "list handoffs")
+	}
+	first := int64(1)
+	if !f.Since.IsZero() {
+		if first, err = s.firstAfter(ctx, handoffAtSQL, f.Since, last); err != nil {
+			return list, translate(err, "list handoffs")
+		}
+	}
+	if !f.Until.IsZero() {
+		after, err := s.firstAfter(ctx, handoffAtSQL, f.Until, last)
+		if err != nil {
+			return list, translate(err, "list handoffs")
+		}
+		last = min(last, after-1)
+	}
+	limit := pageLimit(f.Page.Limit)
+	if f.Page.Limit > limit {
+		limit = min(f.Page.Limit, handoffMax)
+	}
+	text, args, sparse := handoffQuery(f)
+	var ids []int64
+	reached, err := scan(sparse, first, last, at, newer, func(low, high int64, order string) (bool, error) {
+		rows, err := s.read.QueryContext(ctx, text+" ORDER BY h.id "+order+" LIMIT ?", append(append([]any{low, high}, args...), limit+1-len(ids))...)
+		if err != nil {
+			return false, err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var h kairos.HandoffSeen
+			var id, when int64
+			if err := rows.Scan(&id, &h.ID, &h.Run, &h.Seq, &h.From, &h.To, &h.Node, &h.Reason, &h.Context, &when, &h.Plan, &h.Status); err != nil {
+				return false, err
+			}
+			h.At = fromMicros(when)
+			list.Items, ids = append(list.Items, h), append(ids, id)
+		}
+		return len(ids) > limit, rows.Err()
+	})
+	if err != nil {
+		return list, translate(err, "list handoffs")
+	}
+	list.Items, list.Next, list.Prev = window(list.Items, ids, limit, newer, f.Page, "handoffs")
+	if reached > 0 {
+		if newer {
+			list.Prev = cursor("handoffs", reached)
+		} else {
+			list.Next = cursor("handoffs", reached)
+		}
+	}
+	return list, nil
+}
+
+// handoffQuery is a filter as SQL for the handoffs with low < id < high.
+func handoffQuery(f kairos.HandoffFilter) (text string, args []any, sparse bool) {
+	index := ""
+	switch {
+	case f.From != "":
+		index = " INDEXED BY handoffs_by_from"
+	case f.To != "":
+		index = " INDEXED BY handoffs_by_to"
+	}
+	text = handoffSQL + index + " JOIN runs ON runs.id = handoffs.run_id JOIN plans ON plans.id = runs.plan_id WHERE handoffs.id > ? AND handoffs.id < ?"
+	for _, c := range []struct{ column, value string }{{"handoffs.from_agent", f.From}, {"handoffs.to_agent", f.To}, {"plans.key", f.Plan}} {
+		if c.value != "" {
+			text, args = text+" AND "+c.column+" = ?", append(args, c.value)
+		}
+	}
+	text += ") AS h"
+	if f.Status != "" {
+		text, args = text+" WHERE h.status = ?", append(args, f.Status)
+	}
+	return text, args, f.Plan != "" || f.Status != "" || f.From != "" && f.To != ""
+}

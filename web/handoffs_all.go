@@ -1,0 +1,155 @@
+package web
+
+import (
+	"cmp"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/filter"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/view"
+)
+
+const (
+	// flowMax is how many of the newest handoffs matrix and loops are made of.
+	flowMax = 2000
+	// loopMin: so often has work gone from one to another and back where it is a loop.
+	loopMin = 3
+	// flowAgents bounds the sides of the matrix.
+	flowAgents = 16
+)
+
+// allHandoffs is who gave what to whom, in all runs (UI 3.3.11).
+func (r *request) allHandoffs() error {
+	q := strings.TrimSpace(r.c.QueryParam("q"))
+	p := view.HandoffsPage{Shell: r.shell("handoffs", "Handoffs"), Query: q, Ranges: r.rangesAt("/handoffs", q), Loops: r.c.QueryParam("view") == "loops"}
+	p.Views = []view.Link{{Text: r.t("All"), Href: listAt("/handoffs", q), Current: !p.Loops}, {Text: r.t("Loops"), Href: with("/handoffs", url.Values{"view": {"loops"}}, "q", q), Current: p.Loops}}
+	f, problem := filter.ParseHandoffs(q, r.s.now())
+	if problem != nil {
+		p.Error, p.Suggestion = problem.Message, problem.Suggestion
+		return r.render(http.StatusBadRequest, view.AllHandoffs(p))
+	}
+	f.Page = kairos.Page{Limit: flowMax}
+	flow, err := r.s.Reader.HandoffsOf(r.ctx, f)
+	if err != nil {
+		return err
+	}
+	p.Among = r.n(len(flow.Items), "Made of %s handoff", "Made of %s handoffs")
+	if flow.Next != "" {
+		p.Among = r.n(len(flow.Items), "Made of the newest %s handoff that matches; there are older ones", "Made of the newest %s handoffs that match; there are older ones")
+	}
+	if p.Loops {
+		p.Rows2 = r.loops(flow.Items)
+		return r.render(http.StatusOK, view.AllHandoffs(p))
+	}
+	p.Matrix = r.matrix(q, flow.Items)
+	f.Page = r.page()
+	list, err := r.s.Reader.HandoffsOf(r.ctx, f)
+	if err != nil {
+		return err
+	}
+	for _, h := range list.Items {
+		p.Rows = append(p.Rows, view.HandoffLine{At: r.time(h.At), From: r.handoffTerm(q, "from", h.From), To: r.handoffTerm(q, "to", h.To), Plan: r.handoffTerm(q, "plan", h.Plan),
+			Run: view.Link{Text: kairos.ShortID(h.Run), Href: "/runs/" + h.Run + "?view=handoffs"}, Step: view.Link{Text: h.Node, Href: "/runs/" + h.Run + "?step=" + url.QueryEscape(h.Node)},
+			Reason: strings.ReplaceAll(visible(h.Reason), "_", " "), Context: visible(cut(h.Context, 200)), Size: size(len(h.Context)), Status: handoffStatus(h.Status)})
+	}
+	at := func(key, cursor string) string {
+		if cursor == "" {
+			return ""
+		}
+		return with("/handoffs", url.Values{"q": {q}}, key, cursor, "n", r.c.QueryParam("n"))
+	}
+	p.Newer, p.Older = at("before", list.Prev), at("after", list.Next)
+	return r.render(http.StatusOK, view.AllHandoffs(p))
+}
+
+func (r *request) handoffTerm(q, key, value string) view.Link {
+	return view.Link{Text: visible(value), Href: listAt("/handoffs", strings.TrimSpace(filter.Without(q, key)+" "+key+":"+filter.Quote(value)))}
+}
+
+func handoffStatus(s string) view.Status {
+	switch s {
+	case "returned":
+		return word("quiet", "i-ok", locale.Mark("returned"), true)
+	case "failed":
+		return word("fail", "i-fail", locale.Mark("failed"), true)
+	}
+	return word("now", "i-now", locale.Mark("still open"), false)
+}
+
+// matrix counts handoffs from x to, with the share of those that failed.
+func (r *request) matrix(q string, list []kairos.HandoffSeen) *view.HandoffMatrix {
+	type cell struct{ n, failed int }
+	cells, weight := map[[2]string]*cell{}, map[string]int{}
+	most := 0
+	for _, h := range list {
+		k := [2]string{h.From, h.To}
+		if cells[k] == nil {
+			cells[k] = &cell{}
+		}
+		cells[k].n++
+		if h.Status == "failed" {
+			cells[k].failed++
+		}
+		most = max(most, cells[k].n)
+		weight[h.From]++
+		weight[h.To]++
+	}
+	if len(cells) == 0 {
+		return nil
+	}
+	agents := slices.SortedFunc(maps.Keys(weight), func(a, b string) int { return cmp.Or(cmp.Compare(weight[b], weight[a]), strings.Compare(a, b)) })
+	m := &view.HandoffMatrix{Left: max(0, len(agents)-flowAgents)}
+	agents = agents[:min(len(agents), flowAgents)]
+	for _, a := range agents {
+		m.Agents = append(m.Agents, visible(a))
+		row := view.HandoffMatrixRow{From: visible(a)}
+		for _, b := range agents {
+			c := cells[[2]string{a, b}]
+			if c == nil {
+				row.Cells = append(row.Cells, view.HandoffCell{})
+				continue
+			}
+			v := view.HandoffCell{Text: r.number(int64(c.n)), Shade: min(4, 1+3*c.n/most),
+				Href: listAt("/handoffs", strings.TrimSpace(filter.Without(filter.Without(q, "from"), "to")+" from:"+filter.Quote(a)+" to:"+filter.Quote(b)))}
+			if c.failed > 0 {
+				v.Failed = r.t("%s failed", percentWord(c.failed, c.n))
+			}
+			row.Cells = append(row.Cells, v)
+		}
+		m.Rows = append(m.Rows, row)
+	}
+	return m
+}
+
+func percentWord(part, whole int) string {
+	return strings.TrimSuffix(percent(float64(100*part/whole)), ".000%") + "%"
+}
+
+// loops are runs in which work went from one agent to another and back more than twice.
+func (r *request) loops(list []kairos.HandoffSeen) []view.HandoffLoop {
+	type pair struct{ run, a, b string }
+	back, plan, at := map[pair]int{}, map[string]string{}, map[string]kairos.HandoffSeen{}
+	last := map[string]kairos.HandoffSeen{}   // the handoff before, by run
+	for _, h := range slices.Backward(list) { // oldest first
+		if p, ok := last[h.Run]; ok && p.From == h.To && p.To == h.From {
+			k := pair{h.Run, min(h.From, h.To), max(h.From, h.To)}
+			back[k]++
+		}
+		last[h.Run], plan[h.Run], at[h.Run] = h, h.Plan, h
+	}
+	var out []view.HandoffLoop
+	for _, k := range slices.SortedFunc(maps.Keys(back), func(a, b pair) int {
+		return cmp.Or(cmp.Compare(back[b], back[a]), strings.Compare(a.run, b.run), strings.Compare(a.a, b.a))
+	}) {
+		if back[k] >= loopMin {
+			out = append(out, view.HandoffLoop{Run: view.Link{Text: kairos.ShortID(k.run), Href: "/runs/" + k.run + "?view=handoffs"}, Plan: plan[k.run], Agents: visible(k.a) + " ⇄ " + visible(k.b),
+				Times: r.number(int64(back[k])), Last: r.time(at[k.run].At)})
+		}
+	}
+	return out
+}

@@ -1,0 +1,25 @@
+package locale
+
+// What the page of all handoffs says.
+var spanishHandoffs = map[string]string{
+	"Between":           "Entre",
+	"Filter handoffs":   "Filtrar traspasos",
+	"From whom to whom": "De quién a quién",
+	"Handoffs from the agent of the row to that of the column": "Traspasos del agente de la fila al de la columna",
+	"Handoffs, newest first":                                   "Traspasos, los más recientes primero",
+	"Last at":                                                  "Último a las",
+	"Loops":                                                    "Bucles",
+	"Newest first":                                             "Los más recientes primero",
+	"No handoff matches. One is recorded whenever work passes from one agent to another.": "Ningún traspaso coincide. Se registra uno cada vez que el trabajo pasa de un agente a otro.",
+	"No run goes back and forth.": "Ninguna ejecución va y viene.",
+	"Returns":                     "Vueltas",
+	"Runs in which work went from one agent to another and back more than twice.": "Ejecuciones en las que el trabajo fue de un agente a otro y volvió más de dos veces.",
+	"Runs that go back and forth, the most often first":                           "Ejecuciones que van y vienen, las que más primero",
+	"still open": "sigue abierto",
+}
+
+var spanishHandoffsPlurals = map[string][2]string{
+	"%s agent has no room here": {"%s agente no cabe aquí", "%s agentes no caben aquí"},
+	"Made of %s handoff":        {"Hecho con %s traspaso", "Hecho con %s traspasos"},
+	"Made of the newest %s handoff that matches; there are older ones": {"Hecho con el traspaso más reciente que coincide (%s); hay anteriores", "Hecho con los %s traspasos más recientes que coinciden; hay anteriores"},
+}
