@@ -15,6 +15,7 @@ var spanishHandoffs = map[string]string{
 	"Returns":                     "Vueltas",
 	"Runs in which work went from one agent to another and back more than twice.": "Ejecuciones en las que el trabajo fue de un agente a otro y volvió más de dos veces.",
 	"Runs that go back and forth, the most often first":                           "Ejecuciones que van y vienen, las que más primero",
+	"Views":      "Vistas",
 	"still open": "sigue abierto",
 }
 
