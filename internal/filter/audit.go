@@ -133,6 +133,9 @@ func choose(t term, anyOf, none *[]string, known []string) *kairos.Error {
 		if near := nearest(v, known); near != "" {
 			return e.Suggest("did you mean %s:%s?", t.key, near)
 		}
+		if t.key == "action" && strings.Contains(begin, ".") {
+			continue // an older daemon, or a newer one, may have recorded it
+		}
 		if len(known) > 10 {
 			return e.Suggest("the help lists them; %s:run.* is all that begin with run.", t.key)
 		}

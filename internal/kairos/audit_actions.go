@@ -4,12 +4,12 @@ package kairos
 // what a filter of the audit log knows and suggests.
 var AuditActions = []string{
 	"access.denied", "approval.ask_back", "approval.assign", "approval.decide", "audit.cut", "audit.new_key", "audit.verify",
-	"bulk.cancel", "bulk.delete", "bulk.done", "bulk.release", "bulk.rerun", "bulk.resume", "bulk.stopped",
+	"bulk.ack", "bulk.cancel", "bulk.delete", "bulk.done", "bulk.label", "bulk.release", "bulk.rerun", "bulk.resume", "bulk.stopped",
 	"checkpoint", "daemon.start", "failure.ack", "failure.unack", "login", "logout", "maintenance.begin", "maintenance.end",
 	"mcp.retry", "memory.forget", "node.resolve", "notification.test",
-	"plan.archive", "plan.save", "plan.unarchive", "plan.version",
-	"run.cancel", "run.continue", "run.create", "run.created", "run.delete", "run.fork", "run.limits", "run.pause", "run.purge", "run.release",
-	"run.rerun", "run.resume", "run.retry-now", "run.status", "session.end", "setup",
+	"plan.accept", "plan.archive", "plan.restore", "plan.save", "plan.unarchive", "plan.version",
+	"run.ack", "run.cancel", "run.continue", "run.create", "run.created", "run.delete", "run.fork", "run.label", "run.limits", "run.note", "run.pause", "run.purge", "run.release",
+	"run.rerun", "run.resume", "run.retry-now", "run.status", "session.confirm", "session.end", "setup",
 	"store.backup", "store.checked", "store.failed", "store.released", "store.restored", "store.retention", "store.rolled_back",
-	"token.create", "token.revoke", "tool.accept", "user.create", "user.link", "user.login-link", "user.password", "user.update", "view.save",
+	"token.create", "token.revoke", "tool.accept", "user.create", "user.link", "user.login-link", "user.password", "user.second-factor", "user.update", "view.save",
 }
