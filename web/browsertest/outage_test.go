@@ -1,0 +1,58 @@
+package browsertest
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// An outage that failed 400 runs is one line of home and one act: a preview in a
+// dialog, one run first, which stops the rest while the outage lasts; and the
+// rest when it is over, followed on the page of the act.
+func TestAnOutageIsResumedInTheBrowser(t *testing.T) {
+	const runs = 400
+	d := newDaemon(t)
+	var up atomic.Bool
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if !up.Load() {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	}))
+	t.Cleanup(service.Close)
+	d.plan(fmt.Sprintf("id: sync\nnodes:\n  push: {type: http, effect: read, input: {url: %q}}\n", service.URL))
+	b := d.tab()
+	for range runs {
+		d.run("sync", "null")
+	}
+	b.open("/").live()
+	b.until("home says how many failed", fmt.Sprintf(`document.querySelector("#attention .sum").textContent.includes("%d")`, runs))
+	if n := eval[int](b, `document.querySelectorAll("#attention tr.bad").length`); n != 1 {
+		t.Fatalf("the outage is %d lines", n)
+	}
+	b.accessible("home in an outage")
+	resume := func(result string) {
+		t.Helper()
+		b.open("/").live()
+		b.reach(`#attention a[href^="/bulk/new?do=resume"]`, `dialog[open] form[action="/bulk"]`)
+		b.leave(func() { b.click(`dialog form[action="/bulk"] button.pri`) }, "the act", "h1")
+		if path := eval[string](b, "location.pathname"); !strings.HasPrefix(path, "/bulk/") {
+			t.Fatalf("the act leads to %s", path)
+		}
+		b.until("the act ends: "+result, fmt.Sprintf(`document.querySelector("main").textContent.includes(%q)`, result))
+	}
+	resume("failed the same way")
+	b.accessible("an act that was stopped")
+	up.Store(true)
+	// As fast as it goes: the form's own rate would take minutes.
+	b.open("/").live()
+	b.reach(`#attention a[href^="/bulk/new?do=resume"]`, `dialog[open] form[action="/bulk"]`)
+	b.fill("dialog input[name=rate]", "0")
+	b.leave(func() { b.click(`dialog form[action="/bulk"] button.pri`) }, "the act", "h1")
+	b.until("the act ends", `document.querySelector("main").textContent.includes("Finished")`)
+	b.open("/").live()
+	b.until("nothing is wrong any more", `document.querySelector("#attention").textContent.includes("Nothing needs attention")`)
+	b.quiet("the outage")
+}
