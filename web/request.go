@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -258,6 +259,8 @@ func (s *Server) fail(err error, c echo.Context) {
 	default:
 		p.ID = kairos.RequestOf(r.ctx).ID
 		s.Logger.Error("page failed", "id", p.ID, "path", c.Request().URL.Path, "err", err)
+		// The address without its query, in which may be what somebody typed.
+		p.Details = strings.Join([]string{"error " + p.ID, "kairosd " + s.Version, c.Request().Method + " " + visible(c.Request().URL.Path), s.now().UTC().Format(time.RFC3339)}, "\n")
 	}
 	if h := headlines[p.Code]; h != "" {
 		p.Headline = h

@@ -2,6 +2,8 @@ package locale
 
 // What is said about the second factor of a login, and about proving who one is.
 var spanishSecond = map[string]string{
+	"Copy details": "Copiar los detalles",
+	"Runs go on, and the other pages work. The daemon's log has the cause, under this id.": "Las ejecuciones siguen y las demás páginas funcionan. El registro del demonio tiene la causa, bajo este identificador.",
 	"on":                                  "activado",
 	"You":                                 "Usted",
 	"Code":                                "Código",

@@ -8,6 +8,7 @@ type ErrorPage struct {
 	Message    string
 	Suggestion string
 	ID         string
+	Details    string // what to send to whoever is to look at it; empty: nobody need
 	Links      []Link
 	Similar    []Link // what may have been meant
 }
