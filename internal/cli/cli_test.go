@@ -211,6 +211,47 @@ edges: [{from: total, to: double}]
 	}
 }
 
+// In a fork, a recorded result or a stub stands in for steps; a resume may be for
+// one step, after which the run waits.
+func TestForkAndResumeAskForLess(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	plan := s.file("twice.yaml", `
+id: twice
+nodes:
+  total: {type: set, input: 5}
+  pay: {type: set, effect: unsafe, input: {paid: "${output.total}"}}
+  end: {type: set, input: "${output.pay.paid}"}
+edges: [{from: total, to: pay}, {from: pay, to: end}]
+`)
+	r := s.result(0, "run", "--plan", plan, "--json")
+	if _, said := s.expect(0, "fork", r.RunID, "--at", "1", "--preview"); !strings.Contains(said, "twice     pay (unsafe)") {
+		t.Errorf("preview: %s", said)
+	}
+	if f := s.result(0, "fork", r.RunID, "--at", "1", "--reuse", "pay", "--json"); string(f.Output) != "5" {
+		t.Errorf("reused: %+v", f)
+	}
+	if f := s.result(0, "fork", r.RunID, "--at", "1", "--stub", `pay={"paid": 7}`, "--json"); string(f.Output) != "7" {
+		t.Errorf("stubbed: %+v", f)
+	}
+	s.expect(2, "fork", r.RunID, "--at", "1", "--stub", "pay", "--json")
+	pair := s.file("pair.yaml", `
+id: pair
+on_failure: continue_branches
+nodes:
+  left: {type: json, input: {value: 1, path: bad}}
+  right: {type: json, input: {value: 1, path: bad}}
+  join: {type: set, needs: [left, right], input: 1}
+`)
+	failed := s.result(1, "run", "--plan", pair, "--json")
+	if _, said := s.expect(0, "resume", failed.RunID, "--only", "right", "--attempts", "2", "--preview"); !strings.Contains(said, "1 again") || !strings.Contains(said, "later     left") {
+		t.Errorf("preview: %s", said)
+	}
+	if paused := s.result(3, "resume", failed.RunID, "--only", "right", "--json"); paused.WaitReason != "paused" {
+		t.Errorf("%+v", paused)
+	}
+}
+
 func TestMockedRunsTouchNothing(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
