@@ -504,57 +504,6 @@ func TestChangesAreAudited(t *testing.T) {
 	}
 }
 
-// G12: a change and its record are one transaction: whoever cuts the power between
-// two finds both or neither.
-func TestAChangeAndItsRecordAreOne(t *testing.T) {
-	t.Parallel()
-	h := open(t)
-	u := h.user(t, "ana", kairos.RoleViewer)
-	var transactions, recorded atomic.Int64
-	h.store.OnBatch(func(int, time.Duration) { transactions.Add(1) })
-	h.store.OnCommit(func(events []kairos.AuditEvent) { recorded.Add(int64(len(events))) })
-	var secret string
-	var tok kairos.Token
-	for _, act := range []struct {
-		name         string
-		do           func() error
-		transactions int64
-	}{
-		{"make a user", func() error {
-			_, err := h.CreateUser(t.Context(), root, "eve", good, kairos.RoleAuthor)
-			return err
-		}, 1},
-		{"change one, whose sessions end", func() error {
-			_, err := h.UpdateUser(t.Context(), root, u.ID, new(kairos.RoleOperator), nil, nil)
-			return err
-		}, 1},
-		{"log in, and be seen", func() (err error) {
-			secret, _, err = h.Login(t.Context(), "ana", good, "192.0.2.1", "test")
-			return err
-		}, 2},
-		{"log out", func() error { return h.Logout(t.Context(), secret) }, 1},
-		{"end sessions", func() error { return h.EndSessions(t.Context(), root, u.ID, "") }, 1},
-		{"make a token", func() (err error) {
-			_, tok, err = h.CreateToken(t.Context(), root, "ci", kairos.RoleViewer, nil, 0)
-			return err
-		}, 1},
-		{"revoke it", func() error { return h.RevokeToken(t.Context(), root, tok.ID) }, 1},
-	} {
-		transactions.Store(0)
-		recorded.Store(0)
-		if err := act.do(); err != nil {
-			t.Fatalf("%s: %v", act.name, err)
-		}
-		// The next transaction begins when everybody has heard of this one.
-		if err := h.store.SetSetting(t.Context(), "barrier", act.name); err != nil {
-			t.Fatal(err)
-		}
-		if n, said := transactions.Load()-1, recorded.Load(); n != act.transactions || said != 1 {
-			t.Errorf("%s: %d transactions with %d records, want %d with 1", act.name, n, said, act.transactions)
-		}
-	}
-}
-
 func TestOldHashesAreRenewed(t *testing.T) {
 	t.Parallel()
 	h := open(t)
