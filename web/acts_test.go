@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/api"
 	"github.com/kairosd/kairosd/web/webtest"
 )
@@ -24,6 +25,7 @@ var noAct = map[string]string{
 	"POST /views/default":           "keeps the reader's choice of what the run list opens with",
 	"POST /columns":                 "keeps the reader's choice of columns",
 	"POST /plans/check":             "checks a text",
+	"page POST /plans/check":        "checks a text",
 	"POST /runs/{id}/preview":       "predicts",
 	"POST /bulk/preview":            "predicts",
 	"POST /planner/classify":        "classifies a text",
@@ -114,7 +116,7 @@ func (s *scene) api(route, path string, body any) map[string]any {
 			s.t.Fatal(err)
 		}
 		kind := "application/json"
-		if route == "POST /plans" {
+		if route == "POST /plans" || route == "POST /plans/try" {
 			kind = "application/yaml"
 		}
 		req := request(s.t, method, s.URL+api.Base+path, string(b), "Content-Type", kind, "Authorization", "Bearer "+s.token)
@@ -240,12 +242,20 @@ func (s *scene) secondFactor() {
 }
 
 func (s *scene) plans() {
-	const a, b, c = "id: %s\nnodes: {a: {type: set, input: 1}}\n", "id: %s\nnodes: {a: {type: set, input: 2}}\n", "id: %s\nnodes: {a: {type: set, input: 3}}\n"
+	const a, b, c, d = "id: %s\nnodes: {a: {type: set, input: 1}}\n", "id: %s\nnodes: {a: {type: set, input: 2}}\n", "id: %s\nnodes: {a: {type: set, input: 3}}\n", "id: %s\nnodes: {a: {type: set, input: 4}}\n"
 	s.page("/plans/new", "/plans/new", `name="source"`, "source", fmt.Sprintf(a, "paper"), "do", "save")
 	s.page("/plans/:plan/edit", "/plans/paper/edit", `name="source"`, "source", fmt.Sprintf(b, "paper"), "do", "save")
 	s.page("/plans/:plan/start", "/plans/paper/start", `action="/plans/paper/start"`)
+	s.page("/plans/:plan/v/:number/restore", "/plans/paper/v/1/restore", `name="base"`, "reason", "the first one was right")
 	s.page("/plans/:plan/archive", "/plans/paper/archive", `name="reason"`, "reason", "not needed")
 	s.api("POST /plans", "/plans", fmt.Sprintf(c, "wire"))
+	s.api("POST /plans", "/plans", fmt.Sprintf(d, "wire"))
+	s.api("POST /plans/{id}/versions/{n}/restore", "/plans/wire/versions/1/restore", map[string]string{"reason": "the first one was right"})
+	s.api("POST /plans/try", "/plans/try", fmt.Sprintf(c, "tried"))
+	if _, _, _, _, err := s.Engine.SavePlan(s.t.Context(), s.Admin, fmt.Appendf(nil, c, "drafted"), planner.FormatYAML, "planner", ""); err != nil {
+		s.t.Fatal(err)
+	}
+	s.api("POST /plans/{id}/accept", "/plans/drafted/accept", map[string]string{"reason": "good"})
 	s.api("POST /plans/{id}/archive", "/plans/wire/archive", map[string]string{"reason": "not needed"})
 	s.api("POST /plans/{id}/unarchive", "/plans/wire/unarchive", map[string]string{"reason": "needed"})
 	p := s.page("/ask", "/ask", `name="intent"`, "intent", "collect the figures")

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/plandiff"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
@@ -25,6 +26,9 @@ type Planner interface {
 	// Ask stores the plan that answers an intent; with PlanOnly nothing is started.
 	// The error of an intent that gets none wraps a *kairos.PlanError.
 	Ask(ctx context.Context, actor kairos.Actor, r kairos.AskRequest) (kairos.Asked, error)
+	// Explain says why the steps of a plan are in it, for the intent that it was made
+	// of, and what it takes for granted.
+	Explain(ctx context.Context, intent string, canonical []byte) kairos.Explained
 }
 
 // askPage takes an intent.
@@ -37,7 +41,7 @@ func (r *request) askForm(code int, intent, agent string, refused error) error {
 	if r.s.Planner == nil {
 		return kairos.Errorf(kairos.CodeNotFound, "nothing makes plans here")
 	}
-	p := view.AskPage{Shell: r.shell("plans", "Plan from an intent"), Intent: intent, Idem: newID(), Agents: r.agentOptions(agent)}
+	p := view.AskPage{Shell: r.shell("plans", "Plan from an intent"), Intent: intent, Idem: newID(), Agents: r.agentOptions(agent), MaxSteps: r.c.FormValue("max_steps"), Budget: r.c.FormValue("budget")}
 	if refused != nil {
 		p.Error = sentence(refused)
 		if e, ok := errors.AsType[*kairos.PlanError](refused); ok {
@@ -67,10 +71,23 @@ func (r *request) ask() error {
 	if r.s.Planner == nil || intent == "" {
 		return r.askForm(http.StatusUnprocessableEntity, intent, agent, kairos.Errorf(kairos.CodeInvalid, "say what is wanted"))
 	}
+	var bounds kairos.Constraints
+	for _, b := range []struct {
+		name string
+		set  func(float64)
+	}{{"max_steps", func(v float64) { bounds.MaxSteps = int(v) }}, {"budget", func(v float64) { bounds.Budget = v }}} {
+		if typed := strings.TrimSpace(r.c.FormValue(b.name)); typed != "" {
+			v, err := strconv.ParseFloat(typed, 64)
+			if err != nil || v < 0 || v > 1e12 {
+				return r.askForm(http.StatusUnprocessableEntity, intent, agent, kairos.Errorf(kairos.CodeInvalid, "%q is not a number", typed))
+			}
+			b.set(v)
+		}
+	}
 	err := r.once(func() (string, error) {
 		// The model may take longer than a page may read, and what it made is kept
 		// when the browser has gone.
-		asked, err := r.s.Planner.Ask(context.WithoutCancel(r.c.Request().Context()), r.who.actor(), kairos.AskRequest{Query: intent, Agent: agent, PlanOnly: true, Fresh: r.c.FormValue("fresh") != ""})
+		asked, err := r.s.Planner.Ask(context.WithoutCancel(r.c.Request().Context()), r.who.actor(), kairos.AskRequest{Query: intent, Agent: agent, PlanOnly: true, Fresh: r.c.FormValue("fresh") != "", Constraints: bounds})
 		if err != nil {
 			return "", err
 		}
@@ -80,6 +97,9 @@ func (r *request) ask() error {
 		}
 		if asked.Agent != "" {
 			q.Set("agent", asked.Agent)
+		}
+		if from := r.c.FormValue("from"); from != "" && from != asked.Plan.Hash {
+			q.Set("from", from)
 		}
 		return fmt.Sprintf("/ask/%s/v/%d?%s", url.PathEscape(asked.Plan.Key), asked.Plan.Version, q.Encode()), nil
 	})
@@ -140,10 +160,17 @@ func (r *request) draft() error {
 	}
 	r.estimates(v, fact)
 	catalog := r.s.Engine.Catalog()
+	explained := kairos.Explained{}
+	if r.s.Planner != nil {
+		explained = r.s.Planner.Explain(r.ctx, intent, v.Canonical)
+	}
 	for i := range program.Nodes {
 		n := &program.Nodes[i]
 		effect := catalog.EffectOf(n)
-		row := view.DraftStep{ID: n.ID, Does: visible(doesWhat(n)), Effect: string(effect), Unsafe: effect == planner.EffectUnsafe}
+		row := view.DraftStep{ID: n.ID, Does: visible(doesWhat(n)), Effect: string(effect), Unsafe: effect == planner.EffectUnsafe, Why: r.whyStep(n, explained)}
+		if info := catalog.Tools[n.Tool]; info.Denied != nil && info.Denied(pl.Key) {
+			p.Unusable = append(p.Unusable, r.t("%s, which %s calls, is denied", visible(n.Tool), visible(n.ID)))
+		}
 		for _, need := range n.Needs {
 			row.After = append(row.After, program.Nodes[need].ID)
 		}
@@ -152,8 +179,67 @@ func (r *request) draft() error {
 		}
 		p.Steps = append(p.Steps, row)
 	}
+	for _, a := range explained.Assumed {
+		p.Assumed = append(p.Assumed, r.t("%s of %s is %s: nobody said otherwise", visible(a.Name), visible(a.Step), visible(cut(a.Value, 200))))
+	}
+	if explained.Unmeasured > 0 {
+		p.Assumed = append(p.Assumed, r.n(explained.Unmeasured, "%s step takes as long as the configuration says: it has run too seldom to know", "%s steps take as long as the configuration says: they have run too seldom to know"))
+	}
+	for _, id := range explained.Unusable {
+		p.Unusable = append(p.Unusable, r.t("skill %s: what it is bound to is not configured", visible(id)))
+	}
+	if _, problems := r.s.Engine.CheckPlan(v.Source, planner.Format(v.Format)); len(problems) > 0 {
+		for _, q := range problems {
+			p.Problems = append(p.Problems, r.problemRow(q))
+		}
+	}
+	p.Draft, p.CanDiscard, p.Hash = pl.Stage == kairos.StageDraft, pl.Stage == kairos.StageDraft && !pl.Archived && r.who.Role.Includes(kairos.RoleAuthor), v.Hash
+	p.Archived, p.Lines = pl.Archived, sourceLines(v)
 	p.Graph = r.planGraph(program)
+	if err := r.draftBefore(&p, v, program); err != nil {
+		return err
+	}
 	return r.render(http.StatusOK, view.Draft(p))
+}
+
+// draftBefore shows what changed from the draft that this one was refined from.
+func (r *request) draftBefore(p *view.DraftPage, v kairos.Version, program *planner.Program) error {
+	from := r.c.QueryParam("from")
+	if from == "" || from == v.Hash {
+		return nil
+	}
+	before, err := r.s.Reader.VersionByHash(r.ctx, from)
+	if kairos.CodeOf(err) == kairos.CodeNotFound {
+		return nil // an address that somebody changed
+	} else if err != nil {
+		return err
+	}
+	old, err := r.s.Engine.Program(r.ctx, before.Hash)
+	if err != nil {
+		return err
+	}
+	c := compared(old, program)
+	p.Before = &view.Link{Text: before.PlanKey, Href: fmt.Sprintf("/ask/%s/v/%d?%s", url.PathEscape(before.PlanKey), before.Number, url.Values{"q": {p.Intent}}.Encode())}
+	p.Changed, p.Graph, p.Diff = c.says(r), c.graph(r), diffLines(plandiff.Versions(before, v))
+	return nil
+}
+
+// whyStep says why a planner put a step into a plan.
+func (r *request) whyStep(n *planner.ProgramNode, e kairos.Explained) string {
+	switch why := e.Reasons[n.ID]; why.Kind {
+	case kairos.ReasonAsked:
+		return r.t("the request says: %s", visible(why.By))
+	case kairos.ReasonNeeded:
+		return r.t("%s needs it", visible(why.By))
+	case kairos.ReasonImplied:
+		return r.t("%s implies it", visible(why.By))
+	case kairos.ReasonComplex:
+		return r.t("so complex a request deserves it")
+	}
+	if n.ExpectedOutput != "" {
+		return r.t("it is to give: %s", visible(n.ExpectedOutput))
+	}
+	return ""
 }
 
 var complexities = map[kairos.Complexity]string{kairos.Simple: locale.Mark("simple: one agent answers it"), kairos.Moderate: locale.Mark("moderate: a plan may help"),
@@ -210,18 +296,37 @@ func doesWhat(n *planner.ProgramNode) string {
 	return who
 }
 
-// acceptDraft starts a run of exactly the version that was shown.
+// acceptDraft takes exactly the version that was shown into use, tries it, starts
+// a run of it, or discards it.
 func (r *request) acceptDraft() error {
 	pl, v, err := r.draftVersion()
 	if err != nil {
 		return err
 	}
-	input, err := planner.EncodeValue(strings.ReplaceAll(r.c.FormValue("intent"), "\r\n", "\n"))
+	intent := strings.ReplaceAll(r.c.FormValue("intent"), "\r\n", "\n")
+	path := "/plans/" + url.PathEscape(pl.Key)
+	switch r.c.FormValue("do") {
+	case "accept":
+		return r.onceOf(":accept", func() (string, error) {
+			_, err := r.s.Engine.AcceptPlan(r.ctx, r.who.actor(), pl.ID, r.t("v%d, made of: %s", v.Number, cut(intent, 400)))
+			return path, err
+		})
+	case "discard":
+		return r.onceOf(":discard", func() (string, error) {
+			return "/plans?state=draft", r.s.Engine.ArchivePlan(r.ctx, r.who.actor(), pl.ID, true, r.t("the draft was discarded"))
+		})
+	}
+	input, err := planner.EncodeValue(intent)
 	if err != nil {
 		return kairos.Errorf(kairos.CodeInvalid, "the intent: %w", err)
 	}
-	return r.once(func() (string, error) {
-		run, err := r.s.Engine.Start(r.ctx, r.who.actor(), kairos.StartRequest{Plan: pl.ID, Hash: v.Hash, Input: input, Origin: "ask"})
+	act, req := "", kairos.StartRequest{Plan: pl.ID, Hash: v.Hash, Input: input, Origin: "ask"}
+	if r.c.FormValue("do") == "try" {
+		req.Dry, req.Labels = true, map[string]string{"draft": "yes"}
+		act = ":try"
+	}
+	return r.onceOf(act, func() (string, error) {
+		run, err := r.s.Engine.Start(r.ctx, r.who.actor(), req)
 		if err != nil {
 			return "", err
 		}

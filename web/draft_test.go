@@ -30,7 +30,8 @@ func TestAPlanFromAnIntentRunsOnlyOnceItIsAccepted(t *testing.T) {
 		t.Fatalf("%d %s\n%s", p.Code, p.Location, p.Body)
 	}
 	first := b.Get(p.Location)
-	for _, want := range []string{"Nothing of it has run.", "complex: it needs several steps", "1 step cannot be repeated", "step-2", "unsafe", "2,000 ms", "skills match what is asked", "notify &lt;everybody&gt;", "Accept and start"} {
+	for _, want := range []string{"Nothing of it has run.", "complex: it needs several steps", "1 step cannot be repeated", "step-2", "unsafe", "2,000 ms", "skills match what is asked", "notify &lt;everybody&gt;", "Accept and start",
+		"the request says: notify", "the request says: collect", "sum of step-1 is 42: nobody said otherwise", "Accept as v1", "Start a dry run", "Discard the draft"} {
 		if !strings.Contains(first.Body, want) {
 			t.Errorf("the draft does not say %q:\n%s", want, first.Body)
 		}
@@ -42,7 +43,7 @@ func TestAPlanFromAnIntentRunsOnlyOnceItIsAccepted(t *testing.T) {
 		t.Fatalf("%d\n%s", p.Code, p.Body)
 	}
 	second := b.Get(p.Location)
-	if strings.Contains(second.Body, "step-2") || strings.Contains(second.Body, "cannot be repeated") {
+	if strings.Contains(second.Body, `<td class="m">step-2</td>`) || strings.Contains(second.Body, "cannot be repeated") {
 		t.Errorf("the refined draft still notifies:\n%s", second.Body)
 	}
 	// The same again is found, not planned.
@@ -74,5 +75,84 @@ func TestAPlanFromAnIntentRunsOnlyOnceItIsAccepted(t *testing.T) {
 	v, err := site.Store.VersionByHash(t.Context(), run.Hash)
 	if err != nil || v.Origin != "planner" || v.ByPerson || v.Reason == "" {
 		t.Errorf("%+v %v", v, err)
+	}
+}
+
+// A draft is tried, taken into use without being started, or discarded; a refined
+// one says what changed.
+func TestADraftIsTriedAcceptedOrDiscarded(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	draft := func(intent string, from ...string) (string, webtest.Page) {
+		t.Helper()
+		f := form(t, b.Get("/ask").Body, `name="intent"`)
+		f.Set("intent", intent)
+		for _, hash := range from {
+			f.Set("from", hash)
+		}
+		p := b.Post("/ask", f)
+		if p.Code != http.StatusSeeOther {
+			t.Fatalf("%d %s", p.Code, words(p.Body))
+		}
+		return p.Location, b.Get(p.Location)
+	}
+	at, page := draft("collect the figures and then notify everybody")
+	act := func(do string) webtest.Page {
+		t.Helper()
+		f := form(t, page.Body, "Accept and start")
+		f.Set("intent", "collect")
+		f.Set("do", do)
+		to, _, _ := strings.Cut(at, "?")
+		return b.Post(to, f)
+	}
+	key := strings.Split(at, "/")[2]
+	stage := func() (kairos.PlanStage, bool) {
+		t.Helper()
+		p, err := site.Store.Plan(t.Context(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Stage, p.Archived
+	}
+	if !strings.Contains(b.Get("/plans?state=draft").Body, "/ask/"+key) || strings.Contains(b.Get("/plans").Body, key) {
+		t.Error("a draft is not among the drafts, or is among the plans in use")
+	}
+	p := act("try")
+	run, err := site.Engine.Wait(t.Context(), strings.TrimPrefix(p.Location, "/runs/"))
+	if err != nil || !run.Dry() || run.Status != kairos.RunCompleted || run.Labels["draft"] == "" {
+		t.Errorf("tried: %+v %v", run, err)
+	}
+	if st, _ := stage(); st != kairos.StageDraft {
+		t.Error("a draft that was tried is a draft no more")
+	}
+	hash := form(t, page.Body, "Make another draft").Get("from")
+	_, refined := draft("collect the figures", hash)
+	has(t, refined, "the refined draft", "Refined from", "1 step removed", `class="node minus`, "What changed in the text")
+	if p = act("accept"); p.Location != "/plans/"+key {
+		t.Errorf("accepting: %d %s", p.Code, words(p.Body))
+	}
+	if st, _ := stage(); st != kairos.StageUsed {
+		t.Error("an accepted draft is not in use")
+	}
+	if p = act("accept"); p.Location != "/plans/"+key { // the same form, sent again
+		t.Errorf("accepting twice: %d", p.Code)
+	}
+	page = b.Get(at)
+	if strings.Contains(page.Body, "Accept as v1") {
+		t.Error("what is in use can be accepted")
+	}
+	at, page = draft("please collect all figures of today")
+	if key = strings.Split(at, "/")[2]; act("discard").Location != "/plans?state=draft" {
+		t.Error("discarding does not lead to the drafts")
+	}
+	if _, archived := stage(); !archived {
+		t.Error("a discarded draft is not archived")
+	}
+	f := form(t, b.Get("/ask").Body, `name="intent"`)
+	f.Set("intent", "collect")
+	f.Set("max_steps", "many")
+	if p = b.Post("/ask", f); p.Code != http.StatusUnprocessableEntity {
+		t.Errorf("a bound that is no number: %d", p.Code)
 	}
 }

@@ -44,6 +44,15 @@ type painter struct {
 	selected string
 	focus    bool
 	href     func(node string) string // where boxes lead without states; nil: nowhere
+	// overlay gives a box of a plan its second line, what is said of it and its
+	// shade; count how often an edge was taken of flowRuns runs, -1: unknown.
+	overlay  func(box *diagram.Node) (detail, said, heat string)
+	count    func(e *diagram.Edge) int
+	flowRuns int
+	// class and line mark boxes and edges of a comparison, with its words.
+	class func(box *diagram.Node) string
+	line  func(e *diagram.Edge) string
+	words map[string]string
 }
 
 func num(f float64) string { return strings.TrimSuffix(strconv.FormatFloat(f, 'f', 1, 64), ".0") }
@@ -132,6 +141,14 @@ func (r *request) paint(p painter) *view.Graph {
 		case p.href != nil:
 			v.Href = p.href(n.Members[0])
 		}
+		if p.overlay != nil {
+			if detail, of, heat := p.overlay(n); detail != "" {
+				v.Detail, said, v.Heat = detail, strings.TrimSpace(n.Note+" "+of), heat
+			}
+		}
+		if p.class != nil {
+			p.marked(&v, n, &said)
+		}
 		if n.Unsafe {
 			said = strings.TrimPrefix(said+", "+r.t("side effects"), ", ")
 		}
@@ -157,6 +174,14 @@ func (r *request) paint(p painter) *view.Graph {
 			v.Marker = "arf"
 		}
 		v.Double = e.Handoff
+		if p.count != nil {
+			p.weigh(e, &v)
+		}
+		if p.line != nil {
+			if c := p.line(e); c != "" {
+				v.Class = "e " + c
+			}
+		}
 		if p.focus && (holds(&d.Nodes[place[e.From]]) || holds(&d.Nodes[place[e.To]])) {
 			v.Class += " lit"
 		}
@@ -189,6 +214,20 @@ func (p *painter) edge(e *diagram.Edge, v *view.GraphEdge, d *diagram.Drawing, p
 		to := &d.Nodes[place[e.To]]
 		v.Times, v.TX, v.TY = "×"+strconv.Itoa(n), num(to.X-9), num(to.Y+to.H/2-6)
 	}
+}
+
+// weigh draws an edge as wide as it was often taken, with the number.
+func (p *painter) weigh(e *diagram.Edge, v *view.GraphEdge) {
+	n := p.count(e)
+	switch {
+	case n < 0 || p.flowRuns == 0:
+		return
+	case n == 0:
+		v.Class = "e n"
+		return
+	}
+	v.Class, v.Marker = "e t w"+strconv.Itoa(1+min(4, 5*n/max(p.flowRuns, 1))), "art"
+	v.Times, v.TX, v.TY = strconv.Itoa(n), num(e.TipX-9), num(e.TipY-5)
 }
 
 func (r *request) boxLabel(n *diagram.Node) string {

@@ -35,20 +35,16 @@ func (r *request) planDiff() error {
 	a, b := fmt.Sprintf("v%d", numbers[0]), fmt.Sprintf("v%d", numbers[1])
 	p := view.DiffPage{Shell: r.shell("plans", r.t("%s from %s to %s", pl.Key, a, b)), Plan: pl.Key, PlanHref: path, A: a, B: b, Swap: fmt.Sprintf("%s/diff/%d/%d", path, numbers[1], numbers[0])}
 	d := plandiff.Versions(versions[0], versions[1])
-	p.Added, p.Removed = d.Added, d.Removed
-	for _, l := range d.Lines {
-		line := view.DiffLine{Sign: string(l.Sign), Text: visible(l.Text)}
-		switch l.Sign {
-		case plandiff.Plus:
-			line.Class = "ins"
-		case plandiff.Minus:
-			line.Class = "del"
-		case plandiff.Cut:
-			line.Class = "sub"
-		}
-		p.Lines = append(p.Lines, line)
-	}
+	p.Added, p.Removed, p.Lines = d.Added, d.Removed, diffLines(d)
 	p.Same = p.Added+p.Removed == 0
+	// A version that names what is no longer configured has no picture; its text is
+	// compared all the same.
+	from, missing := r.s.Engine.Program(r.ctx, versions[0].Hash)
+	to, missing2 := r.s.Engine.Program(r.ctx, versions[1].Hash)
+	if missing == nil && missing2 == nil {
+		c := compared(from, to)
+		p.Graph, p.Steps = c.graph(r), c.says(r)
+	}
 	return r.render(http.StatusOK, view.PlanDiff(p))
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/filter"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -22,14 +23,27 @@ const (
 // plans is the list of plans: how each is doing, at a glance (UI 3.3.6).
 func (r *request) plans() error {
 	q, state := strings.TrimSpace(r.c.QueryParam("q")), r.c.QueryParam("state")
-	f := kairos.PlanFilter{Text: q, Archived: state == "archived", Page: r.page()}
-	f.Page.Limit = cmp.Or(f.Page.Limit, plansPage)
-	list, err := r.s.Reader.Plans(r.ctx, f)
-	if err != nil {
-		return err
+	code := http.StatusOK
+	f, problem := filter.ParsePlans(q)
+	f.Page, f.Archived, f.Stage = r.page(), state == "archived", kairos.PlansUsed
+	switch state {
+	case "archived":
+		f.Stage = ""
+	case "draft":
+		f.Stage = string(kairos.StageDraft)
 	}
+	f.Page.Limit = cmp.Or(f.Page.Limit, plansPage)
 	p := view.PlansPage{Shell: r.shell("plans", "Plans"), Query: q, State: state, CanWrite: r.who.Role.Includes(kairos.RoleAuthor),
 		CanStart: r.who.Role.Includes(kairos.RoleOperator) && !f.Archived}
+	var list kairos.List[kairos.Plan]
+	if problem != nil {
+		p.Error, p.Suggestion, code = problem.Message, problem.Suggestion, http.StatusBadRequest
+	} else {
+		var err error
+		if list, err = r.s.Reader.Plans(r.ctx, f); err != nil {
+			return err
+		}
+	}
 	at := func(key, value, state string) string {
 		v := url.Values{}
 		for k, s := range map[string]string{"q": q, "state": state, key: value} {
@@ -42,14 +56,23 @@ func (r *request) plans() error {
 		}
 		return "/plans?" + v.Encode()
 	}
-	p.States = []view.Link{{Text: r.t("In use"), Href: at("", "", ""), Current: !f.Archived}, {Text: r.t("Archived"), Href: at("", "", "archived"), Current: f.Archived}}
+	p.States = []view.Link{{Text: r.t("In use"), Href: at("", "", ""), Current: state != "archived" && state != "draft"}, {Text: r.t("Drafts"), Href: at("", "", "draft"), Current: state == "draft"},
+		{Text: r.t("Archived"), Href: at("", "", "archived"), Current: f.Archived}}
 	for _, pl := range list.Items {
 		row := view.PlanRow{Key: pl.Key, Href: "/plans/" + url.PathEscape(pl.Key), Name: visible(pl.Name), Version: fmt.Sprintf("v%d", pl.Latest), Updated: r.time(pl.UpdatedAt)}
 		if row.Name == row.Key {
 			row.Name = ""
 		}
-		if row.Stats, err = r.planStats(pl.Key); err != nil {
+		stats, err := r.planStats(pl.Key)
+		if err != nil {
 			return err
+		}
+		row.Stats = stats
+		if err := r.planWho(&row, pl); err != nil {
+			return err
+		}
+		if state == "draft" {
+			row.Href = fmt.Sprintf("/ask/%s/v/%d", url.PathEscape(pl.Key), pl.Latest)
 		}
 		p.Rows = append(p.Rows, row)
 	}
@@ -59,7 +82,32 @@ func (r *request) plans() error {
 	if list.Next != "" {
 		p.Older = at("after", list.Next, state)
 	}
-	return r.render(http.StatusOK, view.Plans(p))
+	return r.render(code, view.Plans(p))
+}
+
+// planWho says whose a plan is, and who saved its current version when.
+func (r *request) planWho(row *view.PlanRow, pl kairos.Plan) error {
+	v, err := r.s.Reader.VersionByHash(r.ctx, pl.LatestHash)
+	if err != nil {
+		return err
+	}
+	row.Author, row.Updated = visible(v.Author), r.time(v.CreatedAt)
+	facts, err := r.s.Reader.PlanFacts(r.ctx, pl.Key)
+	if err != nil {
+		return err
+	}
+	for _, f := range facts {
+		switch f.Kind {
+		case kairos.FactOwner:
+			row.Owner = factLink(f)
+			row.Owner.Text = visible(f.Value)
+		case kairos.FactLabel:
+			if len(row.Labels) < 3 {
+				row.Labels = append(row.Labels, factLink(f))
+			}
+		}
+	}
+	return nil
 }
 
 // planStats is how the last runs of a plan went.

@@ -41,6 +41,16 @@ type Reader interface {
 	Plan(ctx context.Context, idOrKey string) (kairos.Plan, error)
 	// LastRuns are the newest runs of a plan, with id, state and times only.
 	LastRuns(ctx context.Context, plan string, limit int) ([]kairos.Run, error)
+	// PlanFlow is how the newest runs of a plan that began since a time went through
+	// its nodes; version 0 is any. It looks at a bounded number of runs.
+	PlanFlow(ctx context.Context, plan string, version int, since time.Time) (kairos.PlanFlow, error)
+	// Steps finds attempts of steps across runs.
+	Steps(ctx context.Context, f kairos.StepFilter) (kairos.StepHits, error)
+	// VersionRuns says per version number how many runs ended since a time, how, and
+	// how many are under way.
+	VersionRuns(ctx context.Context, planID string, since time.Time) (map[int]kairos.VersionRuns, error)
+	// PlanFacts are what a plan is found by.
+	PlanFacts(ctx context.Context, plan string) ([]kairos.PlanFact, error)
 	// PlansThatRun are the keys of plans that run another plan.
 	PlansThatRun(ctx context.Context, plan string, limit int) ([]string, error)
 	Versions(ctx context.Context, planID string) ([]kairos.Version, error) // newest first, without source
@@ -129,6 +139,13 @@ type Engine interface {
 	// CheckPlan validates without storing.
 	CheckPlan(src []byte, f planner.Format) (*planner.Document, planner.Problems)
 	ArchivePlan(ctx context.Context, actor kairos.Actor, plan string, archived bool, reason string) error
+	// RestoreVersion makes an earlier version of a plan its current one; CodeStale
+	// when the current one has another hash than base.
+	RestoreVersion(ctx context.Context, actor kairos.Actor, plan string, number int, base, reason string) (kairos.Plan, error)
+	// AcceptPlan takes a planner's draft into use; CodeConflict if it is none.
+	AcceptPlan(ctx context.Context, actor kairos.Actor, plan, reason string) (kairos.Plan, error)
+	// TryPlan starts a dry run of a document without saving it.
+	TryPlan(ctx context.Context, actor kairos.Actor, src []byte, f planner.Format, input kairos.RawJSON) (kairos.Run, planner.Problems, error)
 	// Catalog is what this installation offers to plans.
 	Catalog() *planner.Catalog
 	// Subscribe delivers events until the context ends. A listener that does

@@ -321,10 +321,13 @@ func (p *posts) once(key string, f func() (string, error)) (string, error) {
 
 // once acts at most once for the form that was posted and redirects to the
 // result.
-func (r *request) once(f func() (string, error)) error {
+func (r *request) once(f func() (string, error)) error { return r.onceOf("", f) }
+
+// onceOf is once for one of several acts of a form: each is done at most once.
+func (r *request) onceOf(act string, f func() (string, error)) error {
 	key := r.c.FormValue("idem")
 	if key != "" {
-		key = r.who.ID + ":" + key
+		key = r.who.ID + ":" + key + act
 	}
 	to, err := r.s.posts.once(key, f)
 	if err != nil {

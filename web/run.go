@@ -448,6 +448,9 @@ func (b *runPage) facts(p *view.RunPage) {
 		}
 		add(b.t("Session"), visible(run.Session), href)
 	}
+	if run.Dry() {
+		add(b.t("Dry run"), b.t("what might change something, or asks a model, was left undone; such outputs are made up"), "")
+	}
 	if run.ForkedFrom != "" {
 		add(b.t("Forked from"), kairos.ShortID(run.ForkedFrom), "/runs/"+run.ForkedFrom)
 	}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kairosd/kairosd/internal/filter"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/view"
@@ -33,7 +34,8 @@ func (r *request) newRun() error {
 				p.Fields[i].Value, p.Fields[i].Required = "", false // the whole input says it
 			}
 		}
-		p.Labels, p.Priority = labelText(run.Labels), strconv.Itoa(run.Priority)
+		p.Labels, p.Priority, p.Dry = labelText(run.Labels), strconv.Itoa(run.Priority), run.Dry()
+		r.commands(&p, run.PlanKey, atoi(p.Number), nil)
 		p.Like = view.Link{Text: kairos.ShortID(run.ID), Href: "/runs/" + run.ID}
 		return r.render(http.StatusOK, view.Start(p))
 	}
@@ -45,7 +47,12 @@ func (r *request) newRun() error {
 		return r.render(http.StatusOK, view.Start(p))
 	}
 	q := strings.TrimSpace(r.c.QueryParam("q"))
-	list, err := r.s.Reader.Plans(r.ctx, kairos.PlanFilter{Text: q, Page: r.page()})
+	f, problem := filter.ParsePlans(q)
+	if problem != nil {
+		f = kairos.PlanFilter{Text: q}
+	}
+	f.Page, f.Stage = r.page(), kairos.PlansUsed
+	list, err := r.s.Reader.Plans(r.ctx, f)
 	if err != nil {
 		return err
 	}
@@ -113,9 +120,8 @@ func (r *request) startForm(plan string, number int) (view.StartPage, error) {
 	for _, o := range versions[:min(len(versions), 50)] {
 		p.Versions = append(p.Versions, view.Link{Text: fmt.Sprintf("v%d", o.Number), Href: "/runs/new?" + url.Values{"plan": {pl.Key}, "v": {strconv.Itoa(o.Number)}}.Encode(), Current: o.Number == number})
 	}
-	p.CLI = fmt.Sprintf("kairos run --plan %s.yaml --input '…'", pl.Key)
-	p.Curl = fmt.Sprintf(`curl -H "Authorization: Bearer $KAIROS_TOKEN" -H "Content-Type: application/json" -d '{"plan": %s, "version": %d, "input": …}' %s/api/v1/runs`,
-		strconv.Quote(pl.Key), number, r.c.Scheme()+"://"+r.c.Request().Host)
+	p.Dry = r.c.FormValue("dry") != ""
+	r.commands(&p, pl.Key, number, program.InputSchema)
 	for i := range program.Nodes {
 		n := &program.Nodes[i]
 		if e := r.s.Engine.Catalog().EffectOf(n); e == planner.EffectUnsafe {
@@ -123,6 +129,43 @@ func (r *request) startForm(plan string, number int) (view.StartPage, error) {
 		}
 	}
 	return p, nil
+}
+
+// commands are what starts the same run from a shell: with the input that was
+// typed, or else with an example of what the plan takes.
+func (r *request) commands(p *view.StartPage, plan string, number int, schema any) {
+	input := kairos.RawJSON("null")
+	if typed := strings.TrimSpace(p.Input); typed != "" {
+		if v, err := jsonOf(typed); err == nil {
+			input = v
+		} else if v, err := planner.EncodeValue(typed); err == nil {
+			input = v
+		}
+	} else if values := r.formValues(schema); values != nil {
+		if v, err := planner.EncodeValue(values); err == nil {
+			input = v
+		}
+	} else if props, _, order := properties(schema); len(order) > 0 {
+		var parts []string
+		for _, name := range order {
+			p, _ := props[name].(map[string]any)
+			parts = append(parts, strconv.Quote(name)+": "+exampleOf(p))
+		}
+		input = kairos.RawJSON("{" + strings.Join(parts, ", ") + "}")
+	}
+	if v, err := planner.DecodeValue(input); err == nil { // on one line
+		if one, err := planner.EncodeValue(v); err == nil {
+			input = one
+		}
+	}
+	dry, dryFlag := "", ""
+	if p.Dry {
+		dry, dryFlag = `, "dryRun": true`, " --dry-run"
+	}
+	quote := func(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+	p.CLI = fmt.Sprintf("kairos run --plan %s.yaml --input %s%s", plan, quote(string(input)), dryFlag)
+	p.Curl = fmt.Sprintf(`curl -H "Authorization: Bearer $KAIROS_TOKEN" -H "Content-Type: application/json" -d %s %s/api/v1/runs`,
+		quote(fmt.Sprintf(`{"plan": %s, "version": %d, "input": %s%s}`, strconv.Quote(plan), number, input, dry)), r.c.Scheme()+"://"+r.c.Request().Host)
 }
 
 // start starts a run; what is wrong with the input is said beside what was
@@ -141,7 +184,7 @@ func (r *request) start() error {
 	if err != nil {
 		return err
 	}
-	req := kairos.StartRequest{Plan: pl.ID, Version: cmp.Or(number, pl.Latest), Origin: "ui"}
+	req := kairos.StartRequest{Plan: pl.ID, Version: cmp.Or(number, pl.Latest), Origin: "ui", Dry: r.c.FormValue("dry") != ""}
 	v, err := r.s.Reader.VersionByNumber(r.ctx, pl.ID, req.Version)
 	if err != nil {
 		return err

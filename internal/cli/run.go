@@ -19,12 +19,16 @@ import (
 func (c *app) runCommand() *cobra.Command {
 	var plan, prompt, input, session string
 	var labels []string
+	var dry bool
 	cmd := &cobra.Command{
 		Use:   "run --plan FILE [--prompt TEXT | --input JSON|@FILE]",
 		Short: "Run a plan and print its result",
 		Long: `Stores the plan and a run of it, executes the run, and prints its output.
 Progress goes to stderr, the result to stdout. The run is stored before its first
 node starts: when this command is interrupted, "kairos resume" continues it.
+
+--dry-run leaves undone whatever might change something or ask a model: such
+steps complete with a made-up output, and their rows say what would have been called.
 
 --prompt gives the input as text; --input gives it as JSON, or with @FILE from a
 file (@- reads stdin). --memory keeps nothing on disk. With --json, stdout is
@@ -44,7 +48,7 @@ exactly one object: runId, status, waitReason, output, outputs, path, error, usa
 			if err != nil {
 				return err
 			}
-			req := kairos.StartRequest{Input: value, Session: session, Origin: "cli"}
+			req := kairos.StartRequest{Input: value, Session: session, Origin: "cli", Dry: dry}
 			if req.Labels, err = parseLabels(labels); err != nil {
 				return err
 			}
@@ -58,6 +62,7 @@ exactly one object: runId, status, waitReason, output, outputs, path, error, usa
 	f.StringVar(&session, "session", "", "session for memory (default: the run's id)")
 	f.StringArrayVar(&labels, "label", nil, "label key=value; may be repeated")
 	f.BoolVar(&c.memory, "memory", false, "store nothing on disk")
+	f.BoolVar(&dry, "dry-run", false, "walk the plan, but touch nothing outside")
 	cmd.MarkFlagsMutuallyExclusive("prompt", "input")
 	return cmd
 }

@@ -24,13 +24,14 @@ type startWire struct {
 	StartAt     time.Time           `json:"start_at,omitzero"`
 	Concurrency *kairos.Concurrency `json:"concurrency,omitempty"`
 	Session     string              `json:"session,omitempty"`
+	DryRun      bool                `json:"dryRun,omitempty"`
 }
 
 // Start starts a run, or finds that of its key; it returns once the run is
 // durable. The daemon sets the origin.
 func (c *Client) Start(ctx context.Context, _ kairos.Actor, r kairos.StartRequest) (kairos.Run, error) {
 	w := startWire{Plan: r.Plan, Version: r.Version, Hash: r.Hash, Input: r.Input, Priority: r.Priority, Labels: r.Labels,
-		Key: r.Key, StartAt: r.StartAt, Concurrency: r.Concurrency, Session: r.Session}
+		Key: r.Key, StartAt: r.StartAt, Concurrency: r.Concurrency, Session: r.Session, DryRun: r.Dry}
 	if r.Limits != (kairos.Limits{}) {
 		v := kairos.ViewLimits(r.Limits)
 		w.Limits = &v

@@ -413,3 +413,23 @@ func (f *fake) AddNote(_ context.Context, actor kairos.Actor, run, text string) 
 	return kairos.Note{ID: 1, Run: run, Actor: actor.Name, Text: text}, nil
 }
 func (f *fake) FailureGroups(context.Context, int) ([]kairos.FailureGroup, error) { return nil, nil }
+
+func (f *fake) RestoreVersion(context.Context, kairos.Actor, string, int, string, string) (kairos.Plan, error) {
+	return kairos.Plan{}, kairos.Errorf(kairos.CodeNotFound, "no such version")
+}
+
+func (f *fake) AcceptPlan(context.Context, kairos.Actor, string, string) (kairos.Plan, error) {
+	return kairos.Plan{}, kairos.Errorf(kairos.CodeConflict, "no draft")
+}
+
+func (f *fake) TryPlan(context.Context, kairos.Actor, []byte, planner.Format, kairos.RawJSON) (kairos.Run, planner.Problems, error) {
+	return kairos.Run{ID: "tried", Status: kairos.RunQueued}, nil, nil
+}
+
+func (f *fake) PlanFlow(context.Context, string, int, time.Time) (kairos.PlanFlow, error) {
+	return kairos.PlanFlow{Whole: true, Runs: 1, Nodes: map[string]*kairos.NodeFlow{"a": {Runs: 1, Failures: []kairos.StepHit{{Run: "r", Node: "a"}}}}}, nil
+}
+
+func (f *fake) Steps(context.Context, kairos.StepFilter) (kairos.StepHits, error) {
+	return kairos.StepHits{Items: []kairos.StepHit{{Run: "r", Node: "a"}}}, nil
+}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/kairosd/kairosd/internal/filter"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -24,6 +25,7 @@ type PlanView struct {
 	Latest      int       `json:"latest" doc:"Number of the newest version."`
 	Hash        string    `json:"hash" doc:"Of the newest version."`
 	Archived    bool      `json:"archived"`
+	Stage       string    `json:"stage,omitempty" doc:"draft: a planner made it and nobody has accepted it; trial: kept for one run."`
 	CreatedAt   time.Time `json:"createdAt"`
 	UpdatedAt   time.Time `json:"updatedAt"`
 }
@@ -103,6 +105,7 @@ func (in *documentIn) format() planner.Format {
 }
 
 func (a *API) planRoutes() {
+	a.planUseRoutes()
 	tags := []string{"plans"}
 	register(a, huma.Operation{
 		OperationID: "store-plan", Method: http.MethodPost, Path: "/plans", Tags: tags, MaxBodyBytes: maxDocument,
@@ -210,8 +213,9 @@ func orEmpty(p planner.Problems) planner.Problems {
 
 type listPlansIn struct {
 	PageIn
-	Q        string `query:"q" maxLength:"128" doc:"Text in the key, name or description."`
-	Archived bool   `query:"archived" doc:"List archived plans too."`
+	Q        string `query:"q" maxLength:"512" doc:"tool:, agent:, owner:, label.key=value; other words are in the key or name."`
+	Archived bool   `query:"archived" doc:"List archived plans instead."`
+	Stage    string `query:"stage" enum:"used,draft,trial" doc:"used: accepted or written by people; draft: made by a planner; trial: kept for one run. Absent: all but trials."`
 }
 
 type plansOut struct{ Body List[PlanView] }
@@ -221,7 +225,12 @@ func (a *API) listPlans(ctx context.Context, in *listPlansIn) (*plansOut, error)
 	if err != nil {
 		return nil, err
 	}
-	list, err := a.Reader.Plans(ctx, kairos.PlanFilter{Text: in.Q, Archived: in.Archived, Page: kairos.Page{After: after, Limit: in.Limit}})
+	f, problem := filter.ParsePlans(in.Q)
+	if problem != nil {
+		return nil, problem
+	}
+	f.Archived, f.Stage, f.Page = in.Archived, in.Stage, kairos.Page{After: after, Limit: in.Limit}
+	list, err := a.Reader.Plans(ctx, f)
 	if err != nil {
 		return nil, err
 	}
@@ -230,7 +239,7 @@ func (a *API) listPlans(ctx context.Context, in *listPlansIn) (*plansOut, error)
 
 func viewPlan(p kairos.Plan) PlanView {
 	return PlanView{ID: p.ID, Key: p.Key, Name: p.Name, Description: p.Description, Latest: p.Latest, Hash: p.LatestHash,
-		Archived: p.Archived, CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt}
+		Archived: p.Archived, Stage: string(p.Stage), CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt}
 }
 
 type planIn struct {

@@ -18,6 +18,8 @@ type Reader interface {
 
 	Plans(ctx context.Context, f kairos.PlanFilter) (kairos.List[kairos.Plan], error)
 	Plan(ctx context.Context, idOrKey string) (kairos.Plan, error)
+	PlanFlow(ctx context.Context, plan string, version int, since time.Time) (kairos.PlanFlow, error)
+	Steps(ctx context.Context, f kairos.StepFilter) (kairos.StepHits, error)
 	Versions(ctx context.Context, planID string) ([]kairos.Version, error)
 	VersionByNumber(ctx context.Context, planID string, number int) (kairos.Version, error)
 
@@ -50,6 +52,9 @@ type Engine interface {
 	SavePlanOver(ctx context.Context, actor kairos.Actor, src []byte, f planner.Format, origin, reason, base string) (kairos.Plan, kairos.Version, bool, planner.Problems, error)
 	CheckPlan(src []byte, f planner.Format) (*planner.Document, planner.Problems)
 	ArchivePlan(ctx context.Context, actor kairos.Actor, plan string, archived bool, reason string) error
+	RestoreVersion(ctx context.Context, actor kairos.Actor, plan string, number int, base, reason string) (kairos.Plan, error)
+	AcceptPlan(ctx context.Context, actor kairos.Actor, plan, reason string) (kairos.Plan, error)
+	TryPlan(ctx context.Context, actor kairos.Actor, src []byte, f planner.Format, input kairos.RawJSON) (kairos.Run, planner.Problems, error)
 	Subscribe(ctx context.Context, after int64, run string) (<-chan kairos.Event, error)
 	// Events gives the stored events after a position, in order: what Subscribe
 	// would replay. It reads at most limit rows of the audit log and returns the

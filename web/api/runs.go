@@ -28,6 +28,7 @@ type StartBody struct {
 	StartAt     time.Time           `json:"start_at,omitzero" doc:"Not before this time."`
 	Concurrency *kairos.Concurrency `json:"concurrency,omitempty"`
 	Session     string              `json:"session,omitempty" maxLength:"128"`
+	DryRun      bool                `json:"dryRun,omitempty" doc:"Leave undone whatever might change something or ask a model. The run's origin is dry; lists leave it out unless they ask for it."`
 }
 
 // Started answers starting a run.
@@ -70,7 +71,7 @@ func (a *API) startRun(ctx context.Context, in *startIn) (*startedOut, error) {
 		return nil, err
 	}
 	r := kairos.StartRequest{Plan: b.Plan, Version: b.Version, Hash: b.Hash, Input: b.Input, Priority: b.Priority, Labels: b.Labels,
-		Key: b.Key, StartAt: b.StartAt, Concurrency: b.Concurrency, Session: b.Session, Origin: "api"}
+		Key: b.Key, StartAt: b.StartAt, Concurrency: b.Concurrency, Session: b.Session, Origin: "api", Dry: b.DryRun}
 	if b.Limits != nil {
 		limits, err := b.Limits.Limits()
 		if err != nil {

@@ -26,6 +26,7 @@ var (
 		spanishAudit,
 		spanishHandoffs,
 		spanishApprovals,
+		spanishPlans,
 	)
 	spanishPlurals = joined(
 		spanishCorePlurals,
@@ -43,6 +44,7 @@ var (
 		spanishHomePlurals,
 		spanishInstallationPlurals,
 		spanishSecondPlurals,
+		spanishPlansPlurals,
 	)
 )
 

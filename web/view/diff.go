@@ -3,13 +3,14 @@ package view
 // DiffPage is two versions of a plan.
 type DiffPage struct {
 	Shell
-	Plan, PlanHref  string
-	A, B            string
-	Lines           []DiffLine
-	Added, Removed  int
-	Swap            string
-	Same            bool
-	VersionA, LinkB string
+	Plan, PlanHref string
+	A, B           string
+	Lines          []DiffLine
+	Added, Removed int
+	Swap           string
+	Same           bool
+	Graph          *Graph
+	Steps          string // how many were added, removed, changed
 }
 
 // DiffLine is a line of a difference; Sign is "+", "-" or blank, and "…" where

@@ -9,6 +9,8 @@ type AskPage struct {
 	Suggestion   string
 	Rules        []string
 	Answer       string // the last answer of a model that could not be used
+	// MaxSteps and Budget bound the plan.
+	MaxSteps, Budget string
 }
 
 // DraftPage is a plan that was made of an intent and not started.
@@ -23,11 +25,22 @@ type DraftPage struct {
 	Unsafe             int
 	CanStart           bool
 	Graph              *Graph
+	Hash               string
+	Draft, Archived    bool // it waits to be accepted; it was discarded
+	CanDiscard         bool
+	Assumed, Unusable  []string
+	Problems           []ProblemRow
+	Lines              [][]SourceSpan
+	// Before is the draft that this one was refined from, with what changed.
+	Before  *Link
+	Changed string
+	Diff    []DiffLine
 }
 
 // DraftStep is a step of a draft.
 type DraftStep struct {
 	ID, Does, Effect string
+	Why              string
 	After            []string
 	Unsafe           bool
 }

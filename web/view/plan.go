@@ -4,8 +4,13 @@ package view
 type VersionRow struct {
 	Number, Href, Hash, Author, Origin, Reason string
 	At                                         Time
-	Current                                    bool
+	Current                                    bool   // the one that is shown
+	InUse                                      bool   // the one that is followed from now on
 	Diff                                       string // address of the difference to the version before
+	Restore                                    string
+	Runs, RunsHref, Rate                       string
+	Bad                                        bool
+	Active, ActiveHref                         string // what still runs on it
 }
 
 // PlanPage is one version of a plan.
@@ -13,16 +18,59 @@ type PlanPage struct {
 	Shell
 	Key, Name, Description string
 	Version                string
+	Older                  *Link // set on a version that is not the current one: that one
+	Draft                  bool
 	Hash                   string
 	Actions                []Link
 	Facts                  []Fact
+	Found                  []Link // owner and labels
 	Graph                  *Graph
-	Lines                  []string
+	Steps                  []FlowRow
+	Chosen                 *FlowNode
+	Lines                  [][]SourceSpan
+	Download               string
 	Versions               []VersionRow
 	Runs                   []RunRow
-	Effects                []Fact
+	Input                  []InputRow
+	Schema                 Block // of an input that is no object
+	Rights                 []Fact
+	Tools                  []ToolRight
 	Archived               bool
 	Stats                  PlanStats
 	UsedBy                 []Link // plans that run it
 	AllRuns                string
+}
+
+// SourceSpan is a piece of a marked-up line.
+type SourceSpan struct{ Class, Text string }
+
+// FlowRow is a node of a plan with how its runs did.
+type FlowRow struct {
+	ID, Href, Does, Effect           string
+	Runs, Failed, P50, P95, Attempts string
+	Bad, Current                     bool
+}
+
+// FlowNode is the panel of a chosen node.
+type FlowNode struct {
+	ID, Close             string
+	Facts                 []Fact
+	Failures, Slow        []StepHit
+	All, Failing, Slowest string
+}
+
+// InputRow is a field of a plan's input.
+type InputRow struct {
+	Name, Type, About, Choice, Default string
+	Required                           bool
+}
+
+// ToolRight is a tool that a plan calls, and whether it may.
+type ToolRight struct{ Name, Href, Effect, Says, Steps string }
+
+// RestorePage asks before an earlier version is made the current one.
+type RestorePage struct {
+	ConfirmPage
+	Base, Diff string
+	Nothing    bool // it is the current one
 }

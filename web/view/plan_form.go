@@ -9,13 +9,24 @@ type PlanForm struct {
 	Post     string
 	Idem     string
 	Problems []ProblemRow
-	Saved    string
 	// Base is the newest version when the form was made: its hash and its number.
 	// Stale says that there is a newer one, StaleDiff shows what it changed.
 	Base, BaseNumber, Stale, StaleDiff string
-	Checked                            bool
-	Graph                              *Graph
+	// Of a form that is stale: what the others and what the reader changed since the
+	// version that the reader began with.
+	Began, Now     string
+	Theirs, Yours  []DiffLine
+	Checked, Valid bool
+	Trouble        string // why something other than saving was not done
+	Graph          *Graph
+	Unsafe         []string // steps that cannot be repeated
+	Choices        []Option // what a step may be added of
+	TryInput       string
+	Numbered       [][]SourceSpan // the text with line numbers
 }
 
 // ProblemRow is one thing wrong with a plan.
-type ProblemRow struct{ Severity, Where, Message, Suggestion string }
+type ProblemRow struct {
+	Severity, Where, Message, Suggestion string
+	Line                                 int // 0: none
+}

@@ -6,6 +6,9 @@ type PlanRow struct {
 	Updated                  Time
 	Stats                    PlanStats
 	About                    string
+	Author                   string
+	Owner                    Link
+	Labels                   []Link
 }
 
 // PlanStats is how the last runs of a plan went.
@@ -31,4 +34,6 @@ type PlansPage struct {
 	States       []Link
 	CanStart     bool
 	CanWrite     bool
+	// Error says what of the query is not understood.
+	Error, Suggestion string
 }

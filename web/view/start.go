@@ -16,4 +16,5 @@ type StartPage struct {
 	Priority      string
 	Like          Link     // the run whose input it begins with
 	Effects       []string // steps that cannot be undone or repeated
+	Dry           bool
 }

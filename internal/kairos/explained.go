@@ -1,0 +1,28 @@
+package kairos
+
+// Explained is what a planner can say of a plan that it made.
+type Explained struct {
+	// Reasons say why each step is there, by step id.
+	Reasons map[string]StepReason
+	// Assumed are values that nobody asked for.
+	Assumed []Assumption
+	// Unmeasured steps are estimated by the configuration, not by what ran here.
+	Unmeasured int
+	// Unusable skills are named by the request and cannot be used.
+	Unusable []string
+}
+
+// StepReason is why a step is in a plan: ReasonAsked names the words of the
+// request, the others a skill.
+type StepReason struct{ Kind, By string }
+
+// The kinds of a StepReason.
+const (
+	ReasonAsked   = "asked"
+	ReasonNeeded  = "needed"  // another step depends on it
+	ReasonImplied = "implied" // another skill implies it
+	ReasonComplex = "complex" // so complex a request deserves it
+)
+
+// Assumption is an argument that a skill's configuration gives.
+type Assumption struct{ Step, Name, Value string }

@@ -1,0 +1,88 @@
+package supervisor
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// Explain says why the steps of a plan by rules are in it, for the intent that it
+// was made of, and what it takes for granted. Of steps without a skill it knows
+// nothing.
+func (s *Service) Explain(_ context.Context, intent string, canonical []byte) kairos.Explained {
+	var doc struct {
+		Metadata struct{ MeasuredSteps int }
+		Steps    []struct {
+			ID, SkillID string
+			Params      map[string]any
+		}
+	}
+	out := kairos.Explained{Reasons: map[string]kairos.StepReason{}}
+	if v, err := planner.DecodeValue(canonical); err != nil {
+		return out
+	} else if raw, err := planner.EncodeValue(v); err != nil || json.Unmarshal(raw, &doc) != nil {
+		return out // a graph with words of its own
+	}
+	chosen := map[string]bool{}
+	for _, st := range doc.Steps {
+		chosen[st.SkillID] = true
+	}
+	skilled := 0
+	for _, st := range doc.Steps {
+		skill := s.rules.byID[st.SkillID]
+		if skill == nil {
+			continue
+		}
+		skilled++
+		out.Reasons[st.ID] = s.rules.why(skill, intent, chosen)
+		for _, name := range slices.Sorted(maps.Keys(skill.Defaults)) {
+			if v, ok := st.Params[name]; ok && planner.Text(v) == planner.Text(skill.Defaults[name]) {
+				out.Assumed = append(out.Assumed, kairos.Assumption{Step: st.ID, Name: name, Value: planner.Text(v)})
+			}
+		}
+	}
+	out.Unmeasured = max(skilled-doc.Metadata.MeasuredSteps, 0)
+	catalog := s.engine.Catalog()
+	for _, id := range s.rules.Analyze(intent).RequiredSkills {
+		skill := s.rules.byID[id]
+		if skill == nil || chosen[id] {
+			continue
+		}
+		_, tool := catalog.Tools[skill.Tool]
+		_, agent := catalog.Agents[skill.Agent]
+		if skill.Tool != "" && !tool && skill.Tool != "set" || skill.Agent != "" && !agent {
+			out.Unusable = append(out.Unusable, id)
+		}
+	}
+	return out
+}
+
+// why says why a skill is in a plan with the chosen ones.
+func (p *Rules) why(s *Skill, intent string, chosen map[string]bool) kairos.StepReason {
+	w := words(fold(strings.Join(strings.Fields(intent), " ")))
+	var said []string
+	for _, k := range p.keys[s.ID] {
+		if i := indexWords(w, k); i >= 0 {
+			said = append(said, strings.Join(w[i:i+len(k)], " "))
+		}
+	}
+	if len(said) > 0 {
+		return kairos.StepReason{Kind: kairos.ReasonAsked, By: strings.Join(slices.Compact(slices.Sorted(slices.Values(said))), ", ")}
+	}
+	for _, o := range p.skills {
+		if chosen[o.ID] && slices.Contains(o.DependsOn, s.ID) {
+			return kairos.StepReason{Kind: kairos.ReasonNeeded, By: o.ID}
+		}
+	}
+	for _, o := range p.skills {
+		if chosen[o.ID] && slices.Contains(o.Implies, s.ID) {
+			return kairos.StepReason{Kind: kairos.ReasonImplied, By: o.ID}
+		}
+	}
+	return kairos.StepReason{Kind: kairos.ReasonComplex}
+}

@@ -1,0 +1,195 @@
+package web
+
+import (
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/diagram"
+	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/view"
+)
+
+// What became of a part of a plan from one version to another.
+const (
+	partAdded   = "plus"
+	partRemoved = "minus"
+	partChanged = "differs"
+)
+
+// partWords are what is written in a box beside a sign.
+var partWords = map[string]string{partAdded: locale.Mark("+ added"), partRemoved: locale.Mark("− removed"), partChanged: locale.Mark("~ changed")}
+
+// removedFrom is where the places of edges begin that only the earlier version has.
+const removedFrom = 1 << 20
+
+// comparison is two versions of a plan in one picture: the later one, with what it
+// no longer has.
+type comparison struct {
+	program *planner.Program
+	nodes   map[string]string // node id → what became of it
+	edges   map[int]string    // place → what became of it
+	needs   map[[2]string]string
+	counts  map[string]int // of nodes
+}
+
+// compared joins two versions.
+func compared(a, b *planner.Program) *comparison {
+	c := &comparison{program: &planner.Program{ID: b.ID, Name: b.Name, Kind: b.Kind}, nodes: map[string]string{}, edges: map[int]string{}, needs: map[[2]string]string{}, counts: map[string]int{}}
+	index := map[string]int{}
+	p := c.program
+	a2, b2 := alone(a), alone(b)
+	mark := func(id, what string) { c.nodes[id], c.counts[what] = what, c.counts[what]+1 }
+	for i := range b.Nodes {
+		n := b.Nodes[i]
+		n.Out, n.Needs = append([]planner.ProgramEdge(nil), n.Out...), append([]int(nil), n.Needs...)
+		index[n.ID] = i
+		p.Nodes = append(p.Nodes, n)
+		if j, ok := a.Index[n.ID]; !ok {
+			mark(n.ID, partAdded)
+		} else if b2.Fingerprint(i) != a2.Fingerprint(j) {
+			mark(n.ID, partChanged)
+		}
+	}
+	p.Roots = append(p.Roots, b.Roots...)
+	for i := range a.Nodes {
+		n := a.Nodes[i]
+		if _, ok := index[n.ID]; ok {
+			continue
+		}
+		n.Index, n.Out, n.Needs = len(p.Nodes), nil, nil
+		index[n.ID] = n.Index
+		p.Nodes = append(p.Nodes, n)
+		mark(n.ID, partRemoved)
+	}
+	type link struct{ from, to, text string }
+	links := func(of *planner.Program) map[link]int {
+		out := map[link]int{}
+		for i := range of.Nodes {
+			for _, e := range of.Nodes[i].Out {
+				out[link{of.Nodes[i].ID, of.Nodes[e.To].ID, e.Text}] = e.Position
+			}
+		}
+		return out
+	}
+	before, after := links(a), links(b)
+	for l, at := range after {
+		if _, ok := before[l]; !ok {
+			c.edges[at] = partAdded
+		}
+	}
+	needed := func(of *planner.Program, node, need string) bool {
+		i, ok := of.Index[node]
+		if !ok {
+			return false
+		}
+		for _, n := range of.Nodes[i].Needs {
+			if of.Nodes[n].ID == need {
+				return true
+			}
+		}
+		return false
+	}
+	for i := range b.Nodes {
+		for _, n := range b.Nodes[i].Needs {
+			if to, from := b.Nodes[i].ID, b.Nodes[n].ID; !needed(a, to, from) {
+				c.needs[[2]string{from, to}] = partAdded
+			}
+		}
+	}
+	for i := range a.Nodes {
+		from := &p.Nodes[index[a.Nodes[i].ID]]
+		for _, e := range a.Nodes[i].Out {
+			to := a.Nodes[e.To].ID
+			if _, ok := after[link{from.ID, to, e.Text}]; ok {
+				continue
+			}
+			e.To, e.Position = index[to], removedFrom+e.Position
+			from.Out = append(from.Out, e)
+			c.edges[e.Position] = partRemoved
+		}
+		for _, n := range a.Nodes[i].Needs {
+			need := a.Nodes[n].ID
+			if needed(b, from.ID, need) {
+				continue
+			}
+			from.Needs = append(from.Needs, index[need])
+			c.needs[[2]string{need, from.ID}] = partRemoved
+		}
+	}
+	p.Index = index
+	return c
+}
+
+// alone is a plan's nodes without what leads from one to another, which is compared
+// by itself.
+func alone(p *planner.Program) *planner.Program {
+	out := &planner.Program{Nodes: append([]planner.ProgramNode(nil), p.Nodes...)}
+	for i := range out.Nodes {
+		out.Nodes[i].Out, out.Nodes[i].Needs = nil, nil
+	}
+	return out
+}
+
+// graph draws a comparison; a large one is folded around what has changed first.
+func (c *comparison) graph(r *request) *view.Graph {
+	o := diagram.Options{}
+	if len(c.program.Nodes) > foldFrom && r.c.QueryParam("all") == "" {
+		o.Most = foldTo
+		for i := range c.program.Nodes {
+			if id := c.program.Nodes[i].ID; c.nodes[id] != "" {
+				o.Focus = id
+				break
+			}
+		}
+	}
+	words := map[string]string{}
+	for what, word := range partWords {
+		words[what] = r.t(word)
+	}
+	p := painter{drawing: r.s.layout(c.program, o), words: words}
+	p.class = func(n *diagram.Node) string {
+		what := c.nodes[n.Members[0]]
+		for _, id := range n.Members {
+			if c.nodes[id] != what {
+				return partChanged // several, of which some
+			}
+		}
+		return what
+	}
+	p.line = func(e *diagram.Edge) string {
+		if e.Position < 0 {
+			return c.needs[[2]string{e.From, e.To}]
+		}
+		return c.edges[e.Position]
+	}
+	g := r.paint(p)
+	if o.Most > 0 {
+		r.folded(g, p.drawing, len(c.program.Nodes), r.c.Request().URL.Path+"?all=1")
+	}
+	return g
+}
+
+// says counts what became of the steps.
+func (c *comparison) says(r *request) string {
+	var parts []string
+	if n := c.counts[partAdded]; n > 0 {
+		parts = append(parts, r.n(n, "%s step added", "%s steps added"))
+	}
+	if n := c.counts[partRemoved]; n > 0 {
+		parts = append(parts, r.n(n, "%s step removed", "%s steps removed"))
+	}
+	if n := c.counts[partChanged]; n > 0 {
+		parts = append(parts, r.n(n, "%s step changed", "%s steps changed"))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// marked writes into a box what became of it.
+func (p *painter) marked(v *view.GraphNode, n *diagram.Node, said *string) {
+	what := p.class(n)
+	if what == "" {
+		return
+	}
+	v.Class, v.Detail = what, p.words[what]
+	*said = strings.TrimPrefix(*said+", "+p.words[what], ", ")
+}

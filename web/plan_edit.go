@@ -1,0 +1,224 @@
+package web
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/plandiff"
+	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/web/view"
+)
+
+const blankPlan = `id: my-plan
+name: My plan
+nodes:
+  greet:
+    type: log
+    input: "hello ${input}"
+`
+
+// newPlan is the editor of a plan that is not stored yet, empty or with a copy of
+// another.
+func (r *request) newPlan() error {
+	p := view.PlanForm{Shell: r.shell("plans", "New plan"), Heading: r.t("New plan"), Source: blankPlan, Post: "/plans/new", Idem: newID()}
+	if from := r.c.QueryParam("from"); from != "" {
+		pl, err := r.s.Reader.Plan(r.ctx, from)
+		if err != nil {
+			return err
+		}
+		v, err := r.s.Reader.VersionByHash(r.ctx, pl.LatestHash)
+		if err != nil {
+			return err
+		}
+		p.Source, p.Heading = idLine.ReplaceAllString(string(v.Source), "id: "+pl.Key+"-copy"), r.t("Copy of %s", visible(pl.Key))
+	}
+	r.looked(&p)
+	return r.render(http.StatusOK, view.PlanEditor(p))
+}
+
+var idLine = regexp.MustCompile(`(?m)^id:.*$`)
+
+func (r *request) editPlan() error {
+	pl, err := r.s.Reader.Plan(r.ctx, r.c.Param("plan"))
+	if err != nil {
+		return err
+	}
+	number := pl.Latest
+	if n, err := strconv.Atoi(r.c.QueryParam("base")); err == nil && n > 0 {
+		number = n
+	}
+	v, err := r.s.Reader.VersionByNumber(r.ctx, pl.ID, number)
+	if err != nil {
+		return err
+	}
+	p := view.PlanForm{Shell: r.shell("plans", r.t("Edit %s", pl.Key)), Heading: r.t("Edit %s v%d", pl.Key, number),
+		Source: string(v.Source), Base: pl.LatestHash, BaseNumber: strconv.Itoa(pl.Latest), Post: "/plans/" + url.PathEscape(pl.Key) + "/edit", Idem: newID()}
+	r.looked(&p)
+	return r.render(http.StatusOK, view.PlanEditor(p))
+}
+
+// looked adds to an editor what is wrong with its text and how it looks, and says
+// whether it can be stored.
+func (r *request) looked(p *view.PlanForm) (doc *planner.Document, valid bool) {
+	source := []byte(p.Source)
+	doc, problems := r.s.Engine.CheckPlan(source, planner.FormatOf("", source))
+	for _, q := range problems {
+		p.Problems = append(p.Problems, r.problemRow(q))
+	}
+	valid = doc != nil && problems.Err() == nil
+	if valid {
+		if program, err := doc.Program(r.s.Engine.Catalog()); err == nil {
+			p.Graph = r.planGraph(program)
+			catalog := r.s.Engine.Catalog()
+			for i := range program.Nodes {
+				if n := &program.Nodes[i]; catalog.EffectOf(n) == planner.EffectUnsafe {
+					p.Unsafe = append(p.Unsafe, visible(n.ID))
+				}
+			}
+		}
+	}
+	p.Checked, p.Valid = true, valid
+	p.Choices = r.snippetChoices(r.c.FormValue("add"))
+	p.Numbered = sourceLines(kairos.Version{Source: source})
+	return doc, valid
+}
+
+func (r *request) problemRow(q planner.Problem) view.ProblemRow {
+	row := view.ProblemRow{Severity: string(q.Severity), Message: visible(q.Message), Suggestion: visible(q.Suggestion), Line: q.Line}
+	if q.Line > 0 {
+		row.Where = r.t("line %d, column %d", q.Line, q.Column)
+	}
+	return row
+}
+
+// checkPlan is the part of the editor beside the text: what is wrong with it, and
+// its picture out of band (UI 3.3.8).
+func (r *request) checkPlan() error {
+	p := view.PlanForm{Shell: r.shell("plans", "Plan"), Heading: r.t("Plan"), Source: r.typedSource(), Post: "/plans/new", Idem: newID()}
+	r.looked(&p)
+	if !r.htmx() {
+		return r.render(http.StatusOK, view.PlanEditor(p))
+	}
+	return r.render(http.StatusOK, view.PlanChecked(p))
+}
+
+// typedSource is the text of the editor; browsers send CRLF line ends.
+func (r *request) typedSource() string {
+	return strings.ReplaceAll(r.c.FormValue("source"), "\r\n", "\n")
+}
+
+// savePlan checks a document and stores it, or tries it, or adds a step to it;
+// whatever is wrong with it is shown all at once, and what was typed stays.
+func (r *request) savePlan() error {
+	source := r.typedSource()
+	format := planner.FormatOf("", []byte(source))
+	p := view.PlanForm{Shell: r.shell("plans", "Plan"), Heading: r.t("Plan"), Source: source, Reason: r.c.FormValue("reason"), Base: r.c.FormValue("base"), BaseNumber: r.c.FormValue("basen"),
+		Post: r.c.Request().URL.Path, Idem: newID(), TryInput: r.c.FormValue("try_input")}
+	if key := r.c.Param("plan"); key != "" {
+		p.Heading = r.t("Edit %s", key)
+	}
+	again := func(code int) error {
+		r.looked(&p)
+		return r.render(code, view.PlanEditor(p))
+	}
+	switch r.c.FormValue("do") {
+	case "add":
+		added, err := r.addStep(source, r.c.FormValue("add"))
+		if err != nil {
+			p.Trouble = sentence(err)
+			return again(http.StatusUnprocessableEntity)
+		}
+		p.Source = added
+		return again(http.StatusOK)
+	case "check":
+		if _, valid := r.looked(&p); !valid {
+			return r.render(http.StatusUnprocessableEntity, view.PlanEditor(p))
+		}
+		return r.render(http.StatusOK, view.PlanEditor(p))
+	case "try":
+		return r.tryPlan(&p, format)
+	}
+	doc, valid := r.looked(&p)
+	if !valid {
+		return r.render(http.StatusUnprocessableEntity, view.PlanEditor(p))
+	}
+	err := r.once(func() (string, error) {
+		pl, v, _, _, err := r.s.Engine.SavePlanOver(r.ctx, r.who.actor(), []byte(source), format, "upload", r.c.FormValue("reason"), p.Base)
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("/plans/%s/v/%d", url.PathEscape(pl.Key), v.Number), nil
+	})
+	if kairos.CodeOf(err) != kairos.CodeStale {
+		return err
+	}
+	return r.savedMeanwhile(&p, doc, format, err)
+}
+
+// tryPlan starts a dry run of the text, without saving it.
+func (r *request) tryPlan(p *view.PlanForm, format planner.Format) error {
+	var input kairos.RawJSON
+	if typed := p.TryInput; strings.TrimSpace(typed) != "" {
+		var err error
+		if input, err = jsonOf(typed); err != nil { // plain text is an input too
+			if input, err = planner.EncodeValue(typed); err != nil {
+				return err
+			}
+		}
+	}
+	text := sha256.Sum256([]byte(p.Source + "\x00" + p.TryInput)) // another text is tried anew
+	err := r.onceOf(":try:"+hex.EncodeToString(text[:]), func() (string, error) {
+		run, _, err := r.s.Engine.TryPlan(r.ctx, r.who.actor(), []byte(p.Source), format, input)
+		return "/runs/" + run.ID, err
+	})
+	if kairos.CodeOf(err) == kairos.CodeInvalid {
+		p.Trouble = sentence(err)
+		r.looked(p)
+		return r.render(http.StatusUnprocessableEntity, view.PlanEditor(*p))
+	}
+	return err
+}
+
+// savedMeanwhile shows what was typed beside what somebody else has saved since:
+// saving again is on top of what is there now (P44).
+func (r *request) savedMeanwhile(p *view.PlanForm, doc *planner.Document, format planner.Format, why error) error {
+	pl, err := r.s.Reader.Plan(r.ctx, doc.ID)
+	if err != nil {
+		return err
+	}
+	p.Stale = sentence(why)
+	now, err := r.s.Reader.VersionByHash(r.ctx, pl.LatestHash)
+	if err != nil {
+		return err
+	}
+	if began, err := r.s.Reader.VersionByHash(r.ctx, p.Base); err == nil {
+		if began.Number < pl.Latest {
+			p.StaleDiff = fmt.Sprintf("/plans/%s/diff/%d/%d", url.PathEscape(pl.Key), began.Number, pl.Latest)
+		}
+		typed := kairos.Version{Source: []byte(p.Source), Format: string(cmp.Or(format, planner.FormatYAML))}
+		p.Theirs, p.Yours = diffLines(plandiff.Versions(began, now)), diffLines(plandiff.Versions(began, typed))
+		p.Began, p.Now = fmt.Sprintf("v%d", began.Number), fmt.Sprintf("v%d", now.Number)
+	} else if kairos.CodeOf(err) != kairos.CodeNotFound {
+		return err
+	}
+	p.Base, p.BaseNumber = pl.LatestHash, strconv.Itoa(pl.Latest)
+	return r.render(http.StatusConflict, view.PlanEditor(*p))
+}
+
+// diffLines are the lines of a difference as pages show them.
+func diffLines(d plandiff.Diff) []view.DiffLine {
+	classes := map[plandiff.Sign]string{plandiff.Plus: "ins", plandiff.Minus: "del", plandiff.Cut: "sub"}
+	out := make([]view.DiffLine, len(d.Lines))
+	for i, l := range d.Lines {
+		out[i] = view.DiffLine{Sign: string(l.Sign), Text: visible(l.Text), Class: classes[l.Sign]}
+	}
+	return out
+}

@@ -1,0 +1,274 @@
+package web
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/diagram"
+	"github.com/kairosd/kairosd/internal/filter"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/view"
+)
+
+// How the runs of a plan went through its nodes, drawn on its picture (UI 3.3.7).
+
+// flowWindows are the windows that a plan's page offers; others can be written
+// into its address.
+var flowWindows = []string{"24h", "7d", "30d"}
+
+const flowWindow = "7d"
+
+// flowPaints are what the shade of a node may say on a plan's page.
+var flowPaints = []struct{ key, word string }{{"", locale.Mark("none")}, {"failed", locale.Mark("failures")}, {"took", locale.Mark("took")}, {"attempts", locale.Mark("attempts")}}
+
+// planFlow is one version of a plan with how it went.
+type planFlow struct {
+	*request
+	key     string
+	version int
+	program *planner.Program
+	since   string
+	flow    kairos.PlanFlow
+}
+
+func (r *request) planFlow(key string, version int, program *planner.Program) (*planFlow, error) {
+	f := &planFlow{request: r, key: key, version: version, program: program, since: r.c.QueryParam("since")}
+	from, err := filter.Moment(f.since, r.s.now())
+	if err != nil {
+		f.since = flowWindow
+		from, _ = filter.Moment(f.since, r.s.now())
+	}
+	f.flow, err = r.s.Reader.PlanFlow(r.ctx, key, version, from)
+	return f, err
+}
+
+// href is this page with other settings; nil takes one away.
+func (f *planFlow) href(set url.Values) string {
+	q := url.Values{}
+	for _, k := range []string{"since", "paint", "node", "zoom", "all"} {
+		if v := f.c.QueryParam(k); v != "" {
+			q.Set(k, v)
+		}
+	}
+	for k, v := range set {
+		if q.Del(k); len(v) > 0 && v[0] != "" {
+			q.Set(k, v[0])
+		}
+	}
+	path := f.c.Request().URL.Path
+	if len(q) == 0 {
+		return path
+	}
+	return path + "?" + q.Encode()
+}
+
+// graph draws the plan with what its runs did: how many came by and failed, how
+// long it took, which edges they took.
+func (f *planFlow) graph() *view.Graph {
+	o := diagram.Options{Focus: f.c.QueryParam("node")}
+	if len(f.program.Nodes) > foldFrom && f.c.QueryParam("all") == "" {
+		o.Most = foldTo
+	}
+	p := painter{drawing: f.s.layout(f.program, o), selected: o.Focus, focus: o.Focus != "", overlay: f.overlay, count: f.edgeCount, flowRuns: f.flow.Runs,
+		href: func(node string) string { return f.href(url.Values{"node": {node}}) + "#step" }}
+	g := f.paint(p)
+	if o.Most > 0 {
+		f.folded(g, p.drawing, len(f.program.Nodes), f.href(url.Values{"all": {"1"}}))
+	}
+	f.settings(g, p.drawing)
+	return g
+}
+
+func (f *planFlow) settings(g *view.Graph, d *diagram.Drawing) {
+	row := func(name, key, current string, values, words []string) {
+		s := view.GraphSetting{Name: name}
+		for i, v := range values {
+			s.Links = append(s.Links, view.Link{Text: words[i], Href: f.href(url.Values{key: {v}}), Current: v == current})
+		}
+		g.Settings = append(g.Settings, s)
+	}
+	row(f.t("Runs of the last"), "since", f.since, flowWindows, flowWindows)
+	var values, words []string
+	for _, p := range flowPaints {
+		values, words = append(values, p.key), append(words, f.t(p.word))
+	}
+	row(f.t("Shade"), "paint", f.c.QueryParam("paint"), values, words)
+	values, words = nil, nil
+	for _, z := range zooms {
+		values, words = append(values, z.key), append(words, f.t(z.word))
+		if f.c.QueryParam("zoom") == z.key {
+			if g.Drawn = num(d.Width * z.factor); z.factor == 0 {
+				g.Drawn = "100%"
+			}
+		}
+	}
+	row(f.t("Zoom"), "zoom", f.c.QueryParam("zoom"), values, words)
+	g.File = fmt.Sprintf("/plans/%s/v/%d/graph.svg", url.PathEscape(f.key), f.version)
+	if key := f.c.QueryParam("paint"); key != "" {
+		most := 0.0
+		for _, n := range f.flow.Nodes {
+			most = max(most, shade(key, n))
+		}
+		if most > 0 {
+			g.Scale = &view.GraphScale{What: f.t("Shades:"), Least: f.shadeText(key, 0), Most: f.shadeText(key, most)}
+		}
+	}
+	switch {
+	case f.flow.Runs == 0:
+		g.Note = strings.TrimSpace(g.Note + " " + f.t("No run of this version began in the last %s.", f.since))
+	case f.flow.Whole:
+		g.Note = strings.TrimSpace(g.Note + " " + f.n(f.flow.Runs, "%s run of this version, of the last %s.", "%s runs of this version, of the last %s.", f.since))
+	default:
+		g.Note = strings.TrimSpace(g.Note + " " + f.n(f.flow.Runs, "The newest %s run of this version, since %s.", "The newest %s runs of this version, since %s.", f.time(f.flow.Since).Text))
+	}
+}
+
+// merged is what runs did in all members of a box.
+func (f *planFlow) merged(box *diagram.Node) *kairos.NodeFlow {
+	var out kairos.NodeFlow
+	for _, id := range box.Members {
+		n := f.flow.Nodes[id]
+		if n == nil {
+			continue
+		}
+		out.Runs = max(out.Runs, n.Runs)
+		out.Settled, out.Failed, out.Attempts, out.Skipped = out.Settled+n.Settled, out.Failed+n.Failed, out.Attempts+n.Attempts, out.Skipped+n.Skipped
+		out.P50, out.P95 = out.P50+n.P50, max(out.P95, n.P95)
+	}
+	if out.Runs == 0 {
+		return nil
+	}
+	return &out
+}
+
+// overlay is what stands in a box: its second line, how it is named, its shade.
+func (f *planFlow) overlay(box *diagram.Node) (detail, said, heat string) {
+	n := f.merged(box)
+	if n == nil {
+		if f.flow.Runs == 0 {
+			return "", "", ""
+		}
+		return f.t("no run"), f.t("no run"), ""
+	}
+	detail = f.n(n.Runs, "%s run", "%s runs") + " · "
+	said = detail
+	if n.Failed > 0 {
+		detail += f.t("%s failed", share(n.Failed, n.Settled))
+		said += f.t("%s failed", share(n.Failed, n.Settled)) + " · "
+	} else {
+		detail += took(n.P50)
+	}
+	said += f.t("half within %s, 95 %% within %s", took(n.P50), took(n.P95))
+	if key := f.c.QueryParam("paint"); key != "" {
+		most := 0.0
+		for _, o := range f.flow.Nodes {
+			most = max(most, shade(key, o))
+		}
+		if heat = "q0"; most > 0 && shade(key, n) > 0 {
+			heat = fmt.Sprintf("q%d", 1+min(4, int(5*shade(key, n)/most)))
+		}
+	}
+	return detail, said, heat
+}
+
+// edgeCount is how often an edge was taken: where there is no choice, by every
+// visit that completed.
+func (f *planFlow) edgeCount(e *diagram.Edge) int {
+	from, ok := f.program.Index[e.From]
+	if !ok {
+		return -1 // of a folded box
+	}
+	if e.Position < 0 {
+		if n := f.flow.Nodes[e.To]; n != nil {
+			return n.Runs
+		}
+		return 0
+	}
+	if n := f.flow.Nodes[e.From]; n != nil && len(f.program.Nodes[from].Out) == 1 {
+		return max(n.Settled-n.Failed, f.flow.Edges[e.Position])
+	}
+	return f.flow.Edges[e.Position]
+}
+
+func shade(key string, n *kairos.NodeFlow) float64 {
+	switch key {
+	case "failed":
+		return float64(n.Failed) / float64(max(n.Settled, 1))
+	case "took":
+		return n.P50.Seconds()
+	case "attempts":
+		return float64(n.Attempts) / float64(max(n.Settled, 1))
+	}
+	return 0
+}
+
+func (f *planFlow) shadeText(key string, v float64) string {
+	switch key {
+	case "failed":
+		return fmt.Sprintf("%.0f %%", 100*v)
+	case "took":
+		return took(time.Duration(v * float64(time.Second)))
+	}
+	return strconv.FormatFloat(v, 'f', 1, 64)
+}
+
+// share is a part of a whole in percent; what is more than nothing is not 0 %.
+func share(part, whole int) string {
+	if part == 0 || whole == 0 {
+		return "0 %"
+	}
+	return fmt.Sprintf("%d %%", max(1, (100*part+whole/2)/whole))
+}
+
+// steps is the table beside the picture: the same numbers, of every node.
+func (f *planFlow) steps() []view.FlowRow {
+	catalog := f.s.Engine.Catalog()
+	out := make([]view.FlowRow, 0, len(f.program.Nodes))
+	for i := range f.program.Nodes {
+		node := &f.program.Nodes[i]
+		row := view.FlowRow{ID: visible(node.ID), Href: f.href(url.Values{"node": {node.ID}}) + "#step", Does: visible(doesWhat(node)), Effect: string(catalog.EffectOf(node)),
+			Current: f.c.QueryParam("node") == node.ID}
+		if n := f.flow.Nodes[node.ID]; n != nil {
+			row.Runs, row.P50, row.P95 = f.number(int64(n.Runs)), took(n.P50), took(n.P95)
+			row.Failed, row.Bad = share(n.Failed, n.Settled), n.Failed > 0
+			row.Attempts = strconv.FormatFloat(float64(n.Attempts)/float64(max(n.Settled, 1)), 'f', 1, 64)
+		}
+		out = append(out, row)
+	}
+	return out
+}
+
+// chosen is the panel of the node that somebody chose; nil: nobody did.
+func (f *planFlow) chosen() *view.FlowNode {
+	id := f.c.QueryParam("node")
+	i, ok := f.program.Index[id]
+	if !ok {
+		return nil
+	}
+	node := &f.program.Nodes[i]
+	at := "plan:" + filter.Quote(f.key) + " node:" + filter.Quote(id)
+	out := &view.FlowNode{ID: visible(id), Close: f.href(url.Values{"node": nil}), All: stepsAt(at+" since:"+f.since, ""), Slowest: stepsAt(at+" since:"+f.since, "took"),
+		Failing: stepsAt(at+" status:failed since:"+f.since, "")}
+	out.Facts = []view.Fact{{Term: f.t("What it does"), Text: visible(doesWhat(node))}, {Term: f.t("Effect"), Text: string(f.s.Engine.Catalog().EffectOf(node))}}
+	n := f.flow.Nodes[id]
+	if n == nil {
+		return out
+	}
+	out.Facts = append(out.Facts, view.Fact{Term: f.t("Runs"), Text: f.number(int64(n.Runs))}, view.Fact{Term: f.t("Failed"), Text: share(n.Failed, n.Settled)},
+		view.Fact{Term: f.t("Took, half and 95 %"), Text: took(n.P50) + " · " + took(n.P95)}, view.Fact{Term: f.t("Attempts"), Text: f.number(int64(n.Attempts))})
+	out.Failures, out.Slow = f.hitRows(n.Failures), f.hitRows(n.Slow)
+	return out
+}
+
+func stepsAt(q, sort string) string {
+	v := url.Values{"q": {q}}
+	if sort != "" {
+		v.Set("sort", sort)
+	}
+	return "/steps?" + v.Encode()
+}

@@ -1,0 +1,244 @@
+package web_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/kairosd/kairosd/web/webtest"
+)
+
+// has wants texts in a page.
+func has(t *testing.T, p webtest.Page, what string, texts ...string) {
+	t.Helper()
+	for _, want := range texts {
+		if !strings.Contains(p.Body, want) {
+			t.Errorf("%s does not say %q:\n%s", what, want, words(p.Body))
+		}
+	}
+}
+
+// A plan's page says how its runs went: in the picture, in a table, and of a
+// chosen step what failed last and took longest.
+func TestAPlanSaysHowItsRunsWent(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	seed := site.Seed(t)
+	b := site.Browser(t).Login()
+	p := b.Get("/plans/ledger")
+	has(t, p, "the plan", "How its runs went", "1 run of this version, of the last 7d.", `class="e t w5"`, "1 run · 100 % failed", "no run", "Tries each", ">1.0</td>",
+		"Fields of the input", "EUR, USD", "Permissions", "It is allowed.", `<span class="k">nodes</span>`, "1 run", "/plans/ledger/v/1/graph.svg", "owner%3Amarta")
+	if strings.Contains(p.Body, `id="step"`) {
+		t.Error("a step is chosen though nobody chose one")
+	}
+	p = b.Get("/plans/ledger?node=post&paint=failed&zoom=fit")
+	has(t, p, "the chosen step", `id="step"`, "Last failures", "Took longest", "/runs/"+seed.Failed.ID+"?step=", "/steps?q=plan%3Aledger+node%3Apost", "Shades:", `class="node plain q5`, `width="100%"`)
+	has(t, b.Get("/plans/ledger?since=1h&node=gone"), "another window", "of the last 1h.")
+	has(t, b.Get("/plans/ledger?since=none"), "a window that is none", "of the last 7d.")
+	has(t, b.Get("/plans/payment"), "an unsafe plan", "unsafe")
+	if p := b.Get("/plans/ledger/v/1/graph.svg"); p.Code != http.StatusOK || !strings.HasPrefix(p.Body, "<svg") && !strings.Contains(p.Body, "<svg") {
+		t.Errorf("the picture: %d", p.Code)
+	}
+	if p := b.Get("/plans/ledger/v/1/source"); p.Code != http.StatusOK || !strings.HasPrefix(strings.TrimSpace(p.Body), "id: ledger") {
+		t.Errorf("the source: %d %s", p.Code, p.Body)
+	}
+}
+
+// The search across runs finds what failed and what took long, page by page.
+func TestStepsAreSearchedAcrossRuns(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	seed := site.Seed(t)
+	b := site.Browser(t).Login()
+	has(t, b.Get("/steps?q=status:failed"), "what failed", "post", "blocked", "/runs/"+seed.Failed.ID+"?step=")
+	p := b.Get("/steps?q=plan:report&sort=took")
+	has(t, p, "what took long", "square [2]", "longest first")
+	if strings.Contains(p.Body, ">refund<") {
+		t.Error("steps of another plan are listed")
+	}
+	if p = b.Get("/steps?n=2"); !strings.Contains(p.Body, "after=") || strings.Count(p.Body, `class="go"`) != 2 {
+		t.Errorf("no second page: %s", words(p.Body))
+	}
+	if p = b.Get("/steps?q=nod:x"); p.Code != http.StatusBadRequest || !strings.Contains(p.Body, "did you mean node:x?") {
+		t.Errorf("a wrong key: %d", p.Code)
+	}
+	has(t, b.Get("/steps?q=node:nothing"), "nothing found", "No step is like that.")
+	if p = b.Get("/steps?after=x"); p.Code != http.StatusUnprocessableEntity {
+		t.Errorf("a broken cursor: %d", p.Code)
+	}
+}
+
+// Plans are found by what they use, whose they are and what they are labelled;
+// what was only tried is in no list.
+func TestPlansAreFiltered(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	site.Seed(t)
+	site.Plan(t, "id: tagged\nmetadata: {env: prod, owner: ada}\nnodes:\n  a: {type: agent, agent: supervisor, input: x}\n")
+	b := site.Browser(t).Login()
+	for q, want := range map[string]string{"tool:http": "ledger", "tool:calculator": "report", "owner:ada": "tagged", "label.env%3Dprod": "tagged", "led": "ledger", "agent:supervisor": "tagged"} {
+		p := b.Get("/plans?q=" + q)
+		if !strings.Contains(p.Body, `href="/plans/`+want+`"`) || strings.Contains(p.Body, `href="/plans/refund"`) {
+			t.Errorf("%s does not find %s: %s", q, want, words(p.Body))
+		}
+	}
+	if p := b.Get("/plans?q=tol:http"); p.Code != http.StatusBadRequest || !strings.Contains(p.Body, "did you mean tool:http?") {
+		t.Errorf("a wrong key: %d", p.Code)
+	}
+	form := b.Get("/agents/tools/calculator/try").Hidden()
+	form.Set("f.expression", "1+1")
+	p := b.Post("/agents/tools/calculator/try", form)
+	form = p.Hidden()
+	form.Set("f.expression", "1+1")
+	form.Set("do", "run")
+	if p = b.Post("/agents/tools/calculator/try", form); p.Code != http.StatusSeeOther {
+		t.Fatalf("%d %s", p.Code, words(p.Body))
+	}
+	for _, list := range []string{"/plans", "/plans?q=tool:calculator", "/runs/new", "/plans?state=draft"} {
+		if strings.Contains(b.Get(list).Body, "try-calculator") {
+			t.Errorf("%s lists what was tried", list)
+		}
+	}
+}
+
+// An earlier version is made the current one again, by those who saw what is
+// current now, and for a reason.
+func TestAVersionIsRestoredByForm(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	first := site.Plan(t, "id: p\nnodes: {a: {type: set, input: 1}}\n")
+	site.Plan(t, "id: p\nnodes: {a: {type: set, input: 2}}\n")
+	site.Run(t, "p", "null")
+	b := site.Browser(t).Login()
+	p := b.Get("/plans/p")
+	has(t, p, "the plan", "/plans/p/v/1/restore", "current", "Runs in 7 days")
+	has(t, b.Get("/plans/p/v/1"), "the first version", "This is not the current version:")
+	open := b.Get("/plans/p/v/1/restore")
+	has(t, open, "the preview", "Restore v1 of p", "/plans/p/diff/2/1", "Current now")
+	form := open.Hidden()
+	if p = b.Post("/plans/p/v/1/restore", form); p.Code != http.StatusUnprocessableEntity {
+		t.Errorf("without a reason: %d", p.Code)
+	}
+	site.Plan(t, "id: p\nnodes: {a: {type: set, input: 3}}\n")
+	form.Set("reason", "two was wrong")
+	if p = b.Post("/plans/p/v/1/restore", form); p.Code != http.StatusConflict || !strings.Contains(p.Body, "v3") {
+		t.Errorf("with a newer version: %d %s", p.Code, words(p.Body))
+	}
+	form = p.Hidden()
+	form.Set("reason", "two was wrong")
+	if p = b.Post("/plans/p/v/1/restore", form); p.Location != "/plans/p" {
+		t.Fatalf("%d %s", p.Code, words(p.Body))
+	}
+	pl, err := site.Store.Plan(t.Context(), "p")
+	if err != nil || pl.LatestHash != first.Hash {
+		t.Errorf("%+v %v", pl, err)
+	}
+	has(t, b.Get("/plans/p/v/1/restore"), "restoring again", fmt.Sprintf("v%d is the current version already.", 1))
+}
+
+// Two versions are compared as a picture and as texts: what came, what went, what
+// is another now.
+func TestVersionsAreComparedAsAPicture(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	site.Plan(t, "id: p\nnodes:\n  a: {type: set, input: 1}\n  b: {type: set, input: 2}\n  old: {type: log, input: x}\nedges: [{from: a, to: b}, {from: b, to: old}]\n")
+	site.Plan(t, "id: p\nnodes:\n  a: {type: set, input: 1}\n  b: {type: set, input: 3}\n  new: {type: log, input: x}\nedges: [{from: a, to: b}, {from: b, to: new}]\n")
+	p := site.Browser(t).Login().Get("/plans/p/diff/1/2")
+	has(t, p, "the difference", "1 step added, 1 step removed, 1 step changed", `class="node plus`, `class="node minus`, `class="node differs`, "+ added", "− removed", "~ changed",
+		`class="e plus"`, `class="e minus"`, "- ", "lines added")
+	if strings.Count(p.Body, `class="node plain`) != 1 {
+		t.Error("what is the same is marked")
+	}
+}
+
+// The editor shows what is wrong beside the text, with the picture; it adds steps,
+// tries the text without saving it, and keeps both sides when somebody was faster.
+func TestPlansAreEditedByForm(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	site.Seed(t)
+	b := site.Browser(t).Login()
+	open := b.Get("/plans/ledger/edit")
+	has(t, open, "the editor", `hx-post="/plans/check"`, "Add a step", "Try it", `<option value="tool:calculator">`, `id="preview"`, "Nothing is wrong with this plan", "The text with line numbers")
+	form := open.Hidden()
+	check := func(source string) webtest.Page {
+		t.Helper()
+		f := form
+		f.Set("source", source)
+		req := request(t, http.MethodPost, site.URL+"/plans/check", f.Encode(), "Content-Type", "application/x-www-form-urlencoded", "Origin", site.URL, "Sec-Fetch-Site", "same-origin",
+			"HX-Request", "true", "HX-Target", "problems")
+		return b.Do(req)
+	}
+	p := check("id: x\nnodes:\n  a: {type: set, input: 1}\n  pay: {type: http, input: {method: POST, url: \"http://127.0.0.1:9/x\"}}\nedges: [{from: a, to: pay}]\n")
+	has(t, p, "the check", `id="problems"`, `id="preview" hx-swap-oob="true"`, "<svg", "<code>pay</code>")
+	if strings.Contains(p.Body, "<html") {
+		t.Error("the check is a whole page")
+	}
+	p = check("id: x\nnodes:\n  a: {type: calculatr}\n")
+	has(t, p, "what is wrong", `data-line="3"`, "calculator", "There is a picture once")
+
+	form.Set("source", "id: x\nnodes:\n  a: {type: set, input: 1}\n")
+	form.Set("do", "add")
+	form.Set("add", "tool:calculator")
+	p = b.Post("/plans/ledger/edit", form)
+	has(t, p, "the text with a step", "calculator:\n    type: tool\n    tool: calculator\n    input:\n      expression: &#34;&#34;")
+	form.Set("add", "tool:none")
+	if p = b.Post("/plans/ledger/edit", form); p.Code != http.StatusUnprocessableEntity {
+		t.Errorf("a step of nothing: %d", p.Code)
+	}
+
+	form.Set("source", "id: ledger\nname: Ledger\nnodes:\n  a: {type: set, input: \"${input}\"}\n")
+	form.Set("do", "try")
+	form.Set("try_input", `{"n": 7}`)
+	if p = b.Post("/plans/ledger/edit", form); p.Code != http.StatusSeeOther {
+		t.Fatalf("trying: %d %s", p.Code, words(p.Body))
+	}
+	run, err := site.Engine.Wait(t.Context(), strings.TrimPrefix(p.Location, "/runs/"))
+	if err != nil || !run.Dry() || run.PlanKey != "draft-ledger" || string(run.Output) != `{"n":7}` {
+		t.Errorf("%+v %v", run, err)
+	}
+	if strings.Contains(b.Get("/runs").Body, run.ID) || !strings.Contains(b.Get("/runs?q=trigger:dry").Body, run.ID) {
+		t.Error("a dry run is in the list of runs, or cannot be found")
+	}
+	has(t, b.Get(p.Location), "the dry run", "such outputs are made up")
+	if p := b.Get("/plans"); strings.Contains(p.Body, "draft-ledger") {
+		t.Error("the tried plan is listed")
+	}
+
+	site.Plan(t, "id: ledger\nname: Ledger\nnodes:\n  b: {type: set, input: 2}\n")
+	form.Set("do", "save")
+	p = b.Post("/plans/ledger/edit", form)
+	if p.Code != http.StatusConflict {
+		t.Fatalf("saving over another's: %d", p.Code)
+	}
+	has(t, p, "both sides", "Theirs: from v1 to v2", "Yours: since v1", `id="theirs"`, `id="yours"`, "/plans/ledger/diff/1/2")
+	form = p.Hidden()
+	form.Set("source", "id: ledger\nname: Ledger\nnodes:\n  c: {type: set, input: 3}\n")
+	form.Set("do", "save")
+	if p = b.Post("/plans/ledger/edit", form); p.Location != "/plans/ledger/v/3" {
+		t.Errorf("saving on top of it: %d %s", p.Code, p.Location)
+	}
+	has(t, b.Get("/plans/new?from=report"), "a copy", "id: report-copy", "Copy of report")
+}
+
+// A run is started dry from its form, which prints the commands that do the same.
+func TestARunIsStartedDry(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	site.Seed(t)
+	b := site.Browser(t).Login()
+	p := b.Get("/runs/new?plan=payment")
+	form := p.Hidden()
+	form.Set("dry", "1")
+	if p = b.Post("/plans/payment/start", form); p.Code != http.StatusSeeOther {
+		t.Fatalf("%d %s", p.Code, words(p.Body))
+	}
+	run, err := site.Engine.Wait(t.Context(), strings.TrimPrefix(p.Location, "/runs/"))
+	if err != nil || !run.Dry() || run.Status != "completed" {
+		t.Errorf("%+v %v", run, err)
+	}
+	p = b.Get("/runs/new?like=" + run.ID)
+	has(t, p, "the form", `name="dry" value="1" checked`, "--dry-run", `&#34;dryRun&#34;: true`)
+	has(t, b.Get("/runs/new?plan=ledger"), "the commands", `--input &#39;{&#34;amount&#34;:0,&#34;currency&#34;:&#34;EUR&#34;}&#39;`)
+}
