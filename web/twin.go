@@ -26,7 +26,7 @@ var twins = []twin{
 	{"/plans/{}", "/plans/{}", kairos.RoleViewer, nil},
 	{"/plans/{}/v/{}", "/plans/{}/versions/{}", kairos.RoleViewer, nil},
 	{"/plans/{}/versions", "/plans/{}/versions", kairos.RoleViewer, nil},
-	{"/approvals", "/approvals", kairos.RoleViewer, map[string]string{"status": "status"}},
+	{"/approvals", "/approvals", kairos.RoleViewer, map[string]string{"status": "status", "plan": "plan", "agent": "agent"}},
 	{"/approvals/{}", "/approvals/{}", kairos.RoleViewer, nil},
 	{"/agents", "/agents", kairos.RoleViewer, nil},
 	{"/agents/tools", "/tools", kairos.RoleViewer, nil},
@@ -34,7 +34,8 @@ var twins = []twin{
 	{"/agents/servers", "/mcp", kairos.RoleViewer, nil},
 	{"/memory", "/memory", kairos.RoleViewer, nil},
 	{"/system", "/system", kairos.RoleViewer, nil},
-	{"/audit", "/audit", kairos.RoleAdmin, nil},
+	{"/audit", "/audit", kairos.RoleViewer, map[string]string{"q": "q"}},
+	{"/audit/{}", "/audit/{}", kairos.RoleViewer, nil},
 	{"/settings", "/settings", kairos.RoleAdmin, nil},
 	{"/settings/users", "/users", kairos.RoleAdmin, nil},
 	{"/settings/tokens", "/tokens", kairos.RoleAdmin, nil},
@@ -67,7 +68,7 @@ func (t twin) match(page string) (string, bool) {
 // and plans, like /runs/new, have none.
 func twinOf(page string) (twin, string, bool) {
 	switch page {
-	case "/runs/new", "/runs/compare", "/runs/changes", "/runs/suggest", "/plans/new", "/bulk/new":
+	case "/runs/new", "/runs/compare", "/runs/changes", "/runs/suggest", "/plans/new", "/bulk/new", "/approvals/bulk", "/audit/verify", "/audit/suggest":
 		return twin{}, "", false
 	}
 	for _, t := range twins {
