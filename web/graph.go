@@ -179,7 +179,7 @@ func (r *request) paint(p painter) *view.Graph {
 		}
 		if p.line != nil {
 			if c := p.line(e); c != "" {
-				v.Class = "e " + c
+				v.Class = "e " + c + lineLooks[c]
 			}
 		}
 		if p.focus && (holds(&d.Nodes[place[e.From]]) || holds(&d.Nodes[place[e.To]])) {

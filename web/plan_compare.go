@@ -19,6 +19,13 @@ const (
 // partWords are what is written in a box beside a sign.
 var partWords = map[string]string{partAdded: locale.Mark("+ added"), partRemoved: locale.Mark("− removed"), partChanged: locale.Mark("~ changed")}
 
+// partLooks are how boxes of such parts are drawn: as those that succeeded, that
+// failed and are dashed, that need somebody.
+var partLooks = map[string]string{partAdded: " ok", partRemoved: " fail skip", partChanged: " need"}
+
+// lineLooks are how such edges are drawn: thick, and dashed.
+var lineLooks = map[string]string{partAdded: " t", partRemoved: " n"}
+
 // removedFrom is where the places of edges begin that only the earlier version has.
 const removedFrom = 1 << 20
 
@@ -190,6 +197,6 @@ func (p *painter) marked(v *view.GraphNode, n *diagram.Node, said *string) {
 	if what == "" {
 		return
 	}
-	v.Class, v.Detail = what, p.words[what]
+	v.Class, v.Detail = what+partLooks[what], p.words[what]
 	*said = strings.TrimPrefix(*said+", "+p.words[what], ", ")
 }

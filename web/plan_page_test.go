@@ -146,7 +146,7 @@ func TestVersionsAreComparedAsAPicture(t *testing.T) {
 	site.Plan(t, "id: p\nnodes:\n  a: {type: set, input: 1}\n  b: {type: set, input: 3}\n  new: {type: log, input: x}\nedges: [{from: a, to: b}, {from: b, to: new}]\n")
 	p := site.Browser(t).Login().Get("/plans/p/diff/1/2")
 	has(t, p, "the difference", "1 step added, 1 step removed, 1 step changed", `class="node plus`, `class="node minus`, `class="node differs`, "+ added", "− removed", "~ changed",
-		`class="e plus"`, `class="e minus"`, "- ", "lines added")
+		`class="e plus t"`, `class="e minus n"`, "- ", "lines added")
 	if strings.Count(p.Body, `class="node plain`) != 1 {
 		t.Error("what is the same is marked")
 	}
