@@ -226,7 +226,7 @@ func (p *painter) weigh(e *diagram.Edge, v *view.GraphEdge) {
 		v.Class = "e n"
 		return
 	}
-	v.Class, v.Marker = "e t w"+strconv.Itoa(1+min(4, 5*n/max(p.flowRuns, 1))), "art"
+	v.Class, v.Marker = "e t w"+strconv.Itoa(1+2*min(2, 3*n/max(p.flowRuns, 1))), "art"
 	v.Times, v.TX, v.TY = strconv.Itoa(n), num(e.TipX-9), num(e.TipY-5)
 }
 
