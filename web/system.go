@@ -128,13 +128,11 @@ func (r *request) systemStorage() error {
 	}
 	p := view.SystemPage{Shell: r.shell("system", "Storage"), Parts: r.systemTabs("/system/storage"), Idem: newID(), BackupDir: i.BackupDir, Retention: i.Retention, PlansAt: r.time(i.PlansAt), TablesAt: r.time(i.TablesAt),
 		CanBackUp: r.who.Role.Includes(kairos.RoleAdmin)}
-	for _, f := range []view.Fact{
+	p.Storage = []view.Fact{
 		{Term: r.t("Database"), Text: bytesText(i.Storage.Database)},
 		{Term: r.t("Free in it"), Text: bytesText(i.Storage.Unused)},
 		{Term: r.t("Write-ahead log"), Text: bytesText(i.Storage.WAL)},
 		{Term: r.t("Free on the disk"), Text: r.t("%s of %s", bytesText(i.Storage.Free), bytesText(i.Storage.Disk))},
-	} {
-		p.Storage = append(p.Storage, f)
 	}
 	for _, s := range i.Plans {
 		p.Plans = append(p.Plans, view.PlanStorage{Plan: visible(s.Plan), Href: "/plans/" + url.PathEscape(s.Plan), Runs: r.number(s.Runs),
