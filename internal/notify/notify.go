@@ -241,8 +241,8 @@ func (s *Service) about(ctx context.Context, e kairos.AuditEvent) ([]kairos.Deli
 		} else if err != nil {
 			return nil, err
 		}
-		if r.Parent != nil {
-			return nil, nil // the parent is told of
+		if r.Parent != nil || r.Dry() {
+			return nil, nil // the parent is told of; a dry run is watched by who tries it
 		}
 		plan = r.PlanKey
 		m.Run = s.news(r, e)

@@ -111,7 +111,12 @@ func (d *desk) pass() {
 // run stores a run that has come to an end, or waits.
 func (d *desk) run(plan string, status kairos.RunStatus, reason kairos.WaitReason, headline string) kairos.Run {
 	d.t.Helper()
-	r := storetest.Run(d.t, d.store, storetest.Plan(d.t, d.store, "id: "+plan+"\nnodes: {a: {type: set, input: 1}}\n"), "null")
+	return d.runFrom("api", plan, status, reason, headline)
+}
+
+func (d *desk) runFrom(origin, plan string, status kairos.RunStatus, reason kairos.WaitReason, headline string) kairos.Run {
+	d.t.Helper()
+	r := storetest.RunFrom(d.t, d.store, storetest.Plan(d.t, d.store, "id: "+plan+"\nnodes: {a: {type: set, input: 1}}\n"), "null", origin)
 	detail, err := json.Marshal(map[string]any{"status": status, "waitReason": reason, "headline": headline})
 	if err != nil {
 		d.t.Fatal(err)
@@ -305,6 +310,7 @@ func TestPlansAndKindsAreChosen(t *testing.T) {
 	d.run("wanted", kairos.RunCompleted, "", "")
 	d.run("wanted", kairos.RunFailed, "", "")
 	d.run("other", kairos.RunCompleted, "", "")
+	d.runFrom(kairos.OriginDry, "wanted", kairos.RunCompleted, "", "") // who tries a plan watches it
 	d.pass()
 	if got := r.take(); len(got) != 1 || got[0].Kind != "completed" || got[0].Run.Plan != "wanted" {
 		t.Errorf("told: %+v", got)

@@ -51,7 +51,13 @@ func Plan(tb testing.TB, s *store.Store, src string) kairos.Version {
 // Run creates a run of a version, queued.
 func Run(tb testing.TB, s *store.Store, v kairos.Version, input string) kairos.Run {
 	tb.Helper()
-	r := kairos.NewRun{PlanID: v.PlanID, Hash: v.Hash, Actor: "test", Origin: "api"}
+	return RunFrom(tb, s, v, input, "api")
+}
+
+// RunFrom is Run with what started it.
+func RunFrom(tb testing.TB, s *store.Store, v kairos.Version, input, origin string) kairos.Run {
+	tb.Helper()
+	r := kairos.NewRun{PlanID: v.PlanID, Hash: v.Hash, Actor: "test", Origin: origin}
 	if input != "" {
 		r.Input = kairos.RawJSON(input)
 	}
