@@ -32,6 +32,8 @@ var twins = []twin{
 	{"/agents/tools", "/tools", kairos.RoleViewer, nil},
 	{"/agents/providers", "/providers", kairos.RoleViewer, nil},
 	{"/agents/servers", "/mcp", kairos.RoleViewer, nil},
+	{"/steps", "/steps", kairos.RoleViewer, map[string]string{"q": "q", "sort": "sort"}},
+	{"/handoffs", "/handoffs", kairos.RoleViewer, map[string]string{"q": "q"}},
 	{"/memory", "/memory", kairos.RoleViewer, nil},
 	{"/system", "/system", kairos.RoleViewer, nil},
 	{"/audit", "/audit", kairos.RoleViewer, map[string]string{"q": "q"}},

@@ -43,6 +43,7 @@ var access = map[string]need{
 	"POST /plans/{id}/versions/{n}/restore": {kairos.RoleAuthor, "plans:write"},
 	"POST /plans/{id}/unarchive":            {kairos.RoleAuthor, "plans:write"},
 
+	"GET /handoffs":                        {kairos.RoleViewer, "runs:read"},
 	"GET /steps":                           {kairos.RoleViewer, "runs:read"},
 	"GET /runs":                            {kairos.RoleViewer, "runs:read"},
 	"POST /runs":                           {kairos.RoleOperator, "runs:write"},

@@ -151,6 +151,7 @@ func New(c Config) (*API, error) {
 	a.agentRoutes()
 	a.bulkRoutes()
 	a.noteRoutes()
+	a.handoffRoutes()
 	a.exportRoutes()
 	a.settingsRoutes()
 	a.memoryRoutes()

@@ -408,6 +408,9 @@ func (f *fake) AckFailures(context.Context, kairos.Actor, kairos.FailureRef, str
 func (f *fake) UnackFailures(context.Context, kairos.Actor, kairos.FailureRef) (int64, error) {
 	return 0, nil
 }
+func (f *fake) HandoffsOf(context.Context, kairos.HandoffFilter) (kairos.List[kairos.HandoffSeen], error) {
+	return kairos.List[kairos.HandoffSeen]{}, nil
+}
 func (f *fake) Notes(context.Context, string) ([]kairos.Note, error) { return nil, nil }
 func (f *fake) AddNote(_ context.Context, actor kairos.Actor, run, text string) (kairos.Note, error) {
 	return kairos.Note{ID: 1, Run: run, Actor: actor.Name, Text: text}, nil

@@ -33,6 +33,8 @@ type Reader interface {
 	FailureGroups(ctx context.Context, limit int) ([]kairos.FailureGroup, error)
 	AckFailures(ctx context.Context, actor kairos.Actor, ref kairos.FailureRef, note string) (int64, error)
 	UnackFailures(ctx context.Context, actor kairos.Actor, ref kairos.FailureRef) (int64, error)
+	// HandoffsOf lists handoffs of all runs with what came of them, newest first.
+	HandoffsOf(ctx context.Context, f kairos.HandoffFilter) (kairos.List[kairos.HandoffSeen], error)
 	Notes(ctx context.Context, run string) ([]kairos.Note, error)
 	AddNote(ctx context.Context, actor kairos.Actor, run, text string) (kairos.Note, error)
 }
