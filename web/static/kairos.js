@@ -252,7 +252,7 @@
 
   // A log follows its end until one scrolls up, selects or enters it, and says
   // how much is new meanwhile (R18).
-  let following = true, top = 0;
+  let following = true, top = 0, high = 0;
   const seen = {};
   const logs = () => $$(".log[data-follow]");
   const tail = () => {
@@ -260,7 +260,7 @@
     if (tools) tools.hidden = false;
     let fresh = 0;
     for (const l of logs()) {
-      if (following || !(l.id in seen)) { l.scrollTop = l.scrollHeight; top = l.scrollTop; seen[l.id] = Number(l.dataset.newest); }
+      if (following || !(l.id in seen)) { l.scrollTop = l.scrollHeight; top = l.scrollTop; high = l.scrollHeight; seen[l.id] = Number(l.dataset.newest); }
       if (l.id === "log") fresh = Number(l.dataset.newest) - seen.log;
       if (loud) l.setAttribute("aria-live", loud.getAttribute("aria-pressed") === "true" ? "polite" : "off");
     }
@@ -273,7 +273,14 @@
   addEventListener("wheel", (e) => look(e.target), { passive: true });
   document.addEventListener("focusin", (e) => look(e.target));
   document.addEventListener("selectionchange", () => { const s = getSelection(); if (s && !s.isCollapsed && s.anchorNode) look(s.anchorNode.parentElement); });
-  document.addEventListener("scroll", (e) => { if (e.target.matches && e.target.matches(".log[data-follow]")) { if (e.target.scrollTop < top - 2) look(e.target); top = e.target.scrollTop; } }, true);
+  addEventListener("pointerdown", (e) => look(e.target)); // on its scroll bar, too
+  document.addEventListener("scroll", (e) => {
+    const l = e.target;
+    if (!l.matches || !l.matches(".log[data-follow]")) return;
+    if (l.scrollHeight !== high && following) return tail(); // its lines got their true height: nobody scrolled
+    if (l.scrollTop < top - 2) look(l);
+    top = l.scrollTop;
+  }, true);
   document.addEventListener("htmx:afterSettle", (e) => { if (e.target.id === "view" || e.target.id === "steplog") tail(); });
   document.addEventListener("click", (e) => {
     const b = e.target.closest("#follow, #announce, #nowrap"), a = e.target.closest(".log a.ln");
