@@ -155,8 +155,8 @@ func (f *planFlow) overlay(box *diagram.Node) (detail, said, heat string) {
 		}
 		return f.t("no run"), f.t("no run"), ""
 	}
-	detail = f.n(n.Runs, "%s run", "%s runs") + " · "
-	said = detail
+	detail = "×" + f.number(int64(n.Runs)) + " · " // a node has room for 16 characters
+	said = f.n(n.Runs, "%s run", "%s runs") + " · "
 	if n.Failed > 0 {
 		detail += f.t("%s failed", share(n.Failed, n.Settled))
 		said += f.t("%s failed", share(n.Failed, n.Settled)) + " · "

@@ -350,7 +350,7 @@ func GraphFigure(g Graph) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 31, "\"><defs><marker id=\"ar\" viewBox=\"0 0 8 8\" refX=\"6\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" orient=\"auto\"><path d=\"M0 0 7 4 0 8z\" fill=\"var(--line2)\"></path></marker> <marker id=\"art\" viewBox=\"0 0 8 8\" refX=\"6\" refY=\"4\" markerWidth=\"5.500\" markerHeight=\"5.500\" orient=\"auto\"><path d=\"M0 0 7 4 0 8z\" fill=\"var(--ink)\"></path></marker> <marker id=\"arf\" viewBox=\"-1 -1 10 10\" refX=\"6\" refY=\"4\" markerWidth=\"8\" markerHeight=\"8\" orient=\"auto\"><path d=\"M0 0 7 4 0 8z\" fill=\"var(--panel)\" stroke=\"var(--fail)\"></path></marker> ")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 31, "\"><defs><marker id=\"ar\" viewBox=\"0 0 8 8\" refX=\"6\" refY=\"4\" markerUnits=\"userSpaceOnUse\" markerWidth=\"9\" markerHeight=\"9\" orient=\"auto\"><path d=\"M0 0 7 4 0 8z\" fill=\"var(--line2)\"></path></marker> <marker id=\"art\" viewBox=\"0 0 8 8\" refX=\"6\" refY=\"4\" markerUnits=\"userSpaceOnUse\" markerWidth=\"11\" markerHeight=\"11\" orient=\"auto\"><path d=\"M0 0 7 4 0 8z\" fill=\"var(--ink)\"></path></marker> <marker id=\"arf\" viewBox=\"-1 -1 10 10\" refX=\"6\" refY=\"4\" markerUnits=\"userSpaceOnUse\" markerWidth=\"10\" markerHeight=\"10\" orient=\"auto\"><path d=\"M0 0 7 4 0 8z\" fill=\"var(--panel)\" stroke=\"var(--fail)\"></path></marker> ")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
