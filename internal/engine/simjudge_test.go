@@ -198,9 +198,12 @@ func (w *world) nextDue() time.Time {
 		if r.Status == kairos.RunQueued {
 			at = r.StartAt
 		}
-		if !at.IsZero() && !r.Paused && (due.IsZero() || at.Before(due)) && at.After(time.Now()) {
+		if !at.IsZero() && !r.Paused && (due.IsZero() || at.Before(due)) && at.After(time.Now().Add(-time.Millisecond)) {
 			due = at
 		}
+	}
+	if soon := time.Now().Add(time.Millisecond); !due.IsZero() && due.Before(soon) {
+		due = soon // an alarm may be a part of a millisecond later than the time that it is for
 	}
 	return due
 }
