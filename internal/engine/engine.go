@@ -88,6 +88,9 @@ type Engine struct {
 
 	mu     sync.Mutex
 	actors map[string]*actor
+	// created are the queued runs that no actor has taken up since they were
+	// created, as they were created; nil: being created.
+	created map[string]*kairos.Run
 	// maintenance is set while no node may start.
 	maintenance atomic.Bool
 	watchers    map[string][]chan struct{}
@@ -123,7 +126,7 @@ func New(c Config) (*Engine, error) {
 	}
 	e := &Engine{
 		store: c.Store, registry: c.Registry, secrets: c.Secrets, log: log, opts: o,
-		actors: map[string]*actor{}, watchers: map[string][]chan struct{}{},
+		actors: map[string]*actor{}, created: map[string]*kairos.Run{}, watchers: map[string][]chan struct{}{},
 		stopped: make(chan struct{}),
 	}
 	e.base, e.cancel = context.WithCancelCause(context.Background())
@@ -170,7 +173,7 @@ func (e *Engine) Open(ctx context.Context) error {
 		case r.Status == kairos.RunQueued && r.StartAt.After(now):
 			e.timers.set(r.ID, r.StartAt)
 		case r.Status == kairos.RunQueued, r.Status == kairos.RunRunning:
-			e.sched.enqueue(ticketOf(r, nil))
+			e.sched.enqueue(ticketOf(r))
 		case r.WaitReason == kairos.WaitReplan:
 			e.post(r.ID, timerMsg{}) // whoever planned for it is gone
 		default:
@@ -302,30 +305,32 @@ func (e *Engine) post(run string, m any) bool {
 	if e.stopping || !e.opened {
 		return false
 	}
-	a := newActor(e, run)
-	e.actors[run] = a
-	a.post(m)
-	e.wg.Go(a.loop)
+	e.begin(run, m)
 	return true
 }
 
+// begin brings a run back to deal with a message. The caller holds e.mu.
+func (e *Engine) begin(run string, m any) {
+	a := newActor(e, run)
+	// Whoever comes first has the run as it was created; the first row of its
+	// journal outdates that.
+	a.created = e.created[run]
+	delete(e.created, run)
+	e.actors[run] = a
+	a.post(m)
+	e.wg.Go(a.loop)
+}
+
 // granted is called by the scheduler when a run may work.
-func (e *Engine) granted(t ticket) {
+func (e *Engine) granted(run string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	a := e.actors[t.run]
-	if a == nil {
-		if e.stopping {
-			return // its slot goes with the engine
-		}
-		a = newActor(e, t.run)
-		a.created = t.created
-		e.actors[t.run] = a
+	switch a := e.actors[run]; {
+	case a != nil:
 		a.post(slotMsg{})
-		e.wg.Go(a.loop)
-		return
+	case !e.stopping: // else its slot goes with the engine
+		e.begin(run, slotMsg{})
 	}
-	a.post(slotMsg{})
 }
 
 // evict forgets an actor if nothing was posted to it meanwhile.

@@ -154,7 +154,7 @@ func (a *actor) takeSlot() bool {
 	if a.waitingSlot {
 		return false
 	}
-	t := ticketOf(&a.run, nil)
+	t := ticketOf(&a.run)
 	if a.e.sched.try(t) {
 		a.slot = true
 		return true

@@ -54,6 +54,36 @@ func TestQueueIsByPriorityThenAge(t *testing.T) {
 	}
 }
 
+// What an operator does to a run in the queue does not cost its place: the run is
+// not what it was when it was put there.
+func TestQueuedRunsThatWereActedOnStart(t *testing.T) {
+	t.Parallel()
+	gate, started := make(chan struct{}), make(chan struct{}, 1)
+	reg := enginetest.NewRegistry().Handle("gate", planner.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
+		started <- struct{}{}
+		<-gate
+		return engine.Result{}, nil
+	})
+	e := enginetest.OpenOn(t, storetest.Open(t), reg, engine.Options{MaxRunning: 1})
+	e.Begin(e.Save(`{nodes: {a: {type: gate}}}`), "")
+	<-started
+	v := e.Save(`{nodes: {a: {type: set, input: 1}}}`)
+	var ids []string
+	for range 20 {
+		r := e.Begin(v, "")
+		ids = append(ids, r.ID)
+		if _, err := e.Act(t.Context(), enginetest.Operator, kairos.VerbRequest{Run: r.ID, Action: kairos.ActionLimits, Limits: kairos.Limits{MaxSteps: 9}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(gate)
+	for _, id := range ids {
+		if run := e.Until(id, kairos.RunCompleted, ""); run.Limits.MaxSteps != 9 {
+			t.Errorf("run %s had the limits %+v, want those that it was given in the queue", id, run.Limits)
+		}
+	}
+}
+
 func TestAtMostMaxNodesRun(t *testing.T) {
 	t.Parallel()
 	var now, most atomic.Int32

@@ -26,12 +26,11 @@ type ticket struct {
 	age      time.Time
 	key      string // concurrency key
 	limit    int
-	created  *kairos.Run // a run without journal, to spare loading it
 	index    int
 }
 
-func ticketOf(r *kairos.Run, created *kairos.Run) *ticket {
-	t := &ticket{run: r.ID, priority: r.Priority, age: r.CreatedAt, created: created}
+func ticketOf(r *kairos.Run) *ticket {
+	t := &ticket{run: r.ID, priority: r.Priority, age: r.CreatedAt}
 	if c := r.Concurrency; c != nil && c.Key != "" {
 		t.key, t.limit = c.Key, max(c.Limit, 1)
 	}
@@ -43,7 +42,7 @@ func ticketOf(r *kairos.Run, created *kairos.Run) *ticket {
 // priority, then age. A run with a concurrency key is admitted only while fewer
 // than its limit are active, and stays admitted until it is final.
 type scheduler struct {
-	grant func(ticket)
+	grant func(run string)
 
 	mu      sync.Mutex
 	maxRuns int
@@ -61,7 +60,7 @@ type scheduler struct {
 	nodeQueue waiterHeap
 }
 
-func newScheduler(maxRuns, maxNodes int, grant func(ticket)) *scheduler {
+func newScheduler(maxRuns, maxNodes int, grant func(run string)) *scheduler {
 	return &scheduler{grant: grant, maxRuns: maxRuns, working: map[string]bool{}, queued: map[string]*ticket{},
 		active: map[string]map[string]bool{}, blocked: map[string][]*ticket{}, maxNodes: maxNodes, freeNodes: maxNodes}
 }
@@ -132,7 +131,7 @@ func (s *scheduler) hold(key, run string) {
 }
 
 // shut keeps every slot that is free, or gives out what waits again.
-func (s *scheduler) shut(on bool) (granted []ticket) {
+func (s *scheduler) shut(on bool) (granted []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = on
@@ -159,14 +158,14 @@ func (s *scheduler) load() Load {
 	return l
 }
 
-func (s *scheduler) hand(granted []ticket) {
-	for _, t := range granted {
-		s.grant(t)
+func (s *scheduler) hand(granted []string) {
+	for _, run := range granted {
+		s.grant(run)
 	}
 }
 
-func (s *scheduler) pump() []ticket {
-	var granted []ticket
+func (s *scheduler) pump() []string {
+	var granted []string
 	for !s.stopped && !s.closed && len(s.working) < s.maxRuns && len(s.queue) > 0 {
 		t := heap.Pop(&s.queue).(*ticket)
 		if s.queued[t.run] != t {
@@ -178,7 +177,7 @@ func (s *scheduler) pump() []ticket {
 		}
 		delete(s.queued, t.run)
 		s.take(t)
-		granted = append(granted, *t)
+		granted = append(granted, t.run)
 	}
 	return granted
 }

@@ -138,9 +138,15 @@ func (e *Engine) create(ctx context.Context, p *program, n kairos.NewRun, actor 
 	}
 	e.remember(kairos.Run{ID: n.ID, Input: n.Input, Session: cmp.Or(n.Session, n.ID)}, p.Program)
 	failpoint.Hit("accept.before")
+	e.mu.Lock()
+	e.created[n.ID] = nil
+	e.mu.Unlock()
 	run, created, err := e.store.CreateRun(ctx, n)
 	failpoint.Hit("accept.after")
 	if err != nil || !created {
+		e.mu.Lock()
+		delete(e.created, n.ID)
+		e.mu.Unlock()
 		return run, err
 	}
 	e.enqueue(&run)
@@ -184,21 +190,22 @@ func memoryRow(v kairos.RawJSON, seq int64, at time.Time) kairos.Entry {
 
 // enqueue queues a run that was just created.
 func (e *Engine) enqueue(run *kairos.Run) {
+	early := run.StartAt.After(e.now())
 	e.mu.Lock()
-	open := e.opened && !e.stopping
+	open := e.opened && !e.stopping && !e.opts.Safe && run.Status != kairos.RunWaiting
+	if _, untouched := e.created[run.ID]; untouched && open && !early && run.LastSeq == 0 && len(run.Input) <= 4096 {
+		e.created[run.ID] = run
+	} else {
+		delete(e.created, run.ID)
+	}
 	e.mu.Unlock()
-	if !open || e.opts.Safe || run.Status == kairos.RunWaiting {
-		return // it is durable and starts with the next Open, or with its release
-	}
-	if run.StartAt.After(e.now()) {
+	switch {
+	case !open: // it is durable and starts with the next Open, or with its release
+	case early:
 		e.timers.set(run.ID, run.StartAt)
-		return
+	default:
+		e.sched.enqueue(ticketOf(run))
 	}
-	var created *kairos.Run
-	if run.LastSeq == 0 && len(run.Input) <= 4096 {
-		created = run
-	}
-	e.sched.enqueue(ticketOf(run, created))
 }
 
 // admission applies the rule of a concurrency key to one more run (ruling 44).
