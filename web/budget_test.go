@@ -81,8 +81,8 @@ func TestPagesAreWithinTheirBudgets(t *testing.T) {
 	}
 	check("run list of 50, packed", size("/runs"), 14*kb)
 	check("run page of 50 steps, packed", size("/runs/"+fifty.ID), 25*kb)
-	check("timeline of 500 steps, packed", size("/runs/"+large.ID), 14*kb)
-	check("graph of 500 nodes, packed", size("/runs/"+large.ID+"?view=graph"), 22*kb)
+	check("timeline of 500 steps, packed", size("/runs/"+large.ID), 10*kb)
+	check("graph of 500 nodes, packed", size("/runs/"+large.ID+"?view=graph"), 20*kb)
 	check("home, packed", size("/"), 14*kb)
 	// What the server needs; the limits are far above the budget of 50 ms, since
 	// other tests run beside this one. make ui-budget prints what it is alone.

@@ -18,6 +18,8 @@ type display struct {
 	theme   string // "", light, dark
 	density string // "", compact
 	times   string // "" local, utc, relative
+	// inspector is how wide the column beside a run's steps is: "" medium, s, l.
+	inspector string
 	// shortcuts is "off" for those who want no single keys (WCAG 2.1.4).
 	shortcuts string
 	zone      *time.Location
@@ -35,6 +37,7 @@ var choices = []choice{
 	{"theme", locale.Mark("Theme"), []string{"", "light", "dark"}, []string{locale.Mark("System's"), locale.Mark("Light"), locale.Mark("Dark")}},
 	{"times", locale.Mark("Times"), []string{"", "utc", "relative"}, []string{locale.Mark("Local"), "UTC", locale.Mark("Relative")}},
 	{"density", locale.Mark("Rows"), []string{"", "compact"}, []string{locale.Mark("Comfortable"), locale.Mark("Compact")}},
+	{"inspector", locale.Mark("Inspector"), []string{"s", "", "l"}, []string{locale.Mark("Narrow"), locale.Mark("Medium"), locale.Mark("Wide")}},
 	{"shortcuts", locale.Mark("Shortcuts"), []string{"", "off"}, []string{locale.Mark("On"), locale.Mark("Off")}},
 }
 
@@ -55,7 +58,7 @@ func (r *request) readDisplay() display {
 		}
 		return ""
 	}
-	d := display{lang: locale.Find(cookie("lang")), theme: allowed("theme"), density: allowed("density"), times: allowed("times"), shortcuts: allowed("shortcuts"), zone: r.s.Zone}
+	d := display{lang: locale.Find(cookie("lang")), theme: allowed("theme"), density: allowed("density"), times: allowed("times"), inspector: allowed("inspector"), shortcuts: allowed("shortcuts"), zone: r.s.Zone}
 	if d.lang == nil {
 		d.lang = locale.Accepted(r.c.Request().Header.Get("Accept-Language"))
 	}
@@ -110,7 +113,7 @@ func (r *request) zoneSet() string {
 
 // displayChoices are the choices with what is chosen.
 func (r *request) displayChoices() []view.Choice {
-	now := map[string]string{"lang": r.display.lang.Tag, "theme": r.display.theme, "times": r.display.times, "density": r.display.density, "shortcuts": r.display.shortcuts}
+	now := map[string]string{"lang": r.display.lang.Tag, "theme": r.display.theme, "times": r.display.times, "density": r.display.density, "inspector": r.display.inspector, "shortcuts": r.display.shortcuts}
 	var out []view.Choice
 	for _, c := range choices {
 		v := view.Choice{Name: c.name, Label: r.t(c.label)}

@@ -66,6 +66,13 @@ func (r *request) statusOf(run kairos.Run) view.Status {
 	return st
 }
 
+// marks are the shapes of statuses as the titles of tabs can have them, always
+// beside the word (R27, R36).
+var marks = map[string]string{"i-ok": "✓", "i-fail": "✕", "i-now": "●", "i-need": "◆", "i-retry": "↻", "i-queued": "○", "i-clock": "◷", "i-wait": "◌", "i-cancel": "⊘", "i-pause": "‖", "i-doubt": "⚡"}
+
+// titled is a status as a tab's title begins with it.
+func (r *request) titled(s view.Status) string { return marks[s.Icon] + " " + r.t(s.Word) }
+
 func favicon(s kairos.RunStatus) string {
 	switch s {
 	case kairos.RunFailed, kairos.RunCompleted, kairos.RunRunning, kairos.RunWaiting:

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"mime"
 	"net/http"
 	"net/url"
@@ -169,7 +170,21 @@ func (r *request) render(code int, c templ.Component) error {
 	took := time.Since(r.began)
 	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 	h.Set("Server-Timing", fmt.Sprintf("total;dur=%.1f, db;dur=%.1f, render;dur=%.1f", ms(took), ms(read), ms(took-read)))
+	if code == http.StatusOK && r.target() != "" && r.c.Request().Method == http.MethodGet && r.unchanged(b.Bytes()) {
+		return r.c.NoContent(http.StatusNoContent)
+	}
 	return write(r.c.Response(), r.c.Request(), code, b.Bytes())
+}
+
+// unchanged reports whether a part of a page is what the browser has of it, which
+// says by If-None-Match what it was given: then it is not sent again, and what is
+// on the page is not touched (UI 3.2.3).
+func (r *request) unchanged(part []byte) bool {
+	sum := fnv.New64a()
+	sum.Write(part)
+	tag := strconv.FormatUint(sum.Sum64(), 36)
+	r.c.Response().Header().Set("ETag", `"`+tag+`"`)
+	return r.c.Request().Header.Get("If-None-Match") == `"`+tag+`"`
 }
 
 // to answers a POST: the result is a page of its own.
@@ -186,14 +201,17 @@ func (r *request) to(address string) error {
 func (r *request) shell(section, title string) view.Shell {
 	s := view.Shell{Title: r.t(title), Section: section, User: r.who.Name, Role: string(r.who.Role), CSRF: r.who.csrf, Version: r.s.Version,
 		Static: static.Path, Zone: r.display.zone.String(), Now: r.s.now().UnixMilli(), Favicon: "idle", Theme: r.display.theme,
-		Density: r.display.density, Shortcuts: r.display.shortcuts, Display: r.displayChoices(), Began: r.began, Here: "/", Dialog: r.target() == "dialog"}
+		Density: r.display.density, Inspector: r.display.inspector, Shortcuts: r.display.shortcuts, Display: r.displayChoices(), Began: r.began, Here: "/", Dialog: r.target() == "dialog"}
 	if r.c.Request().Method == http.MethodGet {
 		s.Here = r.c.Request().URL.RequestURI()
 		s.JSON = r.s.jsonOfPage(r.c.Request().URL, r.who.Role)
 	}
 	if r.who.Name != "" {
+		s.Node = r.s.Node
 		if counts, err := r.s.Reader.RunCounts(r.ctx); err == nil {
-			s.Pending = counts.OpenApprovals
+			if s.Pending = counts.OpenApprovals; s.Pending > 0 {
+				s.Favicon = "waiting" // somebody waits for a person
+			}
 		}
 		if r.s.System != nil {
 			for _, n := range r.s.System.Notices(r.ctx) {
@@ -269,6 +287,7 @@ func (s *Server) fail(err error, c echo.Context) {
 	p.Title = p.Headline
 	component := view.Error(p)
 	if r.htmx() {
+		p.Part = r.target() != "dialog"
 		component = view.ErrorPanel(p)
 	}
 	if err := r.render(p.Code, component); err != nil {

@@ -104,7 +104,7 @@ type runPage struct {
 func (b *runPage) build() (view.RunPage, error) {
 	run := b.d.Run
 	status := b.statusOf(run)
-	p := view.RunPage{Shell: b.shell("runs", b.t(status.Word)+" · "+run.PlanKey+" · "+kairos.ShortID(run.ID)), ID: run.ID, Short: kairos.ShortID(run.ID), Status: status,
+	p := view.RunPage{Shell: b.shell("runs", b.titled(status)+" · "+run.PlanKey+" · "+kairos.ShortID(run.ID)), ID: run.ID, Short: kairos.ShortID(run.ID), Status: status,
 		Plan:    view.Link{Text: run.PlanKey, Href: "/plans/" + url.PathEscape(run.PlanKey)},
 		Version: view.Link{Text: fmt.Sprintf("v%d", run.Version), Href: fmt.Sprintf("/plans/%s/v/%d", url.PathEscape(run.PlanKey), run.Version)},
 		Topic:   "run-" + run.ID, Terminal: run.Status.Final()}
@@ -515,6 +515,9 @@ func (r *request) raw() error {
 		if err != nil {
 			return err
 		}
+		if !run.PurgedAt.IsZero() {
+			return r.removed(run)
+		}
 		parts["input"], parts["output"] = run.Input, run.Output
 	} else {
 		rows, err := r.s.Reader.JournalPage(r.ctx, r.c.Param("run"), seq-1, 1)
@@ -522,6 +525,9 @@ func (r *request) raw() error {
 			return err
 		}
 		if len(rows) == 0 {
+			if run, err := r.s.Reader.FindRun(r.ctx, r.c.Param("run")); err == nil && !run.PurgedAt.IsZero() {
+				return r.removed(run)
+			}
 			return kairos.Errorf(kairos.CodeNotFound, "no such row")
 		}
 		parts["input"], parts["output"] = rows[0].Input, rows[0].Output

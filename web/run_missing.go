@@ -30,6 +30,7 @@ func (r *request) noRun(id string, missing error) error {
 		}
 		if len(last.Items) > 0 {
 			ev := last.Items[0]
+			p.Code, p.Headline = http.StatusGone, r.t("Removed")
 			p.Message = r.t("Run %s is gone. The last that the audit log says of it: %s by %s at %s.", id, ev.Action, visible(ev.Actor), r.time(ev.At).Title)
 			p.Links = append(p.Links, view.Link{Text: r.t("All that the audit log says of it"), Href: "/audit?run=" + id})
 		}
@@ -48,9 +49,17 @@ func (r *request) noRun(id string, missing error) error {
 		}
 	}
 	if r.htmx() {
+		p.Part = r.target() != "dialog"
 		return r.render(p.Code, view.ErrorPanel(p))
 	}
 	return r.render(max(p.Code, http.StatusNotFound), view.Error(p))
+}
+
+// removed says that what was asked for was there until retention took it.
+func (r *request) removed(run kairos.Run) error {
+	p := view.ErrorPage{Shell: r.shell("runs", "Removed"), Code: http.StatusGone, Headline: r.t("Removed"), Message: r.t("Retention removed the journal, input and output of this run on %s.", r.time(run.PurgedAt).Title),
+		Links: []view.Link{{Text: run.PlanKey + " " + run.ID, Href: "/runs/" + run.ID}}}
+	return r.render(p.Code, view.Error(p))
 }
 
 // parts are the ends and beginnings of an id by which others like it are found,

@@ -56,6 +56,8 @@ type Config struct {
 	// Zone is how times are shown; nil: UTC.
 	Zone    *time.Location
 	Version string
+	// Node is the machine's name, for whoever looks after several.
+	Node string
 	// Ready reports why the daemon cannot serve, for /readyz; nil: it always can.
 	Ready func(context.Context) error
 	// Now is the clock that pages are shown by; nil: the machine's.

@@ -431,6 +431,7 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 		TLS:      s.cfg.Server.TLSCert != "",
 		Proxies:  proxies,
 		Version:  v.Version,
+		Node:     nodeName(),
 		Ready:    s.ready,
 	})
 	if err != nil {
@@ -568,4 +569,14 @@ func listenUnix(path string) (net.Listener, error) {
 		return nil, errors.Join(kairos.Errorf(kairos.CodeUnavailable, "cannot protect the local socket: %w", err), ln.Close())
 	}
 	return ln, nil
+}
+
+// nodeName is the machine's name for the foot of pages; a machine without one has
+// none.
+func nodeName() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return ""
+	}
+	return name
 }

@@ -183,6 +183,89 @@ func TestShortcuts(t *testing.T) {
 	b.quiet("shortcuts")
 }
 
+// The keys of UI 3.2.5 that TestShortcuts leaves out, each of them.
+func TestEveryShortcut(t *testing.T) {
+	large(t)
+	d := newDaemon(t)
+	s := d.seed()
+	for range 6 {
+		d.run("echo", `"more"`)
+	}
+	run, open := d.busy(2)
+	defer open()
+	b := d.tab()
+	before := d.runs()
+	chosen := `document.querySelectorAll("#list tbody input[name=run]:checked").length`
+	b.open("/runs")
+	b.press("jxjjX")
+	b.until("X chooses all rows from the last chosen one", chosen+" === 3")
+	b.press("v")
+	b.until("v looks at the run", there("tr.peek"))
+	b.press("v")
+	b.until("v again does not", `!document.querySelector("tr.peek")`)
+	b.press(".")
+	b.until(". goes to what can be done with the row", `!!document.activeElement.closest("tr.peek")`)
+	b.open("/runs")
+	b.press("j\r")
+	b.until("Enter opens the row", there("#run-id"))
+	b.leave(func() { b.press("g"); b.press("d") }, "g d", "main")
+	if now := eval[string](b, `location.pathname`); now != "/handoffs" {
+		t.Errorf("g d leads to %s", now)
+	}
+	b.leave(func() { b.press("t") }, "t", "main")
+	b.until("t shows times otherwise", `document.querySelector(".tz").textContent === "UTC" && /times=utc/.test(document.cookie + document.querySelector("button[name=times][value=utc]").getAttribute("aria-pressed").replace("true", "times=utc"))`)
+	b.cookie("times", "")
+	b.open("/")
+	eval[bool](b, `document.querySelector("footer details").open = true`)
+	b.press(kb.Escape)
+	b.until("Escape closes what is open", `!document.querySelector("footer details[open]")`)
+	// On the page of a run.
+	failed := "/runs/" + s.Failed.ID
+	b.open(failed)
+	for i, view := range []string{"timeline", "graph", "state", "log", "handoffs", "events", "io"} {
+		b.press(fmt.Sprint(i + 1))
+		b.until(fmt.Sprintf("%d shows the view %s", i+1, view), fmt.Sprintf(`/view=%s/.test(location.search) && document.querySelector("#tabs [aria-current]").getAttribute("href").includes("view=%s")`, view, view))
+	}
+	b.open(failed)
+	b.press("jk")
+	at := eval[string](b, `document.activeElement.getAttribute("href") || ""`)
+	if !strings.HasPrefix(at, failed) {
+		t.Errorf("j and k do not go to steps, but to %q", at)
+	}
+	b.press("F")
+	b.until("F goes to the failed step", `!!document.activeElement.closest("tr.bad")`)
+	b.press("[")
+	b.until("[ shows the attempt before", `/try=1/.test(location.search)`)
+	b.press("]")
+	b.until("] shows the next attempt", `/try=2/.test(location.search)`)
+	b.open("/runs/" + s.Completed.ID + "?view=state")
+	last := eval[string](b, `document.querySelector("#sth").innerText`)
+	b.press(",")
+	b.until(", shows the checkpoint before", `document.querySelector("#sth").innerText !== `+quoted(last))
+	b.until("it has settled", `!document.querySelector(".htmx-request, .htmx-settling")`)
+	b.press(".")
+	b.until(". shows the next checkpoint", `document.querySelector("#sth").innerText === `+quoted(last))
+	b.open(failed)
+	for _, k := range []string{"c", "m"} {
+		eval[bool](b, `document.querySelector("#say").textContent = "", true`)
+		b.press(k)
+		b.until(k+" copies, and says so", `document.querySelector("#say").textContent === document.body.dataset.wCopied`)
+	}
+	b.open("/runs/" + run.ID + "?step=1").live()
+	b.press("l")
+	b.until("l follows the run", `!/step=/.test(location.search) || !document.querySelector("#follow") || document.querySelector("#follow").hidden`)
+	// A decision: the keys go to its buttons, and Enter would press them.
+	b.open("/runs/" + s.Waiting.ID)
+	for key, button := range map[string]string{"a": "approve", "r": "reject"} {
+		b.press(key)
+		b.until(key+" goes to the button", fmt.Sprintf(`document.activeElement.dataset.key === %q`, button))
+	}
+	if d.status(s.Waiting.ID) != kairos.RunWaiting || d.runs() != before {
+		t.Error("a key acted by itself")
+	}
+	b.quiet("every shortcut")
+}
+
 // enter does by keys what a click would do.
 func (b *tab) enter(css string) {
 	b.t.Helper()

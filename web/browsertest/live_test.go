@@ -41,7 +41,7 @@ func TestTheRunPageFollowsTheRun(t *testing.T) {
 	if typed := eval[string](b, `document.querySelector("input[name=comment]").value`); typed != "half a thought" {
 		t.Errorf("the refresh took %q away", typed)
 	}
-	b.until("the title and the icon follow", `!document.title.startsWith("Needs you") && document.querySelector("#favicon").getAttribute("href") === document.querySelector("[data-icon]").dataset.icon`)
+	b.until("the title and the icon follow", `document.title.startsWith("✓ Succeeded · ") && document.querySelector("#favicon").getAttribute("href") === document.querySelector("[data-icon]").dataset.icon`)
 }
 
 // What an operator holds in an open list is left alone while runs come and end:

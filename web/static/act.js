@@ -19,7 +19,8 @@
     if (h) { h.id = "dialog-h"; h.tabIndex = -1; }
     if (window.htmx) window.htmx.process(box);
     if (!box.open) box.showModal();
-    if (h) h.focus();
+    const bad = box.querySelector(".note.bad[role=alert]");
+    if (bad) { bad.tabIndex = -1; bad.focus(); } else if (h) h.focus();
   };
   // What the server says to a request of the dialog: another address, or the
   // dialog's next content.

@@ -71,6 +71,35 @@
       if (source && source.readyState === 2) { close(); setTimeout(start, 5000); } // the browser gave up
     };
   };
+  // A part that says what it said is not sent again (204), and not touched.
+  let tags = {};
+  document.addEventListener("htmx:afterSettle", (e) => {
+    const c = e.detail.requestConfig, r = e.detail.xhr;
+    if (c && c.elt.dataset.live) tags[c.elt.id] = [c.path, r.getResponseHeader("ETag")]; else tags = {};
+  });
+  // A request that fails leaves the page as it is, and says so over it until the
+  // same part answers again (R17).
+  let failed = "";
+  const trouble = (key, html, text) => {
+    let b = $("#failed");
+    if (!key) { if (b) b.remove(); failed = ""; return; }
+    if (!b) { b = document.createElement("div"); b.id = "failed"; body.append(b); }
+    b.innerHTML = html || '<div class="note bad" role="alert"><p></p></div>';
+    if (!html) b.querySelector("p").textContent = text;
+    const close = Object.assign(document.createElement("button"), { type: "button", className: "btn sm", textContent: word("close") });
+    close.addEventListener("click", () => trouble(""));
+    b.firstElementChild.append(close);
+    failed = key;
+  };
+  const asks = (e) => (e.detail.target && e.detail.target.id) || (e.detail.elt && e.detail.elt.id) || "page";
+  const lives = (e) => e.detail.elt && e.detail.elt.dataset.live;
+  document.addEventListener("htmx:afterRequest", (e) => {
+    const r = e.detail.xhr, code = r ? r.status : 0;
+    if (code && code < 400 || code === 409 || code === 422) { if (failed === asks(e)) trouble(""); return; }
+    if (code < 400 || code === 401 || lives(e) && poller) return; // the login, or the indicator, says it
+    trouble(asks(e), /^text\/html/.test(r.getResponseHeader("Content-Type") || "") ? r.responseText : "", word("unread"));
+  });
+  for (const lost of ["htmx:sendError", "htmx:timeout"]) document.addEventListener(lost, (e) => { if (!lives(e)) trouble(asks(e), "", word("unread")); });
   // What polling finds out: a daemon that answers, or none.
   document.addEventListener("htmx:afterRequest", (e) => {
     if (!e.detail.elt || !e.detail.elt.dataset.live) return;
@@ -143,6 +172,10 @@
     sessionStorage.removeItem("back");
   }
 
+  // A form that was refused says why, first of all to who cannot see it.
+  const refused = performance.getEntriesByType("navigation")[0], why = refused && refused.responseStatus >= 400 && $("main .note.bad[role=alert]:not([data-notice])");
+  if (why) { why.tabIndex = -1; why.focus(); }
+
   // Copy works on plain HTTP too, where the clipboard API is not available.
   const copy = async (text) => {
     try {
@@ -211,7 +244,11 @@
   const pane = () => $("#pane");
   let chosen = "";
   const get = (address, target) => { chosen = address; window.htmx.ajax("GET", address, { target: target, swap: "outerHTML" }); };
-  document.addEventListener("htmx:configRequest", (e) => { if (e.detail.elt.hasAttribute("data-here")) e.detail.path = location.pathname + location.search; });
+  document.addEventListener("htmx:configRequest", (e) => {
+    if (e.detail.elt.hasAttribute("data-here")) e.detail.path = location.pathname + location.search;
+    const known = e.detail.elt.dataset.live && tags[e.detail.elt.id];
+    if (known && known[0] === e.detail.path && known[1]) e.detail.headers["If-None-Match"] = known[1];
+  });
   document.addEventListener("click", (e) => {
     const a = e.target.closest("#tabs a, #pane a"), address = a && a.getAttribute("href");
     if (!address || e.button || e.ctrlKey || e.metaKey || e.shiftKey || e.altKey || e.defaultPrevented || !window.htmx || !pane() || a.hasAttribute("download")) return;

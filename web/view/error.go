@@ -11,4 +11,5 @@ type ErrorPage struct {
 	Details    string // what to send to whoever is to look at it; empty: nobody need
 	Links      []Link
 	Similar    []Link // what may have been meant
+	Part       bool   // it is shown over a page that has its own heading
 }

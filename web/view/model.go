@@ -23,6 +23,9 @@ type Shell struct {
 	Notices []Notice
 	Nav     []Link
 	Density string // "", compact
+	// Inspector is how wide the column beside a run's steps is: "", s, l.
+	Inspector string
+	Node      string // the machine; empty: who is not logged in is not told
 	// Shortcuts is "off" for those who want no single keys.
 	Shortcuts string
 	Display   []Choice

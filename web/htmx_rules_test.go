@@ -1,0 +1,141 @@
+package web_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"github.com/kairosd/kairosd/web/webtest"
+)
+
+// attributes of an element, by name.
+func attributes(n *html.Node) map[string]string {
+	out := map[string]string{}
+	for _, a := range n.Attr {
+		out[a.Key] = a.Val
+	}
+	return out
+}
+
+// within reports whether an element stands in one of a kind.
+func within(n *html.Node, name string) bool {
+	for a := range n.Ancestors() {
+		if a.Data == name {
+			return true
+		}
+	}
+	return false
+}
+
+// settings are forms that set what may be set twice: a second post of one does
+// nothing more. All others are numbered (H9).
+var settings = []string{"/logout", "/login", "/display", "/columns", "/views", "/views/default", "/me/password", "/me/sessions", "/me/second-factor"}
+
+// The rules of UI 3.2.2 hold on every page: what htmx does, a link or a form does
+// without it (H1); no boost (H2); live parts hold no form controls and no
+// disclosures (H6); no handlers, styles or scripts in pages (H7); forms that act
+// have a token and a number (H9).
+func TestEveryPageKeepsTheRules(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	seed := site.Seed(t)
+	b := site.Browser(t).Login()
+	lives, posts := 0, 0
+	for _, path := range seed.Paths() {
+		p := b.Get(path)
+		doc, err := html.Parse(strings.NewReader(p.Body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if vary := strings.Join(p.Header.Values("Vary"), ", "); p.Code == http.StatusOK && (!strings.Contains(vary, "HX-Request") || !strings.Contains(vary, "HX-Target")) {
+			t.Errorf("H3: %s varies by %q", path, vary)
+		}
+		mains, headings := 0, 0
+		for n := range doc.Descendants() {
+			if n.Type != html.ElementNode {
+				continue
+			}
+			at := attributes(n)
+			name := n.Data + "#" + at["id"]
+			_, live := at["data-live"]
+			switch n.Data {
+			case "main":
+				mains++
+			case "h1":
+				headings++
+			case "script", "style":
+				if n.FirstChild != nil {
+					t.Errorf("H7: %s has a <%s> of its own", path, n.Data)
+				}
+			}
+			for key, value := range at {
+				switch {
+				case key == "hx-boost":
+					t.Errorf("H2: %s: %s is boosted", path, name)
+				case key == "style", key == "hx-vars", strings.HasPrefix(key, "hx-on"), n.Namespace == "" && strings.HasPrefix(key, "on"),
+					key == "hx-trigger" && strings.Contains(value, "["), key == "hx-vals" && strings.HasPrefix(value, "js:"), strings.Contains(value, "throttle:"):
+					t.Errorf("H7: %s: %s has %s=%q", path, name, key, value)
+				case (key == "hx-get" || key == "hx-post") && !live && !(n.Data == "a" && at["href"] != "") && !within(n, "form") && n.Data != "form":
+					t.Errorf("H1: %s: %s does nothing without scripts", path, name)
+				}
+			}
+			if live {
+				lives++
+				if at["id"] == "" || at["hx-get"] == "" {
+					t.Errorf("H5: %s: the live part %s has no id or no address", path, name)
+				}
+				for c := range n.Descendants() {
+					if slices.Contains([]string{"input", "select", "textarea", "details"}, c.Data) {
+						t.Errorf("H6: %s: the live part %s holds a <%s>", path, name, c.Data)
+					}
+				}
+			}
+			if n.Data == "form" && strings.EqualFold(at["method"], "post") {
+				posts++
+				fields := map[string]bool{}
+				for c := range n.Descendants() {
+					if c.Data == "input" {
+						fields[attributes(c)["name"]] = true
+					}
+				}
+				if !fields["csrf"] || !fields["idem"] && !slices.Contains(settings, at["action"]) {
+					t.Errorf("H9: %s: the form to %q has csrf: %t, idem: %t", path, at["action"], fields["csrf"], fields["idem"])
+				}
+			}
+		}
+		if p.Code == http.StatusOK && (mains != 1 || headings != 1) {
+			t.Errorf("%s has %d <main> and %d <h1>", path, mains, headings)
+		}
+	}
+	if lives < 20 || posts < 100 {
+		t.Errorf("only %d live parts and %d forms were seen", lives, posts)
+	}
+}
+
+// A part of a page that says what the browser has of it is not sent again
+// (UI 3.2.3).
+func TestAnUnchangedPartIsNotSentAgain(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	seed := site.Seed(t)
+	b := site.Browser(t).Login()
+	ask := func(path, target string, header ...string) webtest.Page {
+		return b.Do(request(t, http.MethodGet, site.URL+path, "", append(header, "HX-Request", "true", "HX-Target", target, "Sec-Fetch-Site", "same-origin")...))
+	}
+	for _, c := range []struct{ path, target string }{{"/runs/" + seed.Failed.ID, "head"}, {"/runs/" + seed.Failed.ID, "view"}, {"/runs/" + seed.Failed.ID, "graph"}, {"/runs?q=", "list"}} {
+		first := ask(c.path, c.target)
+		tag := first.Header.Get("ETag")
+		if first.Code != http.StatusOK || tag == "" || strings.Contains(first.Body, "<main") {
+			t.Fatalf("%s for #%s: %d, tag %q", c.path, c.target, first.Code, tag)
+		}
+		if again := ask(c.path, c.target, "If-None-Match", tag); again.Code != http.StatusNoContent || again.Body != "" {
+			t.Errorf("%s for #%s, which the browser has: %d with %d bytes", c.path, c.target, again.Code, len(again.Body))
+		}
+		if other := ask(c.path, c.target, "If-None-Match", `"other"`); other.Code != http.StatusOK {
+			t.Errorf("%s for #%s, of which the browser has another: %d", c.path, c.target, other.Code)
+		}
+	}
+}
