@@ -173,7 +173,7 @@
   }
 
   // A form that was refused says why, first of all to who cannot see it.
-  const refused = performance.getEntriesByType("navigation")[0], why = refused && refused.responseStatus >= 400 && $("main .note.bad[role=alert]:not([data-notice])");
+  const refused = performance.getEntriesByType("navigation")[0], why = refused && [401, 409, 422].includes(refused.responseStatus) && $("main .note.bad[role=alert]:not([data-notice])");
   if (why) { why.tabIndex = -1; why.focus(); }
 
   // Copy works on plain HTTP too, where the clipboard API is not available.
