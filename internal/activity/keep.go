@@ -158,7 +158,7 @@ func (l *Log) Stop(ctx context.Context, keep Recorder, actor kairos.Actor, subje
 	if err != nil {
 		return err
 	}
-	if err := keep.SetSettingAs(ctx, stopsKey, string(raw), kairos.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Object: subject, Reason: reason}); err != nil {
+	if err := keep.SetSettingAs(ctx, stopsKey, string(raw), kairos.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: subject, Reason: reason}); err != nil {
 		return err
 	}
 	l.mu.Lock()

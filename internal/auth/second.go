@@ -177,7 +177,7 @@ func (s *Service) DisableSecondFactor(ctx context.Context, actor kairos.Actor, i
 	} else if f == nil && err == nil {
 		return kairos.Errorf(kairos.CodeConflict, "%s has no second factor", u.Name)
 	}
-	return s.keepFactor(ctx, u.ID, nil, &kairos.AuditRecord{Action: "user.second-factor", Actor: actor.Name, Surface: actor.Surface, Object: "user:" + u.Name, Result: "ok", Reason: "off"})
+	return s.keepFactor(ctx, u.ID, nil, &kairos.AuditRecord{Action: "user.second-factor", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "user:" + u.Name, Result: "ok", Reason: "off"})
 }
 
 // keepFactor stores a second factor; nil: none any more.

@@ -262,7 +262,7 @@ func (s *Service) Start(ctx context.Context, actor kairos.Actor, r kairos.BulkRe
 			items[i].Node, items[i].Code = run.Error.Node, run.Error.Code
 		}
 	}
-	if err := s.Store.CreateBulk(ctx, b, items); err != nil {
+	if err := s.Store.CreateBulk(kairos.WithRequest(ctx, actor.Request), b, items); err != nil {
 		return kairos.Bulk{}, err
 	}
 	s.launch(b)

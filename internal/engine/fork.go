@@ -50,7 +50,7 @@ func (e *Engine) newRun(ctx context.Context, actor kairos.Actor, req kairos.Verb
 	}
 	n := kairos.NewRun{Input: b.input, Actor: actor.Name, Origin: string(req.Action), Session: v.run.Session, Priority: v.run.Priority,
 		Labels: v.run.Labels, Limits: merge(v.run.Limits, req.Limits), Entries: b.entries,
-		Audit: []kairos.AuditRecord{{Reason: req.Reason}}}
+		Audit: []kairos.AuditRecord{{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Run: v.run.ID, Reason: req.Reason}}}
 	if req.Labels != nil {
 		n.Labels = req.Labels
 	}
@@ -62,17 +62,7 @@ func (e *Engine) newRun(ctx context.Context, actor kairos.Actor, req kairos.Verb
 	} else {
 		n.ForkedFrom, n.ForkSeq = v.run.ID, req.At
 	}
-	run, err := e.create(ctx, b.prog, n, actor)
-	if err != nil {
-		return kairos.Run{}, err
-	}
-	err = e.store.Audit(ctx, kairos.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Run: v.run.ID, Object: "run:" + run.ID,
-		Reason: req.Reason})
-	if err != nil {
-		// The new run's own record names its origin; the run stands.
-		e.log.Error("a verb could not be audited", "run_id", v.run.ID, "action", action, "err", err)
-	}
-	return run, nil
+	return e.create(ctx, b.prog, n, actor)
 }
 
 // branch builds the journal that the new run starts with, by walking its plan

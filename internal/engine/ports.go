@@ -19,7 +19,8 @@ type Store interface {
 	VersionByHash(ctx context.Context, hash string) (kairos.Version, error)
 	VersionByNumber(ctx context.Context, planID string, number int) (kairos.Version, error)
 
-	// CreateRun stores a run, its first journal rows and audit records. A run
+	// CreateRun stores a run, its first journal rows and audit records: those that
+	// name no run are about the new one. A run
 	// with the same Key or ID that exists already is returned with created false.
 	CreateRun(ctx context.Context, r kairos.NewRun) (run kairos.Run, created bool, err error)
 	Run(ctx context.Context, id string) (kairos.Run, error)

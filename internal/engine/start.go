@@ -120,21 +120,22 @@ func (e *Engine) create(ctx context.Context, p *program, n kairos.NewRun, actor 
 	if err := e.recall(ctx, &n); err != nil {
 		return kairos.Run{}, err
 	}
-	reason := ""
-	if len(n.Audit) > 0 {
-		reason = n.Audit[0].Reason
+	if n.ID == "" {
+		n.ID = kairos.NewID()
 	}
-	n.Audit = []kairos.AuditRecord{{Action: "run.created", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "plan:" + p.version.PlanKey, Reason: reason,
-		Detail: detail(map[string]any{"version": p.version.Number, "hash": p.Hash, "origin": n.Origin})}}
+	record := kairos.AuditRecord{Action: "run.created", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "plan:" + p.version.PlanKey,
+		Detail: detail(map[string]any{"version": p.version.Number, "hash": p.Hash, "origin": n.Origin})}
+	if len(n.Audit) > 0 { // the act on another run that makes this one
+		record.Reason = n.Audit[0].Reason
+		n.Audit[0].Object = "run:" + n.ID
+	}
+	n.Audit = append([]kairos.AuditRecord{record}, n.Audit...)
 	if c := n.Concurrency; c != nil && c.Key != "" {
 		e.admit.Lock()
 		defer e.admit.Unlock()
 		if err := e.admission(ctx, c); err != nil {
 			return kairos.Run{}, err
 		}
-	}
-	if n.ID == "" {
-		n.ID = kairos.NewID()
 	}
 	e.remember(kairos.Run{ID: n.ID, Input: n.Input, Session: cmp.Or(n.Session, n.ID)}, p.Program)
 	failpoint.Hit("accept.before")

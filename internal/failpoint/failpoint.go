@@ -18,6 +18,8 @@ import (
 //
 //	kill=NAME:K   the process kills itself when NAME is hit the K-th time
 //	trace=PATH    the name of every point that is hit is appended to a file
+//	from=PATH     nothing of this before there is that file: what a process does
+//	              until then passes no point
 const Env = "KAIROS_FAILPOINT"
 
 var armed atomic.Pointer[plan]
@@ -28,6 +30,7 @@ type plan struct {
 	name  string
 	left  int
 	trace *os.File
+	from  string // empty: from the beginning
 }
 
 // Hit is a point. It does nothing unless the process was armed.
@@ -40,6 +43,12 @@ func Hit(name string) {
 func (p *plan) hit(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.from != "" {
+		if _, err := os.Stat(p.from); err != nil {
+			return
+		}
+		p.from = ""
+	}
 	if p.trace != nil {
 		// One write: a line is in the file completely or not at all, and a killed
 		// process leaves what it wrote.
@@ -87,8 +96,10 @@ func arm(text string) error {
 				return errors.Join(fmt.Errorf("trace=%s", arg), err)
 			}
 			p.trace = f
+		case "from":
+			p.from = arg
 		default:
-			return fmt.Errorf("%q is none of kill=NAME:K, trace=PATH", part)
+			return fmt.Errorf("%q is none of kill=NAME:K, trace=PATH, from=PATH", part)
 		}
 	}
 	armed.Store(p)

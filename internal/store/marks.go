@@ -35,7 +35,7 @@ func (s *Store) AckRun(_ context.Context, actor kairos.Actor, run, note string) 
 		delete(w.hot, r.ID)
 		w.counts[countKey{string(kairos.RunFailed), ""}]--
 		w.counts[countKey{string(kairos.RunFailed), acknowledged}]++
-		return []auditRow{{record: kairos.AuditRecord{Action: "run.ack", Actor: actor.Name, Surface: actor.Surface, Object: "run:" + run, Reason: note}}}, nil
+		return []auditRow{{record: kairos.AuditRecord{Action: "run.ack", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "run:" + run, Reason: note}}}, nil
 	})
 	return translate(err, "acknowledge run")
 }
@@ -72,7 +72,7 @@ func (s *Store) LabelRun(_ context.Context, actor kairos.Actor, run string, labe
 				return nil, err
 			}
 		}
-		return []auditRow{{record: kairos.AuditRecord{Action: "run.label", Actor: actor.Name, Surface: actor.Surface, Object: "run:" + run, Reason: reason,
+		return []auditRow{{record: kairos.AuditRecord{Action: "run.label", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "run:" + run, Reason: reason,
 			Detail: kairos.RawJSON(encodeJSON(labels))}}}, nil
 	})
 	return translate(err, "label run")

@@ -36,7 +36,7 @@ func (s *Store) AddNote(ctx context.Context, actor kairos.Actor, run, text strin
 		}
 		n.At = fromMicros(at)
 		n.ID, err = w.q.NoteInsert(w.ctx, dbsqlc.NoteInsertParams{RunID: row.ID, Actor: actor.Name, Text: text, At: at})
-		return []auditRow{{rowID: row.ID, record: kairos.AuditRecord{Action: "run.note", Actor: actor.Name, Surface: actor.Surface,
+		return []auditRow{{rowID: row.ID, record: kairos.AuditRecord{Action: "run.note", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request,
 			Run: found.ID, Reason: text}}}, err
 	})
 	return n, translate(err, "keep a note of run "+found.ID)

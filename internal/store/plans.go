@@ -140,7 +140,7 @@ func (s *Store) RestoreVersion(ctx context.Context, r kairos.RestoredVersion, ac
 			UpdatedAt: w.s.now().UnixMicro(), Stage: p.Stage, ID: p.ID}); err != nil {
 			return nil, err
 		}
-		return []auditRow{{record: kairos.AuditRecord{Action: "plan.restore", Actor: actor.Name, Surface: actor.Surface, Object: "plan:" + p.Key, Reason: r.Reason,
+		return []auditRow{{record: kairos.AuditRecord{Action: "plan.restore", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "plan:" + p.Key, Reason: r.Reason,
 			Detail: kairos.RawJSON(encodeJSON(map[string]any{"version": v.PlanVersion.Number, "hash": r.Hash, "from": p.Latest}))}}}, w.putFacts(p.ID, r.Facts)
 	})
 	if err != nil {
@@ -161,7 +161,7 @@ func (s *Store) AcceptPlan(ctx context.Context, planID string, actor kairos.Acto
 		if p.Stage != string(kairos.StageDraft) {
 			return nil, nil // somebody else was first
 		}
-		return []auditRow{{record: kairos.AuditRecord{Action: "plan.accept", Actor: actor.Name, Surface: actor.Surface, Object: "plan:" + p.Key, Reason: reason,
+		return []auditRow{{record: kairos.AuditRecord{Action: "plan.accept", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "plan:" + p.Key, Reason: reason,
 				Detail: kairos.RawJSON(encodeJSON(map[string]any{"version": p.Latest, "hash": p.LatestHash}))}}},
 			w.q.PlanAccept(w.ctx, w.s.now().UnixMicro(), planID)
 	})

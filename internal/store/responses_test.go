@@ -1,10 +1,12 @@
 package store_test
 
 import (
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
@@ -26,7 +28,8 @@ func TestStoredResponses(t *testing.T) {
 	if r, claimed := claim("a", begin.Add(time.Second)); claimed || r.Status != 0 || r.BodyHash != "a" {
 		t.Errorf("a second one at once gives %+v, %v", r, claimed)
 	}
-	// The daemon died: the same request takes its claim up and derives the same from it.
+	// Nobody has answered for long: the same request takes its claim up and derives
+	// the same from it.
 	if r, claimed := claim("a", begin.Add(2*time.Minute)); !claimed || !r.CreatedAt.Equal(begin) {
 		t.Errorf("A44: the same request after a crash gives %+v, %v, want its first claim", r, claimed)
 	}
@@ -52,5 +55,29 @@ func TestStoredResponses(t *testing.T) {
 	}
 	if _, claimed := claim("c", later.Add(2*time.Hour)); !claimed {
 		t.Error("an old answer is still there")
+	}
+}
+
+// A claim that an earlier process left behind is taken up at once: nobody answers
+// it any more (A44).
+func TestAClaimDiesWithItsProcess(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "kairos.db")
+	begin := time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC)
+	for life := range 3 {
+		s, err := store.Open(t.Context(), path, store.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for again := range 2 {
+			r, claimed, err := s.ReserveResponse(t.Context(), kairos.StoredResponse{Principal: "p", Route: "POST /runs", Key: "k", BodyHash: "a",
+				CreatedAt: begin.Add(time.Duration(life) * time.Second)}, time.Minute)
+			if err != nil || claimed != (again == 0) || !r.CreatedAt.Equal(begin) {
+				t.Errorf("life %d, request %d: %+v, claimed %v, %v", life, again, r, claimed, err)
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

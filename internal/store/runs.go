@@ -121,6 +121,18 @@ func (n *newRun) apply(w *writer) ([]auditRow, error) {
 	} else if err != nil {
 		return nil, err
 	}
+	others := make([]int64, len(r.Audit)) // runs that records are about instead of this one
+	for i := range r.Audit {
+		if run := r.Audit[i].Run; run != "" && run != r.ID {
+			other, err := w.q.RunRowID(w.ctx, run)
+			if errors.Is(err, sql.ErrNoRows) {
+				return nil, kairos.Errorf(kairos.CodeNotFound, "no run %s", run)
+			} else if err != nil {
+				return nil, err
+			}
+			others[i] = other.ID
+		}
+	}
 	p := dbsqlc.RunInsertParams{PublicID: r.ID, Tail: reversed(r.ID), PlanID: v.PlanID, VersionID: v.ID,
 		Status: string(r.Status), LastSeq: int64(len(n.steps)), Actor: r.Actor, Origin: r.Origin, Priority: int64(r.Priority), RunKey: orNull(r.Key),
 		ForkedFrom: r.ForkedFrom, ForkSeq: r.ForkSeq, RerunOf: r.RerunOf, StartAt: micros(r.StartAt), CreatedAt: w.s.now().UnixMicro()}
@@ -178,8 +190,8 @@ func (n *newRun) apply(w *writer) ([]auditRow, error) {
 	n.created, n.rowID = true, rowID
 	var rows []auditRow
 	for i, record := range r.Audit {
-		record.Run = r.ID
-		row := auditRow{rowID: rowID, record: record}
+		record.Run = cmp.Or(record.Run, r.ID)
+		row := auditRow{rowID: cmp.Or(others[i], rowID), record: record}
 		if i == 0 && len(n.steps) > 0 { // the rows that a fork begins with
 			row.firstSeq, row.runSeq, row.digest = 1, int64(len(n.steps)), n.digest
 		}

@@ -107,6 +107,7 @@ type Store struct {
 	watching   chan struct{}       // closed when watch has ended
 	unwatch    chan struct{}
 	rowIDs     sync.Map     // public run id → row id
+	claims     sync.Map     // requests with an idempotency key that this process answers
 	moved      atomic.Int64 // when the write-ahead log was last moved, µs
 	closeOnce  sync.Once
 	closeErr   error

@@ -277,7 +277,8 @@ func (s *Store) TouchToken(_ context.Context, id string, used time.Time) error {
 }
 
 // ReserveResponse claims a principal, route and key for one request; see
-// api.IdempotencyStore. A claim that was left behind by a crash keeps its
+// api.IdempotencyStore. A claim that an earlier process left behind, or nobody
+// answered for long, keeps its
 // CreatedAt when the same request claims it again: what the request derives
 // from it stays the same, so that what it began is found and not begun twice.
 func (s *Store) ReserveResponse(_ context.Context, r kairos.StoredResponse, staleAfter time.Duration) (stored kairos.StoredResponse, claimed bool, err error) {
@@ -289,8 +290,12 @@ func (s *Store) ReserveResponse(_ context.Context, r kairos.StoredResponse, stal
 		if claimed = n == 1; err != nil || claimed {
 			return err
 		}
-		if row, err = q.ResponseGet(ctx, r.Principal, r.Route, r.Key); err != nil || row.Status != 0 || row.CreatedAt >= stale {
+		if row, err = q.ResponseGet(ctx, r.Principal, r.Route, r.Key); err != nil || row.Status != 0 {
 			return err
+		}
+		// Nobody answers any more what an earlier process began.
+		if _, alive := s.claims.Load(claimOf(r)); alive && row.CreatedAt >= stale {
+			return nil
 		}
 		claimed = true
 		if row.BodyHash == r.BodyHash {
@@ -303,6 +308,9 @@ func (s *Store) ReserveResponse(_ context.Context, r kairos.StoredResponse, stal
 		_, err = q.ResponseInsert(ctx, insert)
 		return err
 	})
+	if err == nil && claimed {
+		s.claims.Store(claimOf(r), nil)
+	}
 	if err != nil || claimed {
 		return r, claimed && err == nil, err
 	}
@@ -314,8 +322,12 @@ func (s *Store) ReserveResponse(_ context.Context, r kairos.StoredResponse, stal
 	return stored, false, nil
 }
 
+// claimOf names a claim among those that this process holds.
+func claimOf(r kairos.StoredResponse) [3]string { return [3]string{r.Principal, r.Route, r.Key} }
+
 // CompleteResponse stores the answer of a claimed request.
 func (s *Store) CompleteResponse(_ context.Context, r kairos.StoredResponse) error {
+	defer s.claims.Delete(claimOf(r))
 	return s.exec("store response", func(ctx context.Context, q *dbsqlc.Queries) error {
 		body := r.Body
 		if body == nil {
@@ -328,6 +340,7 @@ func (s *Store) CompleteResponse(_ context.Context, r kairos.StoredResponse) err
 
 // ReleaseResponse gives a claim up, so that the request may be tried again.
 func (s *Store) ReleaseResponse(_ context.Context, principal, route, key string) error {
+	defer s.claims.Delete([3]string{principal, route, key})
 	return s.exec("release response", func(ctx context.Context, q *dbsqlc.Queries) error {
 		return q.ResponseRelease(ctx, principal, route, key)
 	})

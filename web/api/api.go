@@ -310,6 +310,9 @@ type requestInfo struct {
 	head  bool
 	// claim is set while the request holds an Idempotency-Key.
 	claim *kairos.StoredResponse
+	// done is what the audit log says that the same request did, before the daemon
+	// died and did not answer it.
+	done []kairos.AuditEvent
 }
 
 type infoKey struct{}

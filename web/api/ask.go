@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -60,6 +61,10 @@ func (a *API) askRoutes() {
 		func(ctx context.Context, in *askIn) (*askedOut, error) {
 			if err := there(); err != nil {
 				return nil, err
+			}
+			// A plan that was stored is found again; a run is not started twice.
+			if done := infoOf(ctx).done; slices.ContainsFunc(done, func(e kairos.AuditEvent) bool { return e.Action == "run.created" }) {
+				return nil, carriedOut(done)
 			}
 			asked, err := a.Planner.Ask(ctx, actorOf(ctx), kairos.AskRequest{Query: in.Body.Query, Agent: in.Body.Agent, PlanOnly: in.Body.PlanOnly, Accept: in.Body.Accept, Session: in.Body.Session,
 				Fresh: in.Body.Fresh, Constraints: in.Body.Constraints, Preferences: in.Body.Preferences})

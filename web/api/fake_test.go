@@ -27,6 +27,8 @@ type fake struct {
 	filters  []kairos.RunFilter
 	fail     error // what Act and Start answer, if set
 	stored   map[string]kairos.StoredResponse
+	died     bool // claims without an answer are of an earlier process
+	audited  []kairos.AuditEvent
 	tokens   map[string]kairos.Actor
 	sessions map[string]kairos.User
 }
@@ -139,8 +141,16 @@ func (f *fake) Approval(_ context.Context, id string) (kairos.Approval, error) {
 	return kairos.Approval{ID: id, Status: "open"}, nil
 }
 
-func (f *fake) AuditEvents(context.Context, kairos.AuditFilter) (kairos.List[kairos.AuditEvent], error) {
-	return kairos.List[kairos.AuditEvent]{}, nil
+func (f *fake) AuditEvents(_ context.Context, q kairos.AuditFilter) (kairos.List[kairos.AuditEvent], error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var list kairos.List[kairos.AuditEvent]
+	for _, e := range f.audited {
+		if slices.Contains(q.Requests, e.Request.ID) {
+			list.Items = append(list.Items, e)
+		}
+	}
+	return list, nil
 }
 
 func (f *fake) AuditEvent(_ context.Context, seq int64) (kairos.AuditEvent, error) {
@@ -186,13 +196,17 @@ func (f *fake) Preview(_ context.Context, _ kairos.Actor, r kairos.VerbRequest) 
 	return kairos.Preview{Run: r.Run, Action: r.Action, Allowed: true, Digest: "d"}, nil
 }
 
-func (f *fake) Act(_ context.Context, _ kairos.Actor, r kairos.VerbRequest) (kairos.Run, error) {
+func (f *fake) Act(_ context.Context, actor kairos.Actor, r kairos.VerbRequest) (kairos.Run, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.fail != nil {
 		return kairos.Run{}, f.fail
 	}
 	f.acts = append(f.acts, r)
+	if r.Action == kairos.ActionFork {
+		f.record("run.created", f.runs[4].ID, actor)
+	}
+	f.record("run."+string(r.Action), r.Run, actor)
 	return kairos.Run{ID: r.Run, Status: kairos.RunRunning}, nil
 }
 
@@ -380,6 +394,9 @@ func (f *fake) ReserveResponse(_ context.Context, r kairos.StoredResponse, _ tim
 	defer f.mu.Unlock()
 	k := r.Principal + r.Route + r.Key
 	if s, ok := f.stored[k]; ok {
+		if s.Status == 0 && f.died { // its process did
+			return s, true, nil
+		}
 		return s, false, nil
 	}
 	f.stored[k] = r
@@ -413,8 +430,16 @@ func (f *fake) HandoffsOf(context.Context, kairos.HandoffFilter) (kairos.List[ka
 }
 func (f *fake) Notes(context.Context, string) ([]kairos.Note, error) { return nil, nil }
 func (f *fake) AddNote(_ context.Context, actor kairos.Actor, run, text string) (kairos.Note, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.record("run.note", run, actor)
 	return kairos.Note{ID: 1, Run: run, Actor: actor.Name, Text: text}, nil
 }
+
+func (f *fake) record(action, run string, actor kairos.Actor) {
+	f.audited = append(f.audited, kairos.AuditEvent{Seq: int64(len(f.audited)) + 1, AuditRecord: kairos.AuditRecord{Action: action, Run: run, Actor: actor.Name, Request: actor.Request}})
+}
+
 func (f *fake) FailureGroups(context.Context, int) ([]kairos.FailureGroup, error) { return nil, nil }
 
 func (f *fake) RestoreVersion(context.Context, kairos.Actor, string, int, string, string) (kairos.Plan, error) {

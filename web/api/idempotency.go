@@ -2,11 +2,14 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -56,7 +59,7 @@ func (a *API) once(ctx huma.Context, next func(huma.Context)) {
 	actor := actorOf(ctx.Context())
 	claim := kairos.StoredResponse{
 		Principal: actor.Surface + ":" + actor.Name, Route: r.Method + " " + r.URL.Path, Key: key,
-		BodyHash: hashRequest(r), CreatedAt: time.Now(),
+		BodyHash: hashRequest(r), CreatedAt: time.Now().UTC().Truncate(time.Microsecond),
 	}
 	a.forget(ctx.Context(), claim.CreatedAt)
 	stored, claimed, err := a.Idempotency.ReserveResponse(ctx.Context(), claim, claimTimeout)
@@ -85,7 +88,12 @@ func (a *API) once(ctx huma.Context, next func(huma.Context)) {
 		}
 		return
 	}
-	infoOf(ctx.Context()).claim = &stored
+	info := infoOf(ctx.Context())
+	info.claim = &stored
+	// All that the request leads to is recorded under a name that a repetition has
+	// too: the audit log then says what the first one did.
+	info.actor.Request.ID = requestName(&stored)
+	c.SetRequest(c.Request().WithContext(kairos.WithRequest(c.Request().Context(), info.actor.Request)))
 	writer := c.Response().Writer
 	out := &held{ResponseWriter: writer, status: http.StatusOK}
 	c.Response().Writer = out
@@ -96,7 +104,11 @@ func (a *API) once(ctx huma.Context, next func(huma.Context)) {
 			a.release(ctx, claim)
 		}
 	}()
-	next(ctx)
+	if p := a.continued(ctx.Context(), ctx.Operation().Path, claim.CreatedAt); p != nil {
+		a.answer(ctx, p)
+	} else {
+		next(ctx)
+	}
 	finished = true
 	if repeatable(out.status) {
 		stored.Status, stored.Body, stored.Header = out.status, out.body.Bytes(), map[string]string{}
@@ -174,6 +186,63 @@ func hashRequest(r *http.Request) string {
 	}
 	h.Write(bodyOf(r))
 	return hex.EncodeToString(h.Sum(nil))
+}
+
+// resumed are the routes whose handlers find by themselves what the same request
+// did before the daemon died, or may do the rest of it: they create a run, or act
+// on many one by one.
+var resumed = map[string]bool{"/runs": true, "/runs/{id}/rerun": true, "/runs/{id}/fork": true, "/ask": true, "/plans/try": true, "/system/release": true}
+
+// continued looks at a request that takes up a claim of one that was never
+// answered: if the audit log says that it was carried out, it must not be once
+// more. The record of an act is in the act's own transaction (G12), so that there
+// is nothing between.
+func (a *API) continued(ctx context.Context, route string, now time.Time) *Problem {
+	info := infoOf(ctx)
+	if info.claim.CreatedAt.Equal(now) { // it is the first
+		return nil
+	}
+	list, err := a.Reader.AuditEvents(ctx, kairos.AuditFilter{Requests: []string{info.actor.Request.ID}, Results: []string{"ok"}, Page: kairos.Page{Limit: 10}})
+	if err != nil {
+		return a.problem(ctx, err)
+	}
+	if info.done = list.Items; len(info.done) == 0 || resumed[route] {
+		return nil
+	}
+	if run := info.doneOn(); run != "" && (strings.HasPrefix(route, "/runs/{id}/nodes/") || acts[strings.TrimPrefix(route, "/runs/{id}/")]) {
+		return nil // the handler answers with the run
+	}
+	return carriedOut(info.done)
+}
+
+// acts are the verbs on a run.
+var acts = map[string]bool{string(kairos.ActionResume): true, string(kairos.ActionCancel): true, string(kairos.ActionPause): true, string(kairos.ActionContinue): true,
+	string(kairos.ActionRetryNow): true, string(kairos.ActionRelease): true, string(kairos.ActionLimits): true}
+
+// doneOn is the run that the same request created or acted on before; empty: none.
+func (i *requestInfo) doneOn() string {
+	run := ""
+	for _, e := range i.done {
+		if e.Action == "run.created" {
+			return e.Run
+		}
+		run = cmp.Or(run, e.Run)
+	}
+	return run
+}
+
+// carriedOut answers a request that was carried out though nobody heard of it.
+func carriedOut(done []kairos.AuditEvent) *Problem {
+	e := done[len(done)-1]
+	p := problemOf(http.StatusConflict, fmt.Sprintf("this request was carried out (%s, audit event %d), and kairosd ended before it was answered", e.Action, e.Seq))
+	p.Reason, p.Suggestion = "idempotency.done", "do not send it again; look at what it was about"
+	return p
+}
+
+// requestName is the name of a claimed request in the audit log.
+func requestName(claim *kairos.StoredResponse) string {
+	sum := sha256.Sum256([]byte("request\x00" + runKey(claim)))
+	return hex.EncodeToString(sum[:8])
 }
 
 // runKey is the key of the run that a request with an Idempotency-Key starts:

@@ -115,9 +115,9 @@ type IdempotencyStore interface {
 	// ReserveResponse claims r's principal, route and key for one request. If they
 	// are claimed already, the stored record is returned with claimed false: with
 	// Status 0 while the first request is still being answered. A claim without an
-	// answer that is older than staleAfter was left behind by a crash: the same
-	// body claims it again and is returned with its first CreatedAt, another body
-	// replaces it.
+	// answer that an earlier process left behind, or that is older than staleAfter,
+	// can be had: the same body claims it again and is returned with its first
+	// CreatedAt, another body replaces it.
 	ReserveResponse(ctx context.Context, r kairos.StoredResponse, staleAfter time.Duration) (stored kairos.StoredResponse, claimed bool, err error)
 	// CompleteResponse stores the answer of a claimed request.
 	CompleteResponse(ctx context.Context, r kairos.StoredResponse) error

@@ -218,12 +218,29 @@ func (a *API) act(ctx context.Context, id string, action kairos.Action, status i
 	if err := mayChoose(actor, action, r.Version); err != nil {
 		return nil, err
 	}
+	if out, err := a.acted(ctx, status); out != nil || err != nil {
+		return out, err
+	}
 	r.Run, r.Action = run.ID, action
 	done, err := a.Engine.Act(ctx, actor, r)
 	if err != nil {
 		return nil, err
 	}
 	return &actedOut{Status: status, Location: Base + "/runs/" + done.ID, Body: kairos.ViewRun(done)}, nil
+}
+
+// acted answers an act that the same request did before, with the run as it is
+// now; nil: it did not.
+func (a *API) acted(ctx context.Context, status int) (*actedOut, error) {
+	id := infoOf(ctx).doneOn()
+	if id == "" {
+		return nil, nil
+	}
+	run, err := a.Reader.FindRun(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return &actedOut{Status: status, Location: Base + "/runs/" + run.ID, Body: kairos.ViewRun(run)}, nil
 }
 
 // mayChoose lets an operator rerun what there is; a version that the run was
@@ -292,6 +309,9 @@ func (a *API) resolve(ctx context.Context, in *resolveIn) (*actedOut, error) {
 	run, err := a.findRun(ctx, in.ID)
 	if err != nil {
 		return nil, err
+	}
+	if out, err := a.acted(ctx, http.StatusOK); out != nil || err != nil {
+		return out, err
 	}
 	b := &in.Body
 	item := -1

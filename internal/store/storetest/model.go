@@ -227,7 +227,7 @@ func (m *Model) CreateRun(_ context.Context, n kairos.NewRun) (kairos.Run, bool,
 	}
 	m.runs = append(m.runs, r)
 	for i, a := range n.Audit {
-		a.Run = r.ID
+		a.Run = cmp.Or(a.Run, r.ID)
 		e := m.record(a)
 		if i == 0 && len(n.Entries) > 0 {
 			e.FirstSeq, e.RunSeq = 1, r.LastSeq

@@ -1,0 +1,192 @@
+package crashtest
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store"
+)
+
+// quickDeeds are those of a usual test run.
+var quickDeeds = map[string]bool{"start": true, "fork": true, "note": true, "decide": true, "log in": true}
+
+// deeds are the acts of people and programs, on what the scenery has.
+func deeds(s scenery) []deed {
+	type done = func(context.Context, *house) (bool, error)
+	run := func(name string, is func(kairos.Run) bool) done {
+		return func(ctx context.Context, h *house) (bool, error) {
+			r, err := h.api.FindRun(ctx, s[name])
+			return err == nil && is(r), err
+		}
+	}
+	// database: what nobody is told over the API.
+	database := func(is func(context.Context, *store.Store) (bool, error)) done {
+		return func(ctx context.Context, h *house) (ok bool, err error) {
+			db, err := store.Open(ctx, filepath.Join(h.data(), "kairos.db"), store.Options{ReadOnly: true})
+			if err != nil {
+				return false, err
+			}
+			defer db.Close() // it was only read
+			return is(ctx, db)
+		}
+	}
+	// more: there is one run of a filter, which was not there before.
+	more := func(f kairos.RunFilter) done {
+		return database(func(ctx context.Context, db *store.Store) (bool, error) {
+			list, err := db.Runs(ctx, f)
+			if n := len(list.Items); err == nil && n > 1 {
+				err = fmt.Errorf("%d runs are there instead of one", n)
+			}
+			return len(list.Items) == 1, err
+		})
+	}
+	plan := func(key string, is func(kairos.Plan) bool) done {
+		return func(ctx context.Context, h *house) (bool, error) {
+			p, err := h.api.Plan(ctx, key)
+			if kairos.CodeOf(err) == kairos.CodeNotFound {
+				return false, nil
+			}
+			return err == nil && is(p), err
+		}
+	}
+	acknowledged := func(ctx context.Context, db *store.Store) (bool, error) {
+		groups, err := db.FailureGroups(ctx, 10)
+		return len(groups) == 0 || groups[0].Ack != nil, err
+	}
+	verb := func(name, of string, action kairos.Action, body string, d done) deed {
+		return deed{name: name, method: http.MethodPost, path: "/runs/" + s[of] + "/" + string(action), body: body, action: "run." + string(action), done: d}
+	}
+	list := []deed{
+		{name: "start", method: http.MethodPost, path: "/runs", body: `{"plan": "naps", "labels": {"mark": "new"}}`, action: "run.created",
+			done: more(kairos.RunFilter{Labels: map[string]string{"mark": "new"}})},
+		verb("cancel", "naps", kairos.ActionCancel, `{"reason": "enough"}`, run("naps", func(r kairos.Run) bool { return r.Status == kairos.RunCancelled })),
+		verb("pause", "naps", kairos.ActionPause, `{}`, run("naps", func(r kairos.Run) bool { return r.Paused })),
+		verb("continue", "paused", kairos.ActionContinue, `{}`, run("paused", func(r kairos.Run) bool { return !r.Paused })),
+		verb("retry now", "tries", kairos.ActionRetryNow, `{}`, database(func(ctx context.Context, db *store.Store) (bool, error) {
+			rows, err := db.Journal(ctx, s["tries"], 0)
+			return slices.ContainsFunc(rows, func(e kairos.Entry) bool {
+				return e.Kind == kairos.EntryVerb && strings.Contains(string(e.Decision), "retry-now")
+			}), err
+		})),
+		verb("resume", "fails", kairos.ActionResume, `{"reason": "again"}`, database(func(ctx context.Context, db *store.Store) (bool, error) {
+			rows, err := db.Journal(ctx, s["fails"], 0)
+			n := 0
+			for _, e := range rows {
+				if e.Kind == kairos.EntryReset {
+					n++
+				}
+			}
+			if n > 1 {
+				err = fmt.Errorf("it was resumed %d times", n)
+			}
+			return n == 1, err
+		})),
+		verb("rerun", "kept", kairos.ActionRerun, `{"reason": "once more"}`, more(kairos.RunFilter{RelatedTo: s["kept"]})),
+		verb("fork", "kept", kairos.ActionFork, `{"reason": "from here", "at": 0}`, more(kairos.RunFilter{RelatedTo: s["kept"]})),
+		verb("limits", "naps", kairos.ActionLimits, `{"maxSteps": 77}`, run("naps", func(r kairos.Run) bool { return r.Limits.MaxSteps == 77 })),
+		{name: "delete", method: http.MethodDelete, path: "/runs/" + s["fails"], action: "run.delete", done: run("fails", func(r kairos.Run) bool { return !r.DeletedAt.IsZero() })},
+		{name: "resolve", method: http.MethodPost, path: "/runs/" + s["doubts"] + "/nodes/pay/resolve", action: "node.resolve",
+			body: `{"visit": 1, "attempt": 1, "action": "happened", "output": {"ok": true}, "reason": "seen"}`,
+			done: run("doubts", func(r kairos.Run) bool { return r.WaitReason != kairos.WaitInDoubt })},
+		{name: "decide", method: http.MethodPost, path: "/approvals/" + s["approval"], body: `{"approve": true, "comment": "yes"}`, action: "approval.decide",
+			done: func(ctx context.Context, h *house) (bool, error) {
+				a, err := h.api.Approval(ctx, s["approval"])
+				return a.Status == "approved", err
+			}},
+		{name: "assign", method: http.MethodPost, path: "/approvals/" + s["approval"] + "/assign", body: `{"assignee": "marta"}`, action: "approval.assign",
+			done: func(ctx context.Context, h *house) (bool, error) {
+				a, err := h.api.Approval(ctx, s["approval"])
+				return a.Assignee == "marta", err
+			}},
+		{name: "note", method: http.MethodPost, path: "/runs/" + s["naps"] + "/notes", body: `{"text": "let it sleep"}`, action: "run.note",
+			done: func(ctx context.Context, h *house) (bool, error) {
+				notes, err := h.api.Notes(ctx, s["naps"])
+				if len(notes) > 1 {
+					err = fmt.Errorf("%d notes", len(notes))
+				}
+				return len(notes) == 1, err
+			}},
+		{name: "acknowledge", method: http.MethodPost, path: "/failures/ack", body: `{"plan": "fails", "node": "call", "code": "http_404", "note": "known"}`, action: "failure.ack",
+			done: database(acknowledged)},
+		{name: "bulk", method: http.MethodPost, path: "/bulk", body: `{"action": "label", "filter": "plan:naps", "labels": {"batch": "7"}, "reason": "sorting"}`, action: "bulk.label",
+			done: database(func(ctx context.Context, db *store.Store) (bool, error) {
+				all, err := db.Bulks(ctx, 10)
+				if len(all) > 1 {
+					err = fmt.Errorf("%d bulk acts", len(all))
+				}
+				return len(all) == 1, err
+			})},
+		{name: "save a plan", method: http.MethodPost, path: "/plans", body: "id: fresh\nnodes:\n  a: {type: set, input: 1}\n", action: "plan.version",
+			done: plan("fresh", func(kairos.Plan) bool { return true })},
+		{name: "archive a plan", method: http.MethodPost, path: "/plans/keeps/archive", body: `{"reason": "old"}`, action: "plan.archive",
+			done: plan("keeps", func(p kairos.Plan) bool { return p.Archived })},
+		{name: "accept a plan", method: http.MethodPost, path: "/plans/" + s["draft"] + "/accept", body: `{"reason": "good"}`, action: "plan.accept",
+			done: plan(s["draft"], func(p kairos.Plan) bool { return p.Stage == kairos.StageUsed })},
+		{name: "make a token", method: http.MethodPost, path: "/tokens", body: `{"name": "fresh", "role": "viewer"}`, action: "token.create", again: true,
+			done: func(ctx context.Context, h *house) (bool, error) {
+				tokens, err := h.api.Tokens(ctx)
+				return slices.ContainsFunc(tokens, func(t kairos.Token) bool { return t.Name == "fresh" }), err
+			}},
+		{name: "revoke a token", method: http.MethodDelete, path: "/tokens/" + s["token"], action: "token.revoke", again: true,
+			done: func(ctx context.Context, h *house) (bool, error) {
+				tokens, err := h.api.Tokens(ctx)
+				return slices.ContainsFunc(tokens, func(t kairos.Token) bool { return t.ID == s["token"] && !t.RevokedAt.IsZero() }), err
+			}},
+		{name: "make a user", method: http.MethodPost, path: "/users", body: `{"name": "olga", "password": "a long enough password", "role": "viewer"}`, action: "user.create",
+			done: func(ctx context.Context, h *house) (bool, error) {
+				users, err := h.api.Users(ctx)
+				return slices.ContainsFunc(users, func(u kairos.User) bool { return u.Name == "olga" }), err
+			}},
+		{name: "change a user", method: http.MethodPatch, path: "/users/marta", body: `{"role": "viewer"}`, action: "user.update", again: true,
+			done: func(ctx context.Context, h *house) (bool, error) {
+				users, err := h.api.Users(ctx)
+				return slices.ContainsFunc(users, func(u kairos.User) bool { return u.Name == "marta" && u.Role == kairos.RoleViewer }), err
+			}},
+		{name: "log in", page: true, method: http.MethodPost, path: "/login", body: form("name", "marta", "password", "a long enough password"), action: "login", again: true,
+			done: database(func(ctx context.Context, db *store.Store) (bool, error) {
+				u, err := db.User(ctx, "marta")
+				if err != nil {
+					return false, err
+				}
+				sessions, err := db.Sessions(ctx, u.ID)
+				return len(sessions) > 0, err
+			})},
+		{name: "set up", page: true, method: http.MethodPost, path: "/setup", body: form("name", "first", "password", "a long enough password"),
+			action: "setup", done: func(ctx context.Context, h *house) (bool, error) {
+				users, err := h.api.Users(ctx)
+				return len(users) == 1, err
+			}},
+		{name: "maintain", method: http.MethodPost, path: "/system/maintenance", body: `{"on": true, "reason": "repairs"}`, action: "maintenance.begin",
+			done: func(ctx context.Context, h *house) (bool, error) {
+				i, err := h.api.Installation(ctx)
+				return i.Maintenance != nil, err
+			}},
+		{name: "forget", method: http.MethodDelete, path: "/memory/the%20session?reason=asked", action: "memory.forget", again: true,
+			done: database(func(ctx context.Context, db *store.Store) (bool, error) {
+				list, err := db.MemorySessions(ctx, "local", kairos.Page{})
+				return len(list.Items) == 0, err
+			})},
+		{name: "back up", method: http.MethodPost, path: "/system/backup", body: `{}`, action: "store.backup", steps: true,
+			done: func(_ context.Context, h *house) (bool, error) {
+				found, err := filepath.Glob(filepath.Join(h.data(), "backups", "*"+store.ManifestSuffix))
+				for _, m := range found {
+					if _, statErr := os.Stat(strings.TrimSuffix(m, store.ManifestSuffix)); statErr != nil {
+						err = fmt.Errorf("a manifest without its backup: %w", statErr)
+					}
+				}
+				return len(found) > 0, err
+			}},
+		{name: "retain", method: http.MethodPost, path: "/system/retention", body: `{}`, action: "store.retention", steps: true,
+			done: run("kept", func(r kairos.Run) bool { return !r.PurgedAt.IsZero() })},
+	}
+	if s["kills"] != "" {
+		list = append(list, verb("release", "kills", kairos.ActionRelease, `{"reason": "looked at"}`, run("kills", func(r kairos.Run) bool { return r.WaitReason != kairos.WaitQuarantined })))
+	}
+	return list
+}
