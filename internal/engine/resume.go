@@ -96,6 +96,19 @@ func (s *state) limit(o *options) {
 // for others only.
 func (s *state) alone(v planner.VisitKey) bool { return len(s.only) == 0 || s.only[v] }
 
+// answered reports whether a person's word settles the work without running it.
+func (w *work) answered() bool { return w.answer != nil && w.answer.action != actionRetry }
+
+// hasAnswered reports whether such work is still to be settled.
+func (s *state) hasAnswered() bool {
+	for _, w := range s.work {
+		if w.phase == phaseReady && w.answered() {
+			return true
+		}
+	}
+	return false
+}
+
 // closeOnly notes that a visit has settled. After the last that a resume was asked
 // for, the run pauses, unless it is over.
 func (s *state) closeOnly(v planner.VisitKey) {

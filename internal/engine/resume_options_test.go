@@ -79,6 +79,50 @@ func TestResumeOnlyOneStep(t *testing.T) {
 	}
 }
 
+// What a person has said of other steps holds at once, also when only one step
+// is retried: the preview says that they are kept.
+func TestOnlyOneStepBesideWhatAPersonSettled(t *testing.T) {
+	t.Parallel()
+	var again atomic.Bool
+	started := make(chan struct{}, 3)
+	reg := enginetest.NewRegistry().Handle("charge", planner.EffectUnsafe, func(ctx context.Context, _ *engine.Call) (engine.Result, error) {
+		if again.Load() {
+			return engine.Result{}, nil
+		}
+		started <- struct{}{}
+		<-ctx.Done()
+		return engine.Result{}, ctx.Err()
+	})
+	e := enginetest.Open(t, reg)
+	run := e.Run(`{nodes: {s: {type: set, input: 1}, a: {type: charge, needs: [s]}, b: {type: charge, needs: [s]}, c: {type: charge, needs: [s]}}}`, "")
+	for range 3 {
+		<-started
+	}
+	if _, err := e.Do(run.ID, kairos.ActionCancel); err != nil {
+		t.Fatal(err)
+	}
+	e.Until(run.ID, kairos.RunCancelled, "")
+	again.Store(true)
+	for node, action := range map[string]string{"a": "retry", "b": "happened", "c": "skip"} {
+		if _, err := e.Resolve(t.Context(), enginetest.Operator, kairos.ResolveRequest{Run: run.ID, Node: node, Visit: 1, Item: -1, Action: action}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	req := kairos.VerbRequest{Run: run.ID, Action: kairos.ActionResume, Only: "a"}
+	p, err := e.Preview(t.Context(), enginetest.Operator, req)
+	if err != nil || names(p.Again) != "a" || names(p.Keep) != "b c s" {
+		t.Fatalf("preview %+v, %v", p, err)
+	}
+	req.Digest = p.Digest
+	if _, err := e.Act(t.Context(), enginetest.Operator, req); err != nil {
+		t.Fatal(err)
+	}
+	e.Until(run.ID, kairos.RunCompleted, "")
+	if n := len(reg.Calls()); n != 4 || reg.Count("a") != 2 {
+		t.Errorf("%d calls, %d of a, want that only a was called again\n%s", n, reg.Count("a"), e.Journal(run.ID))
+	}
+}
+
 // The daemon may stop while the one step runs: what was asked for is durable.
 func TestOnlyOneStepSurvivesARestart(t *testing.T) {
 	t.Parallel()

@@ -112,7 +112,12 @@ func (a *actor) startable(k workKey) (ok, stale bool) {
 	}
 	switch w.phase {
 	case phaseReady:
-		return a.s.alone(k.VisitKey), false
+		if len(a.s.only) == 0 || w.answered() {
+			return true, false
+		}
+		// What a person said settles before the one step begins that a resume was
+		// asked for: the run pauses when that step has settled.
+		return a.s.alone(k.VisitKey) && !a.s.hasAnswered(), false
 	case phaseWaiting:
 		if w.reason != kairos.WaitRetry {
 			return false, true
