@@ -1,8 +1,9 @@
 package cli
 
 import (
+	"fmt"
+	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -10,84 +11,191 @@ import (
 )
 
 func (c *app) agentsCommand() *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use: "agents", Short: "List agents", Args: cobra.NoArgs,
-		Long:    "Lists the agents of the configuration: the model behind each, its tools and what it can do. The default one is marked by a star.",
-		Example: "  kairos agents\n  kairos agents --json",
+		Long: `Lists the agents of the configuration: the model behind each, its tools, and its calls
+of the last 24 hours. The default one is marked by a star. "kairos agents show ID"
+prints everything that is known of one.`,
+		Example: "  kairos agents\n  kairos agents show support\n  kairos agents --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.with(cmd, func(b backend) error {
 				list, err := b.Agents(cmd.Context())
 				if err != nil {
 					return err
 				}
-				if c.json {
-					return c.print(map[string]any{"items": list})
-				}
+				rows := [][]string{}
 				for _, a := range list {
-					mark := " "
-					if a.Default {
-						mark = "*"
-					}
-					model := a.Provider
-					if a.Model != "" {
-						model += "/" + a.Model
-					}
-					c.printf("%s %-20s %-20s %-24s %s\n", mark, a.ID, firstLine(a.Name), model, firstLine(a.Description))
-					if len(a.Tools) > 0 {
-						c.printf("%23stools: %s\n", "", strings.Join(a.Tools, ", "))
+					rows = append(rows, []string{mark(a.Default), a.ID, a.Name, modelOf(a.Provider, a.Model), calls(a.Activity), strings.Join(a.Tools, ", "), a.Description})
+				}
+				return c.listed(list, "", []string{"", "AGENT", "NAME", "MODEL", "CALLS", "TOOLS", "ABOUT"}, rows, "there are no agents")
+			})
+		},
+	}
+	cmd.AddCommand(&cobra.Command{
+		Use: "show AGENT", Short: "Show an agent", Args: cobra.ExactArgs(1),
+		Long:    "Prints everything that is known of an agent: its model, prompt, tools and abilities, and how its calls went in the last 24 hours.",
+		Example: "  kairos agents show support",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.with(cmd, func(b backend) error {
+				list, err := b.Agents(cmd.Context())
+				if err != nil {
+					return err
+				}
+				a, err := named(list, args[0], "agent", "kairos agents", func(a kairos.AgentInfo) string { return a.ID })
+				if err != nil {
+					return err
+				}
+				if c.json {
+					return c.print(a)
+				}
+				c.printf("agent %s\n", a.ID)
+				c.facts([][2]string{{"name", a.Name}, {"about", a.Description}, {"model", modelOf(a.Provider, a.Model)}, {"tools", strings.Join(a.Tools, ", ")}, {"can do", strings.Join(a.Capabilities, ", ")},
+					{"default", yes(a.Default)}, {"planners may choose it", yes(a.Selectable)}, {"part of kairosd", yes(a.System)}})
+				c.activity(a.Activity)
+				if a.SystemPrompt != "" {
+					c.printf("  system prompt:\n")
+					for line := range strings.Lines(a.SystemPrompt) {
+						c.printf("    %s\n", firstLine(line))
 					}
 				}
 				return nil
 			})
 		},
-	}
+	})
+	return cmd
 }
 
 func (c *app) providersCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "providers", Short: "List the providers of models", Args: cobra.NoArgs,
-		Long: `Lists the providers of the configuration: how the last call went, and the last
-error, also from before the last start, and the calls of the last 24 hours. Nothing
-is called to find out. A provider that has failed again and again
-is not called for a while; the list says until when.`,
-		Example: "  kairos providers\n  kairos providers --server http://127.0.0.1:8080",
+		Long: `Lists the providers of the configuration: how the last call went, and the calls and
+tokens of the last 24 hours, also from before the last start. Nothing is called to find
+out. A provider that has failed again and again is not called for a while.
+"kairos providers show NAME" says until when, and prints the last errors.`,
+		Example: "  kairos providers\n  kairos providers show openai\n  kairos providers --server http://127.0.0.1:8080",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.with(cmd, func(b backend) error {
 				list, err := b.Providers(cmd.Context())
 				if err != nil {
 					return err
 				}
-				if c.json {
-					return c.print(map[string]any{"items": list})
-				}
+				rows := [][]string{}
 				for _, p := range list {
-					mark := " "
-					if p.Default {
-						mark = "*"
-					}
-					c.printf("%s %-16s %-10s %-24s %-8s %d calls, %d failed, %d + %d tokens\n", mark, p.Name, p.Type, p.Model, p.State, p.Activity.Calls, p.Activity.Failures, p.Activity.Usage.InputTokens, p.Activity.Usage.OutputTokens)
-					if p.Stop != nil {
-						c.printf("%19sstopped since %s by %s %s\n", "", p.Stop.Since.Format(time.RFC3339), p.Stop.By, firstLine(p.Stop.Reason))
-					}
-					switch p.Circuit {
-					case "open":
-						c.printf("%19snot called until %s: %d calls in a row have failed\n", "", p.OpenUntil.Format(time.RFC3339), p.FailuresInRow)
-					case "half_open":
-						c.printf("%19sthe next call is a trial: %d calls in a row have failed\n", "", p.FailuresInRow)
-					}
-					if len(p.Models) > 1 {
-						c.printf("%19splans may name: %s\n", "", strings.Join(p.Models, ", "))
-					}
-					if p.LastError != "" {
-						c.printf("%19slast error %s: %s\n", "", p.LastErrorAt.Format(time.RFC3339), firstLine(p.LastError))
-					}
+					u := p.Activity.Usage
+					rows = append(rows, []string{mark(p.Default), p.Name, p.Type, p.Model, p.State, calls(p.Activity), fmt.Sprintf("%d + %d", u.InputTokens, u.OutputTokens), strings.Join(providerNotes(p), "; ")})
 				}
-				return nil
+				return c.listed(list, "", []string{"", "PROVIDER", "TYPE", "MODEL", "STATE", "CALLS", "TOKENS", ""}, rows, "there are no providers")
 			})
 		},
 	}
+	cmd.AddCommand(&cobra.Command{
+		Use: "show PROVIDER", Short: "Show a provider of models", Args: cobra.ExactArgs(1),
+		Long:    "Prints everything that is known of a provider: its models, where its key comes from, what it said of its limits, and how its calls went in the last 24 hours.",
+		Example: "  kairos providers show openai",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.with(cmd, func(b backend) error {
+				list, err := b.Providers(cmd.Context())
+				if err != nil {
+					return err
+				}
+				p, err := named(list, args[0], "provider", "kairos providers", func(p kairos.ProviderInfo) string { return p.Name })
+				if err != nil {
+					return err
+				}
+				if c.json {
+					return c.print(p)
+				}
+				c.printf("provider %s\n", p.Name)
+				facts := [][2]string{{"type", p.Type}, {"address", p.BaseURL}, {"model", p.Model}, {"plans may name", strings.Join(p.Models, ", ")}, {"default", yes(p.Default)}, {"state", p.State}}
+				if p.Key != nil {
+					facts = append(facts, [2]string{"key", p.Key.Source + map[bool]string{true: "", false: ", which is empty"}[p.Key.Set]})
+				}
+				for _, n := range providerNotes(p) {
+					facts = append(facts, [2]string{"note", n})
+				}
+				for _, l := range p.Limits {
+					facts = append(facts, [2]string{"limit", fmt.Sprintf("%d of %d %s left, said %s", l.Remaining, l.Limit, l.Of, stamp(l.At))})
+				}
+				c.facts(facts)
+				c.activity(p.Activity)
+				return nil
+			})
+		},
+	})
 	c.addStops(cmd, "provider", "openai", backend.StopProvider)
 	return cmd
+}
+
+// providerNotes is what is out of the ordinary with a provider.
+func providerNotes(p kairos.ProviderInfo) (notes []string) {
+	if p.Stop != nil {
+		notes = append(notes, strings.TrimSpace(fmt.Sprintf("stopped since %s by %s %s", stamp(p.Stop.Since), p.Stop.By, firstLine(p.Stop.Reason))))
+	}
+	switch p.Circuit {
+	case "open":
+		notes = append(notes, fmt.Sprintf("not called until %s: %d calls in a row have failed", stamp(p.OpenUntil), p.FailuresInRow))
+	case "half_open":
+		notes = append(notes, fmt.Sprintf("the next call is a trial: %d calls in a row have failed", p.FailuresInRow))
+	}
+	if p.LastError != "" {
+		notes = append(notes, fmt.Sprintf("last error %s: %s", stamp(p.LastErrorAt), firstLine(p.LastError)))
+	}
+	return notes
+}
+
+// named finds one of a list by its name.
+func named[T any](list []T, want, what, lists string, name func(T) string) (found T, err error) {
+	for _, x := range list {
+		if name(x) == want {
+			return x, nil
+		}
+	}
+	return found, kairos.Errorf(kairos.CodeNotFound, "there is no %s %q", what, want).Suggest("%s lists them", lists)
+}
+
+// facts prints what is known of something, a line each; what is empty is left out.
+func (s Streams) facts(list [][2]string) {
+	for _, f := range list {
+		if f[1] != "" {
+			s.printf("  %-24s %s\n", f[0], firstLine(f[1]))
+		}
+	}
+}
+
+// activity prints how calls went in the last 24 hours.
+func (s Streams) activity(a kairos.Activity) {
+	s.facts([][2]string{{"calls in 24 hours", calls(a)}, {"last call", stamp(a.LastCallAt)}, {"took", "p50 " + took(a.P50) + ", p95 " + took(a.P95)}})
+	for _, e := range a.Errors {
+		s.printf("  %-24s %s (%d)\n", "failed with", firstLine(e.Code), e.Count)
+	}
+}
+
+func calls(a kairos.Activity) string {
+	if a.Failures > 0 {
+		return fmt.Sprintf("%d, %d failed", a.Calls, a.Failures)
+	}
+	return strconv.FormatInt(a.Calls, 10)
+}
+
+func modelOf(provider, model string) string {
+	if model == "" {
+		return provider
+	}
+	return provider + "/" + model
+}
+
+func mark(is bool) string {
+	if is {
+		return "*"
+	}
+	return ""
+}
+
+func yes(is bool) string {
+	if is {
+		return "yes"
+	}
+	return ""
 }
 
 // showMessages prints what a run's agents said to each other.

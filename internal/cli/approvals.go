@@ -19,7 +19,7 @@ func (c *app) approvalsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "approvals", Short: "List open questions", Args: cobra.NoArgs,
 		Long:    "Lists what waits for a person, by deadline, then age: questions of approval nodes, and calls of tools that ask first, with their exact arguments.",
-		Example: "  kairos approvals\n  kairos approvals --status rejected --json",
+		Example: "  kairos approvals\n  kairos approvals --for marta --overdue\n  kairos approvals show 7qx2\n  kairos approvals --status rejected --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.Status == "decided" {
 				f.Status, f.Decided = "", true
@@ -35,18 +35,21 @@ func (c *app) approvalsCommand() *cobra.Command {
 				if c.json {
 					items := []asked{}
 					for _, p := range list.Items {
-						items = append(items, asked{p.ID, p.Run, p.PlanKey, p.Node, p.Visit, p.Item, p.Message, p.Tool, p.Arguments, p.Digest, p.Status, p.CreatedAt, p.DueAt, p.Agent, p.Label, p.Assignee})
+						items = append(items, viewAsked(p))
 					}
-					return c.print(map[string]any{"items": items})
+					return c.listed(items, list.Next, nil, nil, "")
 				}
 				for _, p := range list.Items {
-					c.printf("%s  %s · %s · run %s · since %s\n  %s\n", p.ID, p.PlanKey, p.Node, kairos.ShortID(p.Run), p.CreatedAt.Format(time.RFC3339), p.Message)
+					c.printf("%s  %s · %s · run %s · %s since %s\n  %s\n", p.ID, p.PlanKey, p.Node, kairos.ShortID(p.Run), p.Status, p.CreatedAt.Format(time.RFC3339), p.Message)
 					if p.Tool != "" {
 						c.printf("  %s %s\n", p.Tool, indentJSON(p.Arguments, "  "))
 					}
 				}
 				if len(list.Items) == 0 {
 					c.printf("nothing waits for a decision\n")
+				}
+				if list.Next != "" {
+					c.errorf("more with --cursor %s\n", list.Next)
 				}
 				return nil
 			})
@@ -57,8 +60,9 @@ func (c *app) approvalsCommand() *cobra.Command {
 	cmd.Flags().StringVar(&f.Agent, "agent", "", "only what this agent asks")
 	cmd.Flags().StringVar(&f.For, "for", "", "only what this person is to answer, or whoever may")
 	cmd.Flags().BoolVar(&overdue, "overdue", false, "only past their deadline, or without one and asked a day ago")
-	cmd.AddCommand(c.assignCommand())
-	cmd.Flags().IntVar(&f.Page.Limit, "limit", 50, "at most so many")
+	cmd.Flags().IntVar(&f.Page.Limit, "limit", 50, "at most so many (200)")
+	cmd.Flags().StringVar(&f.Page.After, "cursor", "", "go on where a list ended")
+	cmd.AddCommand(c.approvalShow(), c.assignCommand())
 	return cmd
 }
 
@@ -80,6 +84,90 @@ type asked struct {
 	Agent     string         `json:"agent,omitempty"`
 	Label     string         `json:"label,omitempty"`
 	Assignee  string         `json:"assignee,omitempty"`
+	Form      kairos.RawJSON `json:"form,omitempty"`
+	DecidedBy string         `json:"decidedBy,omitempty"`
+	DecidedAt time.Time      `json:"decidedAt,omitzero"`
+	Comment   string         `json:"comment,omitempty"`
+	Values    kairos.RawJSON `json:"values,omitempty"`
+}
+
+func viewAsked(p kairos.Approval) asked {
+	return asked{p.ID, p.Run, p.PlanKey, p.Node, p.Visit, p.Item, p.Message, p.Tool, p.Arguments, p.Digest, p.Status, p.CreatedAt, p.DueAt, p.Agent, p.Label, p.Assignee,
+		p.Form, p.DecidedBy, p.DecidedAt, p.Comment, p.Values}
+}
+
+// approvalShow says what is asked, and where each answer leads.
+func (c *app) approvalShow() *cobra.Command {
+	return &cobra.Command{
+		Use: "show APPROVAL", Short: "Show what is asked, and where each answer leads", Args: cobra.ExactArgs(1),
+		Long: `Shows a question with its form or the exact call that it is about, and for each answer
+what comes next, as far as that is known. APPROVAL is its id, or the run's id when only
+one question of it is open.`,
+		Example: "  kairos approvals show 7qx2\n  kairos approvals show 01jr8k2mf0aaaaaaaaaaaa7qx2 --json",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.with(cmd, func(b backend) error {
+				p, err := c.findApproval(cmd, b, args[0])
+				if err != nil {
+					return err
+				}
+				leads := []kairos.Forecast{}
+				if p.Status == "open" {
+					if leads, err = b.Forecast(cmd.Context(), p.ID); err != nil {
+						return err
+					}
+				}
+				if c.json {
+					return c.print(struct {
+						asked
+						Forecast []kairos.Forecast `json:"forecast"`
+					}{viewAsked(p), leads})
+				}
+				c.printf("approval %s of run %s\n  plan   %s, step %s\n  status %s\n  asked  %s\n", p.ID, p.Run, p.PlanKey, p.Node, p.Status, stamp(p.CreatedAt))
+				for _, fact := range [][2]string{{"risk", p.Label}, {"agent", p.Agent}, {"for", p.Assignee}, {"answer", p.DecidedBy}, {"why", p.Comment}} {
+					if fact[1] != "" {
+						c.printf("  %-6s %s\n", fact[0], firstLine(fact[1]))
+					}
+				}
+				if !p.DueAt.IsZero() {
+					c.printf("  due    %s, then: %s\n", stamp(p.DueAt), p.OnTimeout)
+				}
+				c.printf("%s\n", p.Message)
+				for _, part := range []struct {
+					name string
+					raw  kairos.RawJSON
+				}{{p.Tool, p.Arguments}, {"form", p.Form}, {"values", p.Values}} {
+					if part.raw != nil {
+						c.printf("%s: %s\n", part.name, indentJSON(part.raw, ""))
+					}
+				}
+				for _, l := range leads {
+					c.printf("%s leads to: %s\n", l.Answer, leadsTo(l))
+				}
+				return nil
+			})
+		},
+	}
+}
+
+func leadsTo(f kairos.Forecast) string {
+	var next, effects []string
+	for _, s := range f.Next {
+		next = append(next, step(s))
+	}
+	for _, s := range f.Effects {
+		effects = append(effects, step(s)+" ("+s.Effect+")")
+	}
+	text := strings.Join(next, ", ")
+	if f.Ends != "" {
+		text = strings.TrimPrefix(text+", the run ends "+string(f.Ends), ", ")
+	}
+	if len(effects) > 0 {
+		text += "; effects ahead: " + strings.Join(effects, ", ")
+	}
+	if f.Note != "" {
+		text = strings.TrimPrefix(text+"; "+f.Note, "; ")
+	}
+	return text
 }
 
 // assignCommand says who is to answer.
@@ -87,7 +175,7 @@ func (c *app) assignCommand() *cobra.Command {
 	reason := ""
 	cmd := &cobra.Command{
 		Use: "assign APPROVAL [NAME]", Short: "Say who is to answer", Args: cobra.RangeArgs(1, 2),
-		Long:    "Gives an open question to somebody; without a name, to whoever may answer it. APPROVAL is the id that \"kairos approvals\" prints.",
+		Long:    "Gives an open question to somebody; without a name, to whoever may answer it. APPROVAL is the id that \"kairos approvals\" prints, or the run's id when only one question of it is open.",
 		Example: "  kairos approvals assign 01jr8k2mf0aaaaaaaaaaaa7qx2 marta --reason \"knows the customer\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			who := ""
@@ -95,7 +183,7 @@ func (c *app) assignCommand() *cobra.Command {
 				who = args[1]
 			}
 			return c.with(cmd, func(b backend) error {
-				p, err := b.Approval(cmd.Context(), args[0])
+				p, err := c.findApproval(cmd, b, args[0])
 				if err != nil {
 					return err
 				}

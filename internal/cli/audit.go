@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,7 +24,7 @@ grammar of the dashboard's page: actor: action: object: result: surface: ip: cor
 run: since: until:, with commas for "one of", a dash for "not", and a star at the
 end of an action or object for all that begin so. Checkpoints are left out unless
 a run or action:checkpoint is asked for. With --json, one object per line.`,
-		Example: "  kairos audit since:24h\n  kairos audit result:denied actor:marta,ana\n  kairos audit 'action:run.* -action:run.status' --limit 0 --json > acts.jsonl",
+		Example: "  kairos audit since:24h\n  kairos audit show 4711\n  kairos audit result:denied actor:marta,ana\n  kairos audit 'action:run.* -action:run.status' --limit 0 --json > acts.jsonl",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f, problem := filter.ParseAudit(strings.Join(args, " "), time.Now())
 			if problem != nil {
@@ -58,7 +61,41 @@ a run or action:checkpoint is asked for. With --json, one object per line.`,
 		},
 	}
 	cmd.Flags().IntVar(&limit, "limit", 50, "at most so many; 0: all")
+	cmd.AddCommand(c.auditShow())
 	return cmd
+}
+
+func (c *app) auditShow() *cobra.Command {
+	return &cobra.Command{
+		Use: "show EVENT", Short: "Show an event of the audit log", Args: cobra.ExactArgs(1),
+		Long:    "Prints everything that the audit log holds of one event; EVENT is the number that the list begins with.",
+		Example: "  kairos audit show 4711\n  kairos audit show 4711 --json",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			seq, err := strconv.ParseInt(args[0], 10, 64)
+			if err != nil || seq < 1 {
+				return usage("%q is no number of an event", args[0])
+			}
+			return c.with(cmd, func(b backend) error {
+				e, err := b.AuditEvent(cmd.Context(), seq)
+				if err != nil {
+					return err
+				}
+				if c.json {
+					return c.print(kairos.ViewAudit(e))
+				}
+				c.printf("event %d\n", e.Seq)
+				c.facts([][2]string{{"at", e.At.Format(time.RFC3339Nano)}, {"action", e.Action}, {"result", cmp.Or(e.Result, "ok")}, {"by", e.Actor}, {"door", e.Surface}, {"from", e.Request.Address},
+					{"request", e.Request.ID}, {"run", e.Run}, {"object", e.Object}, {"reason", e.Reason}, {"mac", e.Mac}})
+				if e.RunSeq > 0 {
+					c.facts([][2]string{{"journal rows", fmt.Sprintf("%d to %d", max(e.FirstSeq, 1), e.RunSeq)}})
+				}
+				if len(e.Detail) > 0 {
+					c.printf("  detail: %s\n", indentJSON(e.Detail, "  "))
+				}
+				return nil
+			})
+		},
+	}
 }
 
 func (c *app) auditLine(e kairos.AuditEvent) {

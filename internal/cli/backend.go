@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"time"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
@@ -15,6 +16,15 @@ type backend interface {
 	Plan(ctx context.Context, idOrKey string) (kairos.Plan, error)
 	Versions(ctx context.Context, planID string) ([]kairos.Version, error)
 	VersionByNumber(ctx context.Context, planID string, number int) (kairos.Version, error)
+	// PlanFlow is how the newest runs of a plan went through its nodes.
+	PlanFlow(ctx context.Context, plan string, version int, since time.Time) (kairos.PlanFlow, error)
+	// ArchivePlan hides a plan from lists, RestoreVersion makes an earlier version the
+	// current one, AcceptPlan takes a draft into use.
+	ArchivePlan(ctx context.Context, actor kairos.Actor, plan string, archived bool, reason string) error
+	RestoreVersion(ctx context.Context, actor kairos.Actor, plan string, number int, base, reason string) (kairos.Plan, error)
+	AcceptPlan(ctx context.Context, actor kairos.Actor, plan, reason string) (kairos.Plan, error)
+	// TryPlan starts a dry run of a document that is not stored as a version.
+	TryPlan(ctx context.Context, actor kairos.Actor, src []byte, f planner.Format, input kairos.RawJSON) (kairos.Run, planner.Problems, error)
 
 	// Ask makes a plan of an intent, and starts it.
 	Ask(ctx context.Context, actor kairos.Actor, r kairos.AskRequest) (kairos.Asked, error)
@@ -31,6 +41,14 @@ type backend interface {
 	// Wait returns when the run is final, or waits for what only a person can
 	// give, or the context ends.
 	Wait(ctx context.Context, run string) (kairos.Run, error)
+	// Steps finds attempts of steps across runs; HandoffsOf lists handoffs. Their
+	// filters' Query says what, in the grammar of the pages.
+	Steps(ctx context.Context, f kairos.StepFilter) (kairos.StepHits, error)
+	HandoffsOf(ctx context.Context, f kairos.HandoffFilter) (kairos.List[kairos.HandoffSeen], error)
+	// Views are the caller's saved views and everybody's; KeepView keeps one, or
+	// removes it when its query is empty.
+	Views(ctx context.Context) ([]kairos.SavedView, error)
+	KeepView(ctx context.Context, actor kairos.Actor, v kairos.SavedView, everybody bool) error
 	// Subscribe delivers a run's events from now on (after 0: from its start).
 	Subscribe(ctx context.Context, after int64, run string) (<-chan kairos.Event, error)
 
@@ -40,6 +58,9 @@ type backend interface {
 	Approvals(ctx context.Context, f kairos.ApprovalFilter) (kairos.List[kairos.Approval], error)
 	Approval(ctx context.Context, id string) (kairos.Approval, error)
 	Decide(ctx context.Context, actor kairos.Actor, r kairos.DecideRequest) (kairos.Approval, error)
+	// Forecast says where each answer to an open approval leads.
+	Forecast(ctx context.Context, approval string) ([]kairos.Forecast, error)
+	AuditEvent(ctx context.Context, seq int64) (kairos.AuditEvent, error)
 	// AuditEvents lists the audit log; the filter's Query says what, in the grammar
 	// of the page.
 	AuditEvents(ctx context.Context, f kairos.AuditFilter) (kairos.List[kairos.AuditEvent], error)
@@ -69,10 +90,13 @@ type backend interface {
 	// Acts on many runs.
 	PreviewBulk(ctx context.Context, actor kairos.Actor, r kairos.BulkRequest) (kairos.BulkPreview, error)
 	StartBulk(ctx context.Context, actor kairos.Actor, r kairos.BulkRequest) (kairos.Bulk, error)
+	StopBulk(ctx context.Context, actor kairos.Actor, id, reason string) (kairos.Bulk, error)
+	Bulks(ctx context.Context, limit int) ([]kairos.Bulk, error)
 	BulkAct(ctx context.Context, id string) (kairos.Bulk, error)
 	BulkItems(ctx context.Context, id string, after int64, limit int) ([]kairos.BulkItem, error)
 	FailureGroups(ctx context.Context, limit int) ([]kairos.FailureGroup, error)
 	AckFailures(ctx context.Context, actor kairos.Actor, ref kairos.FailureRef, note string) (int64, error)
+	UnackFailures(ctx context.Context, actor kairos.Actor, ref kairos.FailureRef) (int64, error)
 
 	Close() error
 }

@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,56 +14,64 @@ import (
 	"github.com/kairosd/kairosd/internal/kairos"
 )
 
-func (l *local) PreviewBulk(ctx context.Context, actor kairos.Actor, r kairos.BulkRequest) (kairos.BulkPreview, error) {
-	return l.bulk.Preview(ctx, actor, r)
-}
-func (l *local) StartBulk(ctx context.Context, actor kairos.Actor, r kairos.BulkRequest) (kairos.Bulk, error) {
-	return l.bulk.Start(ctx, actor, r)
-}
-func (l *local) BulkAct(ctx context.Context, id string) (kairos.Bulk, error) {
-	return l.bulk.Bulk(ctx, id)
-}
-func (l *local) BulkItems(ctx context.Context, id string, after int64, limit int) ([]kairos.BulkItem, error) {
-	return l.bulk.Items(ctx, id, after, limit)
-}
-func (l *local) AckFailures(ctx context.Context, actor kairos.Actor, ref kairos.FailureRef, note string) (int64, error) {
-	return l.store.AckFailures(ctx, actor, ref, note)
-}
-func (l *local) FailureGroups(ctx context.Context, limit int) ([]kairos.FailureGroup, error) {
-	return l.store.FailureGroups(ctx, limit)
-}
-
-// bulkFlags are those with which a verb acts on many runs.
+// bulkFlags are those with which a verb acts on many runs, or on some later.
 type bulkFlags struct {
-	filter   string
-	rate     int
-	noCanary bool
+	filter    string
+	rate      int
+	noCanary  bool
+	notBefore string
+	provider  string
 }
 
 func (b *bulkFlags) add(cmd *cobra.Command, action kairos.Action) {
 	f := cmd.Flags()
-	f.StringVar(&b.filter, "filter", "", `act on every run that matches, like 'status:failed plan:invoice since:24h', instead of one`)
-	f.IntVar(&b.rate, "rate", 0, "with --filter: runs per minute; 0: as fast as it goes")
+	f.StringVar(&b.filter, "filter", "", `act on every run that matches, like 'status:failed plan:invoice since:24h', instead of those named`)
+	f.IntVar(&b.rate, "rate", 0, "with many runs: so many per minute; 0: as fast as it goes")
 	if action == kairos.ActionResume || action == kairos.ActionRerun {
-		f.BoolVar(&b.noCanary, "no-canary", false, "with --filter: do not try one run first")
+		f.BoolVar(&b.noCanary, "no-canary", false, "with many runs: do not try one first")
+		f.StringVar(&b.provider, "provider", "", "begin when this provider takes calls again")
 	}
-	cmd.Use += " | --filter FILTER"
-	one := cmd.Args
+	if action != kairos.ActionAck && action != kairos.ActionLabel {
+		f.StringVar(&b.notBefore, "not-before", "", "begin at this time: 06:00, 2h, or 2030-01-31T06:00")
+	}
+	cmd.Use = string(action) + " RUN… | --filter FILTER"
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if b.filter != "" {
-			return cobra.NoArgs(cmd, args)
+		switch {
+		case b.filter != "" && len(args) > 0:
+			return usage("%s takes runs or --filter, not both", cmd.Name())
+		case b.filter == "" && len(args) == 0:
+			return usage("%s needs at least one run, or --filter\n  kairos runs lists runs", cmd.Name())
 		}
-		return one(cmd, args)
+		return nil
 	}
 }
 
-// bulk acts on many runs: what would happen is printed first, and what was
-// previewed is what is done.
-func (c *app) bulk(cmd *cobra.Command, action kairos.Action, flags bulkFlags, reason string, previewOnly, detach bool) error {
+// asked reports whether more than one run is meant, or another time than now.
+func (b *bulkFlags) asked(args []string) bool {
+	return b.filter != "" || len(args) > 1 || b.notBefore != "" || b.provider != ""
+}
+
+func (b *bulkFlags) request(action kairos.Action, reason string) (r kairos.BulkRequest, err error) {
+	r = kairos.BulkRequest{Action: action, Query: b.filter, Reason: reason, Rate: b.rate, Provider: b.provider,
+		Canary: !b.noCanary && (action == kairos.ActionResume || action == kairos.ActionRerun)}
+	if b.notBefore != "" {
+		r.NotBefore, err = moment("--not-before", b.notBefore, time.Now())
+	}
+	return r, err
+}
+
+// many acts on the runs that are named or that a filter selects: what would happen
+// is printed first, and what was previewed is what is done.
+func (c *app) many(cmd *cobra.Command, req kairos.BulkRequest, runs []string, previewOnly, detach bool) error {
 	return c.with(cmd, func(b backend) error {
 		ctx := cmd.Context()
-		req := kairos.BulkRequest{Action: action, Query: flags.filter, Reason: reason, Rate: flags.rate,
-			Canary: !flags.noCanary && (action == kairos.ActionResume || action == kairos.ActionRerun)}
+		for _, name := range runs {
+			r, err := b.FindRun(ctx, name)
+			if err != nil {
+				return err
+			}
+			req.Runs = append(req.Runs, r.ID)
+		}
 		p, err := b.PreviewBulk(ctx, c.actor(), req)
 		if err != nil {
 			return err
@@ -69,7 +79,7 @@ func (c *app) bulk(cmd *cobra.Command, action kairos.Action, flags bulkFlags, re
 		if previewOnly && c.json {
 			return c.print(p)
 		}
-		c.errorf("%s: %d of %d matching runs\n", action, p.Eligible, p.Matching)
+		c.errorf("%s: %d of %d matching runs\n", req.Action, p.Eligible, p.Matching)
 		for _, why := range slices.Sorted(maps.Keys(p.Refused)) {
 			c.errorf("  not %d: %s\n", p.Refused[why], why)
 		}
@@ -85,8 +95,17 @@ func (c *app) bulk(cmd *cobra.Command, action kairos.Action, flags bulkFlags, re
 		if err != nil {
 			return err
 		}
+		if !act.State.Final() && !act.NotBefore.IsZero() {
+			c.errorf("bulk act %s begins at %s\n", act.ID, act.NotBefore.Local().Format("2006-01-02 15:04:05 MST"))
+		}
+		if _, here := b.(*local); here && detach && !act.State.Final() {
+			c.errorf("it goes on when a daemon serves this database\n")
+		}
 		if !detach {
 			if act, err = c.watchBulk(ctx, b, act); err != nil {
+				if ctx.Err() != nil {
+					return &exit{exitUnavailable, fmt.Errorf("interrupted; kairos bulk show %s says how far it is, kairos bulk stop %s ends it", act.ID, act.ID)}
+				}
 				return err
 			}
 		}
@@ -98,7 +117,7 @@ func (c *app) bulk(cmd *cobra.Command, action kairos.Action, flags bulkFlags, re
 			c.printf("bulk act %s is %s: %d of %d acted on, %d refused\n", act.ID, act.State, act.Acted, act.Total, act.Refused)
 		}
 		if act.State == kairos.BulkStopped {
-			return &exit{1, kairos.Errorf(kairos.CodeConflict, "%s", act.Note)}
+			return &exit{exitFailed, kairos.Errorf(kairos.CodeConflict, "%s", act.Note)}
 		}
 		return nil
 	})
@@ -124,7 +143,7 @@ func (c *app) watchBulk(ctx context.Context, b backend, act kairos.Bulk) (kairos
 			c.errorf("  %s: %d of %d\n", act.State, n, act.Total)
 		}
 	}
-	if _, here := b.(*local); !here || act.Action == kairos.ActionDelete || act.Action == kairos.ActionCancel || act.Action == kairos.ActionPause {
+	if _, here := b.(*local); !here || !executes(act.Action) {
 		return act, nil
 	}
 	for after := int64(0); ; {
@@ -148,54 +167,153 @@ func (c *app) watchBulk(ctx context.Context, b backend, act kairos.Bulk) (kairos
 	}
 }
 
-func (c *app) failuresCommand() *cobra.Command {
-	cmd := c.failureList()
-	note := ""
-	ack := &cobra.Command{
-		Use: "ack PLAN NODE CODE", Short: "Take note of failures: they need attention no more until they come anew", Args: cobra.ExactArgs(3),
-		Example: "  kairos failures ack invoice fetch timeout --note 'waiting for quota, resume after 06:00'",
-		RunE: func(cmd *cobra.Command, args []string) error {
+// bulkCommand looks after acts on many runs.
+func (c *app) bulkCommand() *cobra.Command {
+	limit := 0
+	cmd := &cobra.Command{
+		Use: "bulk", Short: "List, show and stop acts on many runs", Args: cobra.NoArgs,
+		Long: `Lists the newest acts on many runs, which are begun by a verb with --filter or with
+several runs, by --not-before or by --provider, or on the dashboard. They outlast
+restarts of the daemon.`,
+		Example: "  kairos bulk\n  kairos bulk show 01jr8k2mf0aaaaaaaaaaaa7qx2\n  kairos bulk stop 01jr8k2mf0aaaaaaaaaaaa7qx2 --reason \"wrong filter\"",
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.with(cmd, func(b backend) error {
-				n, err := b.AckFailures(cmd.Context(), c.actor(), kairos.FailureRef{PlanKey: args[0], Node: args[1], Code: args[2]}, note)
+				list, err := b.Bulks(cmd.Context(), limit)
 				if err != nil {
 					return err
 				}
-				if c.json {
-					return c.print(map[string]any{"runs": n})
+				rows := [][]string{}
+				for _, a := range list {
+					rows = append(rows, []string{a.ID, string(a.Action), string(a.State), fmt.Sprintf("%d of %d", a.Acted, a.Total), strconv.FormatInt(a.Refused, 10), stamp(a.CreatedAt), a.Actor, cmp.Or(a.Note, a.Query, a.Reason)})
 				}
-				c.printf("%d runs need attention no more\n", n)
+				return c.listed(append([]kairos.Bulk{}, list...), "", []string{"BULK ACT", "ACTION", "STATE", "ACTED ON", "REFUSED", "BEGUN", "BY", "ABOUT"}, rows, "there was no act on many runs")
+			})
+		},
+	}
+	cmd.Flags().IntVar(&limit, "limit", 50, "at most so many (100)")
+	show := &cobra.Command{
+		Use: "show BULK", Short: "Show how far an act on many runs is", Args: cobra.ExactArgs(1),
+		Long:    "Shows an act on many runs, and each run of it: whether it was acted on, what came of it, and why not.",
+		Example: "  kairos bulk show 01jr8k2mf0aaaaaaaaaaaa7qx2",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.with(cmd, func(b backend) error {
+				act, err := b.BulkAct(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				items, rows := []kairos.BulkItem{}, [][]string{}
+				for after := int64(0); ; {
+					part, err := b.BulkItems(cmd.Context(), act.ID, after, 200)
+					if err != nil {
+						return err
+					}
+					if len(part) == 0 {
+						break
+					}
+					items, after = append(items, part...), part[len(part)-1].Position
+				}
+				if c.json {
+					return c.print(struct {
+						kairos.Bulk
+						Items []kairos.BulkItem `json:"items"`
+					}{act, items})
+				}
+				c.printf("bulk act %s: %s, %s: %d of %d acted on, %d refused\n  begun %s by %s %s\n", act.ID, act.Action, act.State, act.Acted, act.Total, act.Refused, stamp(act.CreatedAt), firstLine(act.Actor), firstLine(act.Reason))
+				for name, text := range map[string]string{"filter": act.Query, "waits for provider": act.Provider, "note": act.Note} {
+					if text != "" {
+						c.printf("  %s: %s\n", name, firstLine(text))
+					}
+				}
+				if !act.NotBefore.IsZero() {
+					c.printf("  not before: %s\n", stamp(act.NotBefore))
+				}
+				for _, it := range items {
+					rows = append(rows, []string{it.Run, it.State, it.Result, it.Detail})
+				}
+				c.table([]string{"RUN", "STATE", "NEW RUN", "DETAIL"}, rows)
 				return nil
 			})
 		},
 	}
-	ack.Flags().StringVar(&note, "note", "", "for whoever looks next")
-	cmd.AddCommand(ack)
+	reason := ""
+	stop := &cobra.Command{
+		Use: "stop BULK", Short: "Stop an act on many runs", Args: cobra.ExactArgs(1),
+		Long:    "Stops an act on many runs: those that it has not reached stay as they are.",
+		Example: "  kairos bulk stop 01jr8k2mf0aaaaaaaaaaaa7qx2 --reason \"wrong filter\"",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.with(cmd, func(b backend) error {
+				act, err := b.StopBulk(cmd.Context(), c.actor(), args[0], reason)
+				if err != nil {
+					return err
+				}
+				if c.json {
+					return c.print(act)
+				}
+				c.printf("bulk act %s is %s: %d of %d acted on, %d refused\n", act.ID, act.State, act.Acted, act.Total, act.Refused)
+				return nil
+			})
+		},
+	}
+	stop.Flags().StringVar(&reason, "reason", "", "why, for the audit log")
+	cmd.AddCommand(show, stop)
 	return cmd
 }
 
-func (c *app) failureList() *cobra.Command {
-	return &cobra.Command{
-		Use: "failures", Short: "List failed runs by what failed", Args: cobra.NoArgs,
-		Long:    "Groups failed runs by plan, node and error code: an outage that fails 400 runs is one line, with the filter that selects them.",
-		Example: "  kairos failures\n  kairos resume --filter 'status:failed plan:invoice node:fetch error:timeout' --preview",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.with(cmd, func(b backend) error {
-				groups, err := b.FailureGroups(cmd.Context(), 100)
-				if err != nil {
-					return err
-				}
-				if c.json {
-					if groups == nil {
-						groups = []kairos.FailureGroup{}
-					}
-					return c.print(map[string]any{"items": groups})
-				}
-				for _, g := range groups {
-					c.printf("%6d  %s at %s · %s v%d · %s to %s  %s\n", g.Runs, g.Code, g.Node, g.PlanKey, g.Version, g.First.Format(time.DateTime), g.Last.Format(time.DateTime),
-						fmt.Sprintf("--filter 'status:failed is:attention plan:%s step:%s error:%s'", g.PlanKey, g.Node, g.Code))
-				}
-				return nil
-			})
+// ackCommand takes note of failed runs.
+func (c *app) ackCommand() *cobra.Command {
+	var flags bulkFlags
+	var reason string
+	var preview, detach bool
+	cmd := &cobra.Command{
+		Short: "Take note of failed runs",
+		Long: `Takes note of failed runs: they need attention no more, until they fail anew.
+"kairos failures ack" does so for all runs that failed in one way, also those to come.`,
+		Example: "  kairos ack 7qx2 --reason \"known, ticket 4711\"\n  kairos ack --filter 'status:failed plan:invoice' --preview",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			req, err := flags.request(kairos.ActionAck, reason)
+			if err != nil {
+				return err
+			}
+			return c.many(cmd, req, args, preview, detach)
 		},
 	}
+	flags.add(cmd, kairos.ActionAck)
+	addMany(cmd, &reason, &preview, &detach)
+	return cmd
+}
+
+// labelCommand gives runs labels.
+func (c *app) labelCommand() *cobra.Command {
+	var flags bulkFlags
+	var reason string
+	var labels []string
+	var preview, detach bool
+	cmd := &cobra.Command{
+		Short:   "Give runs labels",
+		Long:    "Gives runs labels besides those that they were started with; a label that a run has gets the new value. The label pin keeps a run from retention.",
+		Example: "  kairos label 7qx2 --set ticket=4711\n  kairos label --filter 'plan:invoice since:7d' --set team=billing --set pin=yes",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			req, err := flags.request(kairos.ActionLabel, reason)
+			if err != nil {
+				return err
+			}
+			if req.Labels, err = parseLabels(labels); err != nil {
+				return err
+			}
+			if len(req.Labels) == 0 {
+				return usage("say which labels: --set key=value")
+			}
+			return c.many(cmd, req, args, preview, detach)
+		},
+	}
+	flags.add(cmd, kairos.ActionLabel)
+	addMany(cmd, &reason, &preview, &detach)
+	cmd.Flags().StringArrayVar(&labels, "set", nil, "label key=value; may be repeated")
+	return cmd
+}
+
+func addMany(cmd *cobra.Command, reason *string, preview, detach *bool) {
+	cmd.Flags().StringVar(reason, "reason", "", "why, for the audit log")
+	cmd.Flags().BoolVar(preview, "preview", false, "only say what would happen")
+	cmd.Flags().BoolVar(detach, "detach", false, "do not wait for the end of it (with a daemon)")
 }

@@ -26,10 +26,14 @@ type Streams struct {
 	Out io.Writer
 	Err io.Writer
 	Env func(string) string
+	// Width is how many letters a line of Out has; 0: as many as are written.
+	Width int
 }
 
 // OS are the surroundings of a real process.
-func OS() Streams { return Streams{os.Stdin, screen(os.Stdout), screen(os.Stderr), os.Getenv} }
+func OS() Streams {
+	return Streams{In: os.Stdin, Out: screen(os.Stdout), Err: screen(os.Stderr), Env: os.Getenv, Width: width(os.Stdout)}
+}
 
 // Main runs a program with the process's arguments and signals and returns its
 // exit code. The first SIGINT or SIGTERM ends the context, a second one the
@@ -46,7 +50,11 @@ func Main(program func(context.Context, Streams, []string) int) int {
 
 // Kairos runs the command-line companion and returns its exit code.
 func Kairos(ctx context.Context, s Streams, args []string) int {
-	c := &app{Streams: s}
+	return execute(ctx, (&app{Streams: s}).root(), s, args, "kairos", codeFor)
+}
+
+// root is the tree of kairos's commands.
+func (c *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kairos",
 		Short: "Run plans durably, and look after them",
@@ -64,11 +72,32 @@ plan, 3 the run waits for a person, 4 the daemon or database cannot be used.`,
 		SilenceUsage:  true,
 	}
 	c.flags(root)
-	root.AddCommand(c.runCommand(), c.askCommand(), c.validateCommand(), c.graphCommand(), c.plansCommand(), c.runsCommand(), c.failuresCommand(), c.showCommand(), c.noteCommand(), c.exportCommand(), c.logsCommand(),
-		c.verbCommand(kairos.ActionResume), c.verbCommand(kairos.ActionRerun), c.verbCommand(kairos.ActionFork), c.verbCommand(kairos.ActionCancel),
-		c.verbCommand(kairos.ActionPause), c.verbCommand(kairos.ActionContinue), c.verbCommand(kairos.ActionRetryNow), c.verbCommand(kairos.ActionRelease),
-		c.verbCommand(kairos.ActionDelete), c.approvalsCommand(), c.auditListCommand(), c.toolsCommand(), c.memoryCommand(), c.forgetCommand(), c.agentsCommand(), c.providersCommand(), c.approveCommand(true), c.approveCommand(false), c.resolveCommand(), c.testCommand(), versionCommand(s))
-	return execute(ctx, root, s, args, "kairos", codeFor)
+	root.AddGroup(groups...)
+	for _, g := range []struct {
+		group    string
+		commands []*cobra.Command
+	}{
+		{"run", []*cobra.Command{c.runCommand(), c.startCommand(), c.askCommand(), c.tryCommand(), c.testCommand()}},
+		{"plans", []*cobra.Command{c.validateCommand(), c.graphCommand(), c.plansCommand(), c.draftsCommand()}},
+		{"look", []*cobra.Command{c.runsCommand(), c.showCommand(), c.logsCommand(), c.failuresCommand(), c.stepsCommand(), c.handoffsCommand(), c.viewsCommand(), c.noteCommand(), c.exportCommand()}},
+		{"act", []*cobra.Command{c.verbCommand(kairos.ActionResume), c.verbCommand(kairos.ActionRerun), c.verbCommand(kairos.ActionFork), c.verbCommand(kairos.ActionCancel),
+			c.verbCommand(kairos.ActionPause), c.verbCommand(kairos.ActionContinue), c.verbCommand(kairos.ActionRetryNow), c.verbCommand(kairos.ActionRelease),
+			c.verbCommand(kairos.ActionDelete), c.limitsCommand(), c.resolveCommand(), c.ackCommand(), c.labelCommand(), c.bulkCommand()}},
+		{"approvals", []*cobra.Command{c.approvalsCommand(), c.approveCommand(true), c.approveCommand(false)}},
+		{"installation", []*cobra.Command{c.agentsCommand(), c.toolsCommand(), c.providersCommand(), c.memoryCommand(), c.forgetCommand(), c.auditListCommand(), c.systemCommand(), versionCommand(c.Streams)}},
+	} {
+		for _, cmd := range g.commands {
+			cmd.GroupID = g.group
+			root.AddCommand(cmd)
+		}
+	}
+	return root
+}
+
+// groups are the parts of the list of commands.
+var groups = []*cobra.Group{
+	{ID: "run", Title: "Run plans:"}, {ID: "plans", Title: "Plans:"}, {ID: "look", Title: "Look at runs:"}, {ID: "act", Title: "Act on runs:"},
+	{ID: "approvals", Title: "Approvals:"}, {ID: "installation", Title: "The installation:"},
 }
 
 // execute runs a command tree.

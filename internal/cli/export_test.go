@@ -1,38 +1,31 @@
 package cli
 
 import (
-	"bytes"
-	"context"
 	"io"
-	"regexp"
 	"strings"
+
+	"github.com/spf13/cobra"
 )
 
-var commandLine = regexp.MustCompile(`(?m)^  ([a-z][a-z-]*)  `)
+// Root is a program's tree of commands, by its name.
+func Root(program string, s Streams) *cobra.Command {
+	if program == "kairosd" {
+		return (&daemon{Streams: s}).root()
+	}
+	return (&app{Streams: s}).root()
+}
 
-// CommandsOf lists a program's commands and their subcommands, as its own help
-// names them.
-func CommandsOf(program func(context.Context, Streams, []string) int) [][]string {
-	var out [][]string
-	var visit func(args []string)
-	visit = func(args []string) {
-		var b bytes.Buffer
-		program(context.Background(), Streams{In: strings.NewReader(""), Out: &b, Err: &b, Env: func(string) string { return "" }}, append(args[:len(args):len(args)], "--help"))
-		_, list, ok := strings.Cut(b.String(), "Available Commands:")
-		if !ok {
-			return
-		}
-		list, _, _ = strings.Cut(list, "\nFlags:")
-		for _, m := range commandLine.FindAllStringSubmatch(list, -1) {
-			if m[1] == "help" || m[1] == "completion" {
-				continue
-			}
-			sub := append(args[:len(args):len(args)], m[1])
+// CommandsOf lists a program's commands and their subcommands.
+func CommandsOf(program string) []*cobra.Command {
+	var out []*cobra.Command
+	var visit func(*cobra.Command)
+	visit = func(cmd *cobra.Command) {
+		for _, sub := range cmd.Commands() {
 			out = append(out, sub)
 			visit(sub)
 		}
 	}
-	visit(nil)
+	visit(Root(program, Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Env: func(string) string { return "" }}))
 	return out
 }
 
@@ -46,6 +39,9 @@ var (
 	NewLogSink = newLogSink
 	DiskFills  = diskFills
 )
+
+// Moment reads a time that is to come.
+var Moment = moment
 
 const LogRoom = logRoom
 

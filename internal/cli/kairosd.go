@@ -21,7 +21,15 @@ type daemon struct {
 // Kairosd runs the daemon or one of its maintenance commands and returns the
 // exit code.
 func Kairosd(ctx context.Context, s Streams, args []string) int {
-	d := &daemon{Streams: s}
+	code := codeFor
+	if len(args) > 0 && args[0] == "serve" {
+		code = sysexitFor
+	}
+	return execute(ctx, (&daemon{Streams: s}).root(), s, args, "kairosd", code)
+}
+
+// root is the tree of kairosd's commands.
+func (d *daemon) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kairosd",
 		Short: "Store plans, run them durably, serve the dashboard",
@@ -37,15 +45,11 @@ The other commands exit with 0, 2 for bad usage and 4 when the data cannot be us
 		SilenceUsage:  true,
 	}
 	f := root.PersistentFlags()
-	f.StringVar(&d.data, "data", orDefault(s.Env("KAIROSD_DATA"), "data"), "directory for everything that is kept")
-	f.StringVar(&d.config, "config", s.Env("KAIROSD_CONFIG"), "configuration file")
+	f.StringVar(&d.data, "data", orDefault(d.Env("KAIROSD_DATA"), "data"), "directory for everything that is kept")
+	f.StringVar(&d.config, "config", d.Env("KAIROSD_CONFIG"), "configuration file")
 	f.BoolVar(&d.json, "json", false, "print JSON")
-	root.AddCommand(d.serveCommand(), d.migrateCommand(), d.userCommand(), d.tokenCommand(), d.auditCommand(), d.doctorCommand(), d.backupCommand(), d.restoreCommand(), d.retentionCommand(), d.maintenanceCommand(), versionCommand(s))
-	code := codeFor
-	if len(args) > 0 && args[0] == "serve" {
-		code = sysexitFor
-	}
-	return execute(ctx, root, s, args, "kairosd", code)
+	root.AddCommand(d.serveCommand(), d.migrateCommand(), d.userCommand(), d.tokenCommand(), d.auditCommand(), d.doctorCommand(), d.backupCommand(), d.restoreCommand(), d.retentionCommand(), d.maintenanceCommand(), versionCommand(d.Streams))
+	return root
 }
 
 func orDefault(s, otherwise string) string {

@@ -14,6 +14,7 @@ import (
 	"github.com/kairosd/kairosd/internal/bulk"
 	"github.com/kairosd/kairosd/internal/config"
 	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/handler"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/supervisor"
@@ -25,11 +26,18 @@ import (
 // command starts or continues (ruling 27).
 type local struct {
 	*engine.Engine
-	store *store.Store
+	stored
+	offered
 	asker *supervisor.Service
-	tools *toolbox.Box
 	bulk  *bulk.Service
 }
+
+// What the engine does, it does with checks of its own: its methods come before
+// those of the store that have the same name.
+type (
+	stored  struct{ *store.Store }
+	offered struct{ *toolbox.Box }
+)
 
 func (l *local) Ask(ctx context.Context, actor kairos.Actor, r kairos.AskRequest) (kairos.Asked, error) {
 	return l.asker.Ask(ctx, actor, r)
@@ -37,85 +45,58 @@ func (l *local) Ask(ctx context.Context, actor kairos.Actor, r kairos.AskRequest
 
 func (l *local) AuditEvents(ctx context.Context, f kairos.AuditFilter) (kairos.List[kairos.AuditEvent], error) {
 	if f.Run != "" {
-		run, err := l.store.FindRun(ctx, f.Run)
+		run, err := l.FindRun(ctx, f.Run)
 		if err != nil {
 			return kairos.List[kairos.AuditEvent]{}, err
 		}
 		f.Run = run.ID
 	}
-	return l.store.AuditEvents(ctx, f)
+	return l.Store.AuditEvents(ctx, f)
 }
-func (l *local) Notes(ctx context.Context, run string) ([]kairos.Note, error) {
-	return l.store.Notes(ctx, run)
-}
-func (l *local) AddNote(ctx context.Context, actor kairos.Actor, run, text string) (kairos.Note, error) {
-	return l.store.AddNote(ctx, actor, run, text)
-}
-func (l *local) Conversation(ctx context.Context, run string) (kairos.Conversation, error) {
-	return l.store.Conversation(ctx, run)
-}
-func (l *local) Agents(ctx context.Context) ([]kairos.AgentInfo, error) { return l.tools.Agents(ctx) }
-func (l *local) Providers(ctx context.Context) ([]kairos.ProviderInfo, error) {
-	return l.tools.Providers(ctx)
-}
-func (l *local) Tools(ctx context.Context) ([]kairos.ToolInfo, error) { return l.tools.Tools(ctx) }
 
-func (l *local) AcceptTool(ctx context.Context, actor kairos.Actor, name, digest, reason string) error {
-	return l.tools.AcceptTool(ctx, actor, name, digest, reason)
-}
 func (l *local) MemorySessions(ctx context.Context, owner string, p kairos.Page) (kairos.List[kairos.MemorySession], error) {
-	return l.store.MemorySessions(ctx, cmp.Or(owner, localActor().Name), p)
+	return l.Store.MemorySessions(ctx, cmp.Or(owner, localActor().Name), p)
 }
+
 func (l *local) Memories(ctx context.Context, owner, session string, p kairos.Page) (kairos.List[kairos.Memory], error) {
-	return l.store.Memories(ctx, cmp.Or(owner, localActor().Name), session, p)
+	return l.Store.Memories(ctx, cmp.Or(owner, localActor().Name), session, p)
 }
+
 func (l *local) Forget(ctx context.Context, owner, session, reason string, actor kairos.Actor) (int64, error) {
-	return l.store.Forget(ctx, cmp.Or(owner, actor.Name), session, reason, actor)
-}
-func (l *local) ToolServers(ctx context.Context) ([]kairos.ToolServer, error) {
-	return l.tools.ToolServers(ctx)
-}
-func (l *local) RetryToolServer(ctx context.Context, actor kairos.Actor, name, reason string) error {
-	return l.tools.RetryToolServer(ctx, actor, name, reason)
+	return l.Store.Forget(ctx, cmp.Or(owner, actor.Name), session, reason, actor)
 }
 
-func (l *local) StopTool(ctx context.Context, actor kairos.Actor, name string, on bool, reason string) error {
-	return l.tools.StopTool(ctx, actor, name, on, reason)
+// Views of somebody at the machine are their own, and everybody's.
+func (l *local) Views(ctx context.Context) ([]kairos.SavedView, error) {
+	return l.SavedViews(ctx, localActor().Name)
 }
 
-func (l *local) StopProvider(ctx context.Context, actor kairos.Actor, name string, on bool, reason string) error {
-	return l.tools.StopProvider(ctx, actor, name, on, reason)
+func (l *local) KeepView(ctx context.Context, actor kairos.Actor, v kairos.SavedView, everybody bool) error {
+	owner := actor.Name
+	if everybody {
+		owner = ""
+	}
+	return l.SaveView(ctx, owner, v.Name, v.Query, kairos.AuditRecord{Action: "view.save", Actor: actor.Name, Surface: actor.Surface, Object: "view:" + v.Name, Result: "ok", Reason: v.Query})
 }
 
-func (l *local) Plans(ctx context.Context, f kairos.PlanFilter) (kairos.List[kairos.Plan], error) {
-	return l.store.Plans(ctx, f)
+func (l *local) PreviewBulk(ctx context.Context, actor kairos.Actor, r kairos.BulkRequest) (kairos.BulkPreview, error) {
+	return l.bulk.Preview(ctx, actor, r)
 }
-func (l *local) Plan(ctx context.Context, id string) (kairos.Plan, error) {
-	return l.store.Plan(ctx, id)
+
+func (l *local) StartBulk(ctx context.Context, actor kairos.Actor, r kairos.BulkRequest) (kairos.Bulk, error) {
+	return l.bulk.Start(ctx, actor, r)
 }
-func (l *local) Versions(ctx context.Context, id string) ([]kairos.Version, error) {
-	return l.store.Versions(ctx, id)
+
+func (l *local) StopBulk(ctx context.Context, actor kairos.Actor, id, reason string) (kairos.Bulk, error) {
+	return l.bulk.Stop(ctx, actor, id, reason)
 }
-func (l *local) VersionByNumber(ctx context.Context, id string, n int) (kairos.Version, error) {
-	return l.store.VersionByNumber(ctx, id, n)
+
+func (l *local) BulkAct(ctx context.Context, id string) (kairos.Bulk, error) {
+	return l.bulk.Bulk(ctx, id)
 }
-func (l *local) Runs(ctx context.Context, f kairos.RunFilter) (kairos.List[kairos.Run], error) {
-	return l.store.Runs(ctx, f)
-}
-func (l *local) FindRun(ctx context.Context, id string) (kairos.Run, error) {
-	return l.store.FindRun(ctx, id)
-}
-func (l *local) JournalPage(ctx context.Context, run string, after int64, limit int) ([]kairos.Entry, error) {
-	return l.store.JournalPage(ctx, run, after, limit)
-}
-func (l *local) Approvals(ctx context.Context, f kairos.ApprovalFilter) (kairos.List[kairos.Approval], error) {
-	return l.store.Approvals(ctx, f)
-}
-func (l *local) AssignApproval(ctx context.Context, actor kairos.Actor, id, before, assignee, reason string) (kairos.Approval, error) {
-	return l.store.AssignApproval(ctx, actor, id, before, assignee, reason)
-}
-func (l *local) Approval(ctx context.Context, id string) (kairos.Approval, error) {
-	return l.store.Approval(ctx, id)
+
+func (l *local) BulkItems(ctx context.Context, id string, after int64, limit int) ([]kairos.BulkItem, error) {
+	return l.bulk.Items(ctx, id, after, limit)
 }
 
 // Close puts runs down, so that they can be continued, and closes the file.
@@ -124,8 +105,8 @@ func (l *local) Close() error {
 	defer cancel()
 	l.bulk.Close()
 	err := l.Stop(ctx)
-	l.tools.Close()
-	return errors.Join(err, l.store.Close())
+	l.Box.Close()
+	return errors.Join(err, l.Store.Close())
 }
 
 // open gives the backend that the flags ask for: a daemon with --server, else
@@ -172,7 +153,7 @@ func openLocal(ctx context.Context, path string, memory bool, cfg config.Config)
 		tools.Close()
 		return nil, errors.Join(err, s.Close())
 	}
-	return &local{e, s, asker, tools, bulk.New(bulk.Config{Store: s, Engine: e, Log: log})}, nil
+	return &local{e, stored{s}, offered{tools}, asker, bulk.New(bulk.Config{Store: s, Engine: e, Log: log})}, nil
 }
 
 // mentionOthers names unfinished runs that this command leaves alone.
@@ -208,20 +189,27 @@ func (c *app) close(b backend) {
 // catalog is what plans are validated against: the tools and agents of the
 // configuration.
 func (c *app) catalog(ctx context.Context) (*planner.Catalog, error) {
-	cfg, err := config.Load(c.config)
+	_, _, registry, err := c.offers(ctx)
 	if err != nil {
 		return nil, err
+	}
+	return registry.Catalog(), nil
+}
+
+// offers is what the configuration offers to plans, for those who call nothing of
+// it: the toolbox is closed, and what its servers offer stays known.
+func (c *app) offers(ctx context.Context) (config.Config, *toolbox.Box, *handler.Registry, error) {
+	cfg, err := config.Load(c.config)
+	if err != nil {
+		return cfg, nil, nil, err
 	}
 	tools, err := toolbox.New(ctx, toolbox.Options{Tools: cfg.Tools, Servers: cfg.MCP.Servers, Version: thisBuild().Version})
 	if err != nil {
-		return nil, err
+		return cfg, nil, nil, err
 	}
-	tools.Close() // nothing is called; what its servers offer stays known
-	r, err := newRegistry(cfg, tools)
-	if err != nil {
-		return nil, err
-	}
-	return r.Catalog(), nil
+	tools.Close()
+	registry, err := newRegistry(cfg, tools)
+	return cfg, tools, registry, err
 }
 
 // socketPath is where the holder of a database listens (ruling 27).

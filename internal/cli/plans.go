@@ -1,13 +1,19 @@
 package cli
 
 import (
+	"cmp"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/filter"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/plandiff"
+	"github.com/kairosd/kairosd/planner"
 )
 
 // planView is a plan as `--json` prints it.
@@ -18,43 +24,56 @@ type planView struct {
 	Version   int    `json:"version"`
 	Hash      string `json:"hash"`
 	UpdatedAt string `json:"updatedAt"`
+	Archived  bool   `json:"archived,omitempty"`
+	Stage     string `json:"stage,omitempty"`
 }
 
 func viewPlan(p kairos.Plan) planView {
-	return planView{p.ID, p.Key, p.Name, p.Latest, p.LatestHash, p.UpdatedAt.Format("2006-01-02T15:04:05Z07:00")}
+	return planView{p.ID, p.Key, p.Name, p.Latest, p.LatestHash, p.UpdatedAt.Format(time.RFC3339), p.Archived, string(p.Stage)}
 }
 
 func (c *app) plansCommand() *cobra.Command {
-	var limit int
+	var l listFlags
+	var query string
+	var archived bool
 	cmd := &cobra.Command{
-		Use:     "plans",
-		Short:   "List, store and show plans",
-		Long:    "Lists stored plans, latest change first. Plans are stored by \"plans add\", by \"run\", by the dashboard and by the API; every distinct content is a version of its own.",
-		Example: "  kairos plans\n  kairos plans add report.yaml\n  kairos plans show report > report.yaml",
+		Use:   "plans",
+		Short: "List, store and show plans",
+		Long: `Lists stored plans, latest change first. Plans are stored by "plans add", by "run",
+by the dashboard and by the API; every distinct content is a version of its own.
+--filter has the grammar of the dashboard's page: tool: agent: owner: label.key=value
+and words of the key or name. Drafts of planners are listed by "kairos drafts", too.`,
+		Example: "  kairos plans\n  kairos plans --filter 'tool:http owner:ana'\n  kairos plans add report.yaml\n  kairos plans show report > report.yaml",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.with(cmd, func(b backend) error {
-				list, err := b.Plans(cmd.Context(), kairos.PlanFilter{Page: kairos.Page{Limit: limit}})
-				if err != nil {
-					return err
-				}
-				if c.json {
-					out := []planView{}
-					for _, p := range list.Items {
-						out = append(out, viewPlan(p))
-					}
-					return c.print(map[string]any{"items": out, "next": list.Next})
-				}
-				for _, p := range list.Items {
-					c.printf("%-32s v%-4d %s  %s\n", p.Key, p.Latest, p.UpdatedAt.Format("2006-01-02 15:04:05Z"), p.Name)
-				}
-				return nil
-			})
+			f, problem := filter.ParsePlans(query)
+			if problem != nil {
+				return problem
+			}
+			f.Query, f.Archived, f.Page = query, archived, l.page()
+			return c.listPlans(cmd, f, "no plan matches")
 		},
 	}
-	cmd.Flags().IntVar(&limit, "limit", 50, "at most this many (200)")
-	cmd.AddCommand(c.plansAdd(), c.plansShow(), c.plansVersions(), c.plansDiff())
+	l.add(cmd)
+	cmd.Flags().StringVar(&query, "filter", "", "only plans like this, such as 'tool:http owner:ana'")
+	cmd.Flags().BoolVar(&archived, "archived", false, "list archived plans instead")
+	cmd.AddCommand(c.plansAdd(), c.plansShow(), c.plansVersions(), c.plansDiff(), c.plansRestore(), c.plansArchive(true), c.plansArchive(false), c.plansFlow())
 	return cmd
+}
+
+func (c *app) listPlans(cmd *cobra.Command, f kairos.PlanFilter, nothing string) error {
+	return c.with(cmd, func(b backend) error {
+		list, err := b.Plans(cmd.Context(), f)
+		if err != nil {
+			return err
+		}
+		items, rows := []planView{}, [][]string{}
+		for _, p := range list.Items {
+			items = append(items, viewPlan(p))
+			rows = append(rows, []string{p.Key, "v" + strconv.Itoa(p.Latest), string(p.Stage), stamp(p.UpdatedAt), p.Name})
+		}
+		return c.listed(items, list.Next, []string{"PLAN", "VERSION", "STAGE", "CHANGED", "NAME"}, rows, nothing)
+	})
 }
 
 func (c *app) plansAdd() *cobra.Command {
@@ -114,11 +133,7 @@ func (c *app) plansShow() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if c.json {
-					return c.print(map[string]any{"plan": viewPlan(p), "version": v.Number, "hash": v.Hash, "format": v.Format, "source": string(v.Source)})
-				}
-				c.printf("%s\n", strings.TrimRight(string(v.Source), "\n"))
-				return nil
+				return c.printVersion(p, v)
 			})
 		},
 	}
@@ -148,17 +163,24 @@ func (c *app) plansVersions() *cobra.Command {
 					Origin string `json:"origin"`
 					Reason string `json:"reason,omitempty"`
 					At     string `json:"at"`
+					Latest bool   `json:"current,omitempty"`
 				}
 				out := []view{}
 				for _, v := range list {
-					out = append(out, view{v.Number, v.Hash, v.Author, v.Origin, v.Reason, v.CreatedAt.Format("2006-01-02T15:04:05Z07:00")})
+					out = append(out, view{v.Number, v.Hash, v.Author, v.Origin, v.Reason, v.CreatedAt.Format(time.RFC3339), v.Number == p.Latest})
 				}
 				if c.json {
 					return c.print(map[string]any{"items": out})
 				}
-				for _, v := range out {
-					c.printf("v%-4d %s  %s  %-12s %s\n", v.Number, v.Hash[:12], v.At, v.Author, v.Reason)
+				rows := [][]string{}
+				for _, v := range list {
+					current := ""
+					if v.Number == p.Latest {
+						current = "current"
+					}
+					rows = append(rows, []string{"v" + strconv.Itoa(v.Number), current, v.Hash[:12], stamp(v.CreatedAt), v.Author, v.Origin, v.Reason})
 				}
+				c.table([]string{"VERSION", "", "HASH", "STORED", "BY", "ORIGIN", "REASON"}, rows)
 				return nil
 			})
 		},
@@ -180,9 +202,9 @@ compared as YAML.`,
 				}
 				var versions [2]kairos.Version
 				for i, text := range args[1:] {
-					n, err := strconv.Atoi(strings.TrimPrefix(text, "v"))
+					n, err := versionNumber(text)
 					if err != nil {
-						return usage("%q is no number of a version", text)
+						return err
 					}
 					if versions[i], err = b.VersionByNumber(cmd.Context(), p.ID, n); err != nil {
 						return err
@@ -190,11 +212,7 @@ compared as YAML.`,
 				}
 				d := plandiff.Versions(versions[0], versions[1])
 				if c.json {
-					lines := []string{}
-					for _, l := range d.Lines {
-						lines = append(lines, string(l.Sign)+l.Text)
-					}
-					return c.print(map[string]any{"plan": p.Key, "from": versions[0].Number, "to": versions[1].Number, "reason": versions[1].Reason, "added": d.Added, "removed": d.Removed, "lines": lines})
+					return c.print(map[string]any{"plan": p.Key, "from": versions[0].Number, "to": versions[1].Number, "reason": versions[1].Reason, "added": d.Added, "removed": d.Removed, "lines": diffLines(d)})
 				}
 				for _, l := range d.Lines {
 					c.printf("%s%s\n", l.Sign, l.Text)
@@ -203,4 +221,150 @@ compared as YAML.`,
 			})
 		},
 	}
+}
+
+func diffLines(d plandiff.Diff) []string {
+	lines := []string{}
+	for _, l := range d.Lines {
+		lines = append(lines, string(l.Sign)+l.Text)
+	}
+	return lines
+}
+
+// versionNumber reads a version as people write it: 3 or v3.
+func versionNumber(text string) (int, error) {
+	n, err := strconv.Atoi(strings.TrimPrefix(text, "v"))
+	if err != nil || n < 1 {
+		return 0, usage("%q is no number of a version", text)
+	}
+	return n, nil
+}
+
+// printVersion prints a version as it was written.
+func (c *app) printVersion(p kairos.Plan, v kairos.Version) error {
+	if c.json {
+		return c.print(map[string]any{"plan": viewPlan(p), "version": v.Number, "hash": v.Hash, "format": v.Format, "source": string(v.Source)})
+	}
+	c.printf("%s\n", strings.TrimRight(string(v.Source), "\n"))
+	return nil
+}
+
+// showSteps says on stderr who does what in a version.
+func (c *app) showSteps(v kairos.Version) {
+	d, problems := planner.Parse(v.Source, planner.Format(v.Format))
+	if problems.Err() != nil {
+		return // the source is printed; what is wrong with it is said when it is started
+	}
+	p, err := d.Program(nil)
+	if err != nil {
+		return // as above
+	}
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		c.errorf("  %-24s %s %s\n", n.ID, cmp.Or(n.Agent, n.Tool, n.TypeName), firstLine(n.Task))
+	}
+}
+
+func (c *app) plansRestore() *cobra.Command {
+	reason := ""
+	cmd := &cobra.Command{
+		Use: "restore PLAN VERSION", Short: "Make an earlier version of a plan its current one", Args: cobra.ExactArgs(2),
+		Long: `Makes a version the current one again: what is started from now on follows it, and runs
+under way keep theirs. A version is its content, so that it keeps its number; the audit
+log says who went back and why. It is refused when somebody stored another version
+meanwhile. "kairos plans diff" says how versions differ.`,
+		Example: "  kairos plans restore report 12 --reason \"v13 sends twice\"",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			n, err := versionNumber(args[1])
+			if err != nil {
+				return err
+			}
+			return c.with(cmd, func(b backend) error {
+				p, err := b.Plan(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				before := p.Latest
+				if p, err = b.RestoreVersion(cmd.Context(), c.actor(), p.ID, n, p.LatestHash, reason); err != nil {
+					return err
+				}
+				if c.json {
+					return c.print(viewPlan(p))
+				}
+				c.printf("%s: v%d is current, in the place of v%d\n", p.Key, p.Latest, before)
+				return nil
+			})
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the audit log")
+	return cmd
+}
+
+func (c *app) plansArchive(archive bool) *cobra.Command {
+	use, short, long, done := "archive", "Hide a plan from lists", "Hides a plan from lists; its runs stay, and \"plans unarchive\" brings it back. An archived plan cannot be started.", "is archived"
+	if !archive {
+		use, short, long, done = "unarchive", "Bring an archived plan back", "Shows an archived plan in lists again.", "is in lists again"
+	}
+	reason := ""
+	cmd := &cobra.Command{
+		Use: use + " PLAN", Short: short, Args: cobra.ExactArgs(1), Long: long, Example: "  kairos plans " + use + " report --reason \"replaced by report-2\"",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.with(cmd, func(b backend) error {
+				p, err := b.Plan(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				if err := b.ArchivePlan(cmd.Context(), c.actor(), p.ID, archive, reason); err != nil {
+					return err
+				}
+				p.Archived = archive
+				return c.planSaid(p, done)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the audit log")
+	return cmd
+}
+
+// plansFlow says how runs went through a plan.
+func (c *app) plansFlow() *cobra.Command {
+	version, since := 0, ""
+	cmd := &cobra.Command{
+		Use: "flow PLAN", Short: "Say how the newest runs of a plan went, step by step", Args: cobra.ExactArgs(1),
+		Long: `Says for each step of a plan how many runs came to it, how many attempts failed and how
+long they took, of the newest runs that began since --since (at most 500).`,
+		Example: "  kairos plans flow report\n  kairos plans flow report --version 3 --since 30d --json",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			from, err := filter.Moment(since, time.Now())
+			if err != nil {
+				return usage("--since: %s\n  write 24h, 7d or 2030-01-31T08:00", err)
+			}
+			return c.with(cmd, func(b backend) error {
+				p, err := b.Plan(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				flow, err := b.PlanFlow(cmd.Context(), p.Key, version, from)
+				if err != nil {
+					return err
+				}
+				if c.json {
+					return c.print(kairos.ViewPlanFlow(flow))
+				}
+				rows := [][]string{}
+				for _, id := range slices.SortedFunc(maps.Keys(flow.Nodes), func(x, y string) int {
+					return cmp.Or(cmp.Compare(flow.Nodes[y].Runs, flow.Nodes[x].Runs), cmp.Compare(x, y))
+				}) {
+					n := flow.Nodes[id]
+					rows = append(rows, []string{id, strconv.Itoa(n.Runs), strconv.Itoa(n.Settled), strconv.Itoa(n.Failed), strconv.Itoa(n.Skipped), strconv.Itoa(n.Attempts), took(n.P50), took(n.P95)})
+				}
+				c.table([]string{"STEP", "RUNS", "ENDED", "FAILED", "SKIPPED", "ATTEMPTS", "P50", "P95"}, rows)
+				c.errorf("%d runs, the oldest of %s\n", flow.Runs, stamp(flow.Since))
+				return nil
+			})
+		},
+	}
+	cmd.Flags().IntVar(&version, "version", 0, "only runs of this version")
+	cmd.Flags().StringVar(&since, "since", "7d", "only runs that began since: 24h, 7d, or a time")
+	return cmd
 }

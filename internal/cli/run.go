@@ -17,9 +17,8 @@ import (
 )
 
 func (c *app) runCommand() *cobra.Command {
-	var plan, prompt, input, session string
-	var labels []string
-	var dry bool
+	var plan string
+	var start startFlags
 	cmd := &cobra.Command{
 		Use:   "run --plan FILE [--prompt TEXT | --input JSON|@FILE]",
 		Short: "Run a plan and print its result",
@@ -29,6 +28,7 @@ node starts: when this command is interrupted, "kairos resume" continues it.
 
 --dry-run leaves undone whatever might change something or ask a model: such
 steps complete with a made-up output, and their rows say what would have been called.
+"kairos try" does so without storing the plan; "kairos start" runs a stored plan.
 
 --prompt gives the input as text; --input gives it as JSON, or with @FILE from a
 file (@- reads stdin). --memory keeps nothing on disk. With --json, stdout is
@@ -40,7 +40,7 @@ exactly one object: runId, status, waitReason, output, outputs, path, error, usa
 			if plan == "" {
 				return usage("run needs --plan FILE")
 			}
-			value, err := c.input(cmd, prompt, input)
+			req, err := start.request(c, cmd)
 			if err != nil {
 				return err
 			}
@@ -48,22 +48,13 @@ exactly one object: runId, status, waitReason, output, outputs, path, error, usa
 			if err != nil {
 				return err
 			}
-			req := kairos.StartRequest{Input: value, Session: session, Origin: "cli", Dry: dry}
-			if req.Labels, err = parseLabels(labels); err != nil {
-				return err
-			}
-			return c.run(cmd.Context(), plan, src, format, req)
+			return c.run(cmd.Context(), plan, src, format, req, start.detach)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&plan, "plan", "", "plan file, YAML or JSON (- reads stdin)")
-	f.StringVar(&prompt, "prompt", "", "the input as text")
-	f.StringVar(&input, "input", "", "the input as JSON, or @FILE")
-	f.StringVar(&session, "session", "", "session for memory (default: the run's id)")
-	f.StringArrayVar(&labels, "label", nil, "label key=value; may be repeated")
 	f.BoolVar(&c.memory, "memory", false, "store nothing on disk")
-	f.BoolVar(&dry, "dry-run", false, "walk the plan, but touch nothing outside")
-	cmd.MarkFlagsMutuallyExclusive("prompt", "input")
+	start.add(cmd)
 	return cmd
 }
 
@@ -131,7 +122,7 @@ func (c *app) readPlan(path string) ([]byte, planner.Format, error) {
 }
 
 // run stores plan and run, follows it, and prints what became of it.
-func (c *app) run(ctx context.Context, file string, src []byte, format planner.Format, req kairos.StartRequest) error {
+func (c *app) run(ctx context.Context, file string, src []byte, format planner.Format, req kairos.StartRequest, detach bool) error {
 	b, err := c.open(ctx)
 	if err != nil {
 		return err
@@ -147,7 +138,7 @@ func (c *app) run(ctx context.Context, file string, src []byte, format planner.F
 	if err != nil {
 		return err
 	}
-	return c.follow(ctx, b, r)
+	return c.started(ctx, b, r, detach)
 }
 
 // follow shows a run's progress until it stands still, then its result.
@@ -172,19 +163,27 @@ func (c *app) follow(ctx context.Context, b backend, r kairos.Run) error {
 	}()
 	if err := c.watch(events, settled, failed); err != nil {
 		if errors.Is(err, context.Canceled) {
-			return &exit{exitUnavailable, fmt.Errorf("interrupted; continue with: kairos resume %s", kairos.ShortID(r.ID))}
+			return interrupted(b, r.ID)
 		}
 		return err
 	}
 	return c.result(context.WithoutCancel(ctx), b, r.ID)
 }
 
+// interrupted is what whoever stops waiting is told: a run that this process
+// executes stands still, one of a daemon goes on.
+func interrupted(b backend, run string) error {
+	short := kairos.ShortID(run)
+	if _, here := b.(*local); here {
+		return &exit{exitUnavailable, fmt.Errorf("interrupted; continue with: kairos resume %s", short)}
+	}
+	return &exit{exitUnavailable, fmt.Errorf("interrupted; the run goes on in the daemon: kairos logs %s -f", short)}
+}
+
 // mentionSafeMode says that a daemon executes nothing: whoever waits for a run
 // would wait for ever.
 func (c *app) mentionSafeMode(ctx context.Context, b backend) {
-	d, ok := b.(interface {
-		Installation(ctx context.Context) (kairos.Installation, error)
-	})
+	d, ok := b.(keeper)
 	if !ok {
 		return
 	}

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,28 +15,36 @@ import (
 )
 
 func (c *app) runsCommand() *cobra.Command {
-	var status, plan, since, cursor, query string
+	var l listFlags
+	var status, plan, since, query, view string
 	var labels []string
-	var limit int
 	cmd := &cobra.Command{
 		Use:     "runs",
 		Short:   "List runs",
-		Long:    "Lists runs, newest first. Finished runs match --since by their end, others by their start.",
-		Example: "  kairos runs --status failed --since 24h\n  kairos runs --plan report --json",
+		Long:    "Lists runs, newest first. Finished runs match --since by their end, others by their start. --filter has the grammar of the dashboard's list of runs.",
+		Example: "  kairos runs --status failed --since 24h\n  kairos runs --filter 'status:failed plan:invoice took:>5m'\n  kairos runs --view nightly\n  kairos runs --plan report --json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if query != "" {
-				if status != "" || plan != "" || since != "" || len(labels) > 0 {
-					return usage("--filter takes the place of --status, --plan, --since and --label")
+			if view != "" || query != "" {
+				if view != "" && query != "" || status != "" || plan != "" || since != "" || len(labels) > 0 {
+					return usage("--filter and --view take the place of --status, --plan, --since and --label")
 				}
-				f, problem := filter.Parse(query, time.Now())
-				if problem != nil {
-					return &exit{exitUsage, problem}
-				}
-				f.Query, f.Page = query, kairos.Page{Limit: limit, After: cursor}
-				return c.listRuns(cmd, f)
+				return c.with(cmd, func(b backend) error {
+					if view != "" {
+						var err error
+						if query, err = viewNamed(cmd, b, view); err != nil {
+							return err
+						}
+					}
+					f, problem := filter.Parse(query, time.Now())
+					if problem != nil {
+						return problem
+					}
+					f.Query, f.Page = query, l.page()
+					return c.listRuns(cmd, b, f)
+				})
 			}
-			f := kairos.RunFilter{PlanKey: plan, Page: kairos.Page{Limit: limit, After: cursor}}
+			f := kairos.RunFilter{PlanKey: plan, Page: l.page()}
 			if status != "" {
 				for _, s := range strings.Split(status, ",") {
 					if !slices.Contains(kairos.RunStatuses, kairos.RunStatus(s)) {
@@ -43,56 +53,63 @@ func (c *app) runsCommand() *cobra.Command {
 					f.Statuses = append(f.Statuses, kairos.RunStatus(s))
 				}
 			}
-			if since != "" {
-				d, err := time.ParseDuration(since)
-				if err != nil {
-					return usage("--since %q is not a duration like 24h", since)
-				}
-				f.Since = time.Now().Add(-d)
-			}
 			var err error
+			if since != "" {
+				if f.Since, err = filter.Moment(since, time.Now()); err != nil {
+					return usage("--since: %s\n  write 24h, 7d or 2030-01-31T08:00", err)
+				}
+			}
 			if f.Labels, err = parseLabels(labels); err != nil {
 				return err
 			}
-			return c.listRuns(cmd, f)
+			return c.with(cmd, func(b backend) error { return c.listRuns(cmd, b, f) })
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&status, "status", "", "only these statuses, separated by commas")
 	f.StringVar(&plan, "plan", "", "only runs of this plan")
 	f.StringVar(&query, "filter", "", "the dashboard's filter, like 'status:failed plan:invoice since:24h took:>5m'")
-	f.StringVar(&since, "since", "", "only the last, e.g. 24h")
-	f.StringVar(&cursor, "cursor", "", "continue a list")
-	f.StringArrayVar(&labels, "label", nil, "only runs with label key=value")
-	f.IntVar(&limit, "limit", 50, "at most this many (200)")
+	f.StringVar(&view, "view", "", "the runs of a saved view (kairos views)")
+	f.StringVar(&since, "since", "", "only since: 24h, 7d, or a time")
+	f.StringArrayVar(&labels, "label", nil, "only runs with label key=value; may be repeated")
+	l.add(cmd)
 	return cmd
 }
 
-func (c *app) listRuns(cmd *cobra.Command, f kairos.RunFilter) error {
-	return c.with(cmd, func(b backend) error {
-		list, err := b.Runs(cmd.Context(), f)
-		if err != nil {
-			return err
+// viewNamed is the filter of a saved view; one's own comes before everybody's.
+func viewNamed(cmd *cobra.Command, b backend, name string) (string, error) {
+	list, err := b.Views(cmd.Context())
+	if err != nil {
+		return "", err
+	}
+	found, names := "", []string{}
+	for _, v := range list {
+		if v.Name == name && (found == "" || v.Owner != "") {
+			found = v.Query
 		}
-		if c.json {
-			out := []kairos.RunView{}
-			for _, r := range list.Items {
-				out = append(out, kairos.ViewRun(r))
-			}
-			return c.print(map[string]any{"items": out, "next": list.Next})
+		names = append(names, v.Name)
+	}
+	if found == "" {
+		return "", kairos.Errorf(kairos.CodeNotFound, "there is no view %q", name).Suggest("%s", cmp.Or(strings.Join(names, ", "), "kairos views save NAME FILTER makes one"))
+	}
+	return found, nil
+}
+
+func (c *app) listRuns(cmd *cobra.Command, b backend, f kairos.RunFilter) error {
+	list, err := b.Runs(cmd.Context(), f)
+	if err != nil {
+		return err
+	}
+	items, rows := []kairos.RunView{}, [][]string{}
+	for _, r := range list.Items {
+		items = append(items, kairos.ViewRun(r))
+		what := string(r.Status)
+		if r.WaitReason != "" {
+			what += ":" + string(r.WaitReason)
 		}
-		for _, r := range list.Items {
-			what := string(r.Status)
-			if r.WaitReason != "" {
-				what += ":" + string(r.WaitReason)
-			}
-			c.printf("%s  %-18s %-24s v%-3d %s  %s\n", r.ID, what, r.PlanKey, r.Version, r.CreatedAt.Format("2006-01-02 15:04:05Z"), r.Headline)
-		}
-		if list.Next != "" {
-			c.errorf("more with --cursor %s\n", list.Next)
-		}
-		return nil
-	})
+		rows = append(rows, []string{r.ID, what, r.PlanKey, "v" + strconv.Itoa(r.Version), stamp(r.CreatedAt), r.Headline})
+	}
+	return c.listed(items, list.Next, []string{"RUN", "STATUS", "PLAN", "VERSION", "STARTED", "HEADLINE"}, rows, "no run matches")
 }
 
 // shown is what `show --json` prints (SPEC 9.1).
@@ -189,13 +206,13 @@ func line(e *kairos.Entry) string {
 	}
 	parts := []string{string(e.Kind), name}
 	if e.Visit > 1 {
-		parts = append(parts, "visit "+itoa(e.Visit))
+		parts = append(parts, "visit "+strconv.Itoa(e.Visit))
 	}
 	if e.Item >= 0 && e.Node != "" {
-		parts = append(parts, "item "+itoa(e.Item))
+		parts = append(parts, "item "+strconv.Itoa(e.Item))
 	}
 	if e.Attempt > 1 {
-		parts = append(parts, "attempt "+itoa(e.Attempt))
+		parts = append(parts, "attempt "+strconv.Itoa(e.Attempt))
 	}
 	if e.Status != "" {
 		parts = append(parts, string(e.Status))
@@ -214,11 +231,6 @@ func line(e *kairos.Entry) string {
 	}
 	b.WriteString(strings.Join(parts, " "))
 	return b.String()
-}
-
-func itoa(n int) string {
-	b, _ := json.Marshal(n) // an int always has a JSON form
-	return string(b)
 }
 
 func (c *app) logsCommand() *cobra.Command {
@@ -243,7 +255,10 @@ func (c *app) logsCommand() *cobra.Command {
 				}
 				for !r.Status.Final() {
 					if _, ok := <-events; !ok {
-						return cmd.Context().Err()
+						if cmd.Context().Err() != nil {
+							return nil // who follows says when it is enough
+						}
+						return kairos.Errorf(kairos.CodeUnavailable, "the daemon sends no more events").Suggest("kairos logs %s -f goes on", kairos.ShortID(r.ID))
 					}
 					if after, err = c.journal(cmd, b, r.ID, after); err != nil {
 						return err

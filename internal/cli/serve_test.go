@@ -200,7 +200,7 @@ func TestBackupRestoreRelease(t *testing.T) {
 	if fresh.Status != kairos.RunWaiting {
 		t.Errorf("a run started during the hold is %s", fresh.Status)
 	}
-	s := &shell{t, t.TempDir(), map[string]string{"KAIROS_DB": filepath.Join(data, "kairos.db"), "HOME": t.TempDir()}}
+	s := &shell{t: t, dir: t.TempDir(), env: map[string]string{"KAIROS_DB": filepath.Join(data, "kairos.db"), "HOME": t.TempDir()}}
 	if out, _ := s.expect(0, "release", "--all", "--reason", "checked"); !strings.Contains(out, "2 runs released") {
 		t.Errorf("release: %s", out)
 	}

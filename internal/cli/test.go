@@ -12,11 +12,9 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/kairosd/kairosd/internal/bulk"
-	"github.com/kairosd/kairosd/internal/config"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store"
-	"github.com/kairosd/kairosd/internal/toolbox"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -99,16 +97,7 @@ func (m mockRegistry) Handler(node *planner.ProgramNode) (engine.Handler, bool) 
 }
 
 func (c *app) mocked(ctx context.Context, table map[string]mock) (*local, error) {
-	cfg, err := config.Load(c.config)
-	if err != nil {
-		return nil, err
-	}
-	tools, err := toolbox.New(ctx, toolbox.Options{Tools: cfg.Tools, Servers: cfg.MCP.Servers, Version: thisBuild().Version})
-	if err != nil {
-		return nil, err
-	}
-	tools.Close() // nothing is called; what its servers offer stays known
-	registry, err := newRegistry(cfg, tools)
+	cfg, tools, registry, err := c.offers(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -125,5 +114,5 @@ func (c *app) mocked(ctx context.Context, table map[string]mock) (*local, error)
 	if err := e.Open(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	return &local{Engine: e, store: s, asker: newAsker(e, registry, s, cfg), tools: tools, bulk: bulk.New(bulk.Config{Store: s, Engine: e})}, nil
+	return &local{e, stored{s}, offered{tools}, newAsker(e, registry, s, cfg), bulk.New(bulk.Config{Store: s, Engine: e, Log: log})}, nil
 }

@@ -3,13 +3,15 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
 )
 
 // toolsCommand lists tools, and accepts those of MCP servers that have changed.
@@ -20,29 +22,22 @@ func (c *app) toolsCommand() *cobra.Command {
 whether it may be made (its permission), and for tools of MCP servers whether
 they can be called now. A tool whose definition has changed since it was accepted
 is refused until "kairos tools accept NAME".`,
-		Example: "  kairos tools\n  kairos tools --json\n  kairos tools accept files.read",
+		Example: "  kairos tools\n  kairos tools show http\n  kairos tools try calculator --input '{\"expression\": \"6*7\"}'\n  kairos tools accept files.read",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.with(cmd, func(b backend) error {
 				list, err := b.Tools(cmd.Context())
 				if err != nil {
 					return err
 				}
-				if c.json {
-					return c.print(map[string]any{"items": list})
-				}
+				rows := [][]string{}
 				for _, t := range list {
-					c.printf("%-24s %-10s %-6s %-12s %s\n", t.Name, t.Effect, t.Permission, t.State, firstLine(t.Description))
-					if t.Reason != "" {
-						c.printf("%24s %s\n", "", firstLine(t.Reason))
+					about := t.Description
+					if notes := toolNotes(t); len(notes) > 0 {
+						about = strings.Join(notes, "; ")
 					}
-					if t.Stop != nil {
-						c.printf("%24s stopped since %s by %s %s\n", "", t.Stop.Since.Format(time.RFC3339), t.Stop.By, firstLine(t.Stop.Reason))
-					}
-					if t.Change != nil {
-						c.printf("%24s now: %s\n", "", firstLine(t.Change.Offered.Description))
-					}
+					rows = append(rows, []string{t.Name, t.Effect, t.Permission, t.State, calls(t.Activity), about})
 				}
-				return nil
+				return c.listed(list, "", []string{"TOOL", "EFFECT", "PERMISSION", "STATE", "CALLS", "ABOUT"}, rows, "there are no tools")
 			})
 		},
 	}
@@ -82,8 +77,112 @@ read is accepted.`,
 	}
 	accept.Flags().StringVar(&reason, "reason", "", "why; kept in the audit log")
 	accept.Flags().StringVar(&digest, "digest", "", "accept only the definition with this digest")
-	cmd.AddCommand(accept, c.toolServersCommand(), c.retryServerCommand())
+	cmd.AddCommand(accept, c.toolShow(), c.toolTry(), c.toolServersCommand(), c.retryServerCommand())
 	c.addStops(cmd, "tool", "http", backend.StopTool)
+	return cmd
+}
+
+// toolNotes is what is out of the ordinary with a tool.
+func toolNotes(t kairos.ToolInfo) (notes []string) {
+	if t.Stop != nil {
+		notes = append(notes, strings.TrimSpace(fmt.Sprintf("stopped since %s by %s %s", stamp(t.Stop.Since), t.Stop.By, firstLine(t.Stop.Reason))))
+	}
+	if t.Reason != "" {
+		notes = append(notes, firstLine(t.Reason))
+	}
+	if t.Change != nil {
+		notes = append(notes, "it says now: "+firstLine(t.Change.Offered.Description))
+	}
+	return notes
+}
+
+func findTool(cmd *cobra.Command, b backend, name string) (kairos.ToolInfo, error) {
+	list, err := b.Tools(cmd.Context())
+	if err != nil {
+		return kairos.ToolInfo{}, err
+	}
+	return named(list, name, "tool", "kairos tools", func(t kairos.ToolInfo) string { return t.Name })
+}
+
+func (c *app) toolShow() *cobra.Command {
+	return &cobra.Command{
+		Use: "show TOOL", Short: "Show a tool with the schema of its arguments", Args: cobra.ExactArgs(1),
+		Long:    "Prints everything that is known of a tool: where it comes from, what a call may do, the schema of its arguments, and how its calls went in the last 24 hours.",
+		Example: "  kairos tools show http",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.with(cmd, func(b backend) error {
+				t, err := findTool(cmd, b, args[0])
+				if err != nil {
+					return err
+				}
+				if c.json {
+					return c.print(t)
+				}
+				c.printf("tool %s\n", t.Name)
+				facts := [][2]string{{"about", t.Description}, {"from", t.Source}, {"effect", t.Effect}, {"permission", t.Permission}, {"state", t.State}}
+				for _, n := range toolNotes(t) {
+					facts = append(facts, [2]string{"note", n})
+				}
+				c.facts(facts)
+				c.activity(t.Activity)
+				if len(t.Schema) > 0 {
+					schema, err := json.Marshal(t.Schema)
+					if err != nil {
+						return fmt.Errorf("encode the schema: %w", err)
+					}
+					c.printf("  arguments: %s\n", indentJSON(schema, "  "))
+				}
+				return nil
+			})
+		},
+	}
+}
+
+// toolTry calls a tool by hand, as a run: journalled, with the permissions of any
+// other call.
+func (c *app) toolTry() *cobra.Command {
+	var input string
+	cmd := &cobra.Command{
+		Use: "try TOOL --input JSON", Short: "Call a tool by hand, as a run of a plan with that one step", Args: cobra.ExactArgs(1),
+		Long: `Calls a tool with the arguments that --input gives, and prints what it answers. The call
+is a run like any other: it is journalled, a tool that asks first asks, and one that is
+denied is refused. --dry-run only says what would be called.`,
+		Example: "  kairos tools try calculator --input '{\"expression\": \"6*7\"}'\n  kairos tools try http --input @request.json --dry-run",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			value, err := c.input(cmd, "", input)
+			if err != nil {
+				return err
+			}
+			dry, err := cmd.Flags().GetBool("dry-run")
+			if err != nil {
+				return err
+			}
+			return c.with(cmd, func(b backend) error {
+				t, err := findTool(cmd, b, args[0])
+				if err != nil {
+					return err
+				}
+				src, err := json.Marshal(map[string]any{
+					"id": "try-" + strings.ReplaceAll(t.Name, ".", "-"), "name": "Try " + t.Name, "description": fmt.Sprintf("Calls %s with the input of the run.", t.Name),
+					"nodes": map[string]any{"call": map[string]any{"type": planner.TypeTool, "tool": t.Name, "input": "${input}"}},
+				})
+				if err != nil {
+					return fmt.Errorf("encode the plan: %w", err)
+				}
+				_, v, _, problems, err := b.SavePlan(cmd.Context(), c.actor(), src, planner.FormatJSON, "try", "tried by kairos tools try")
+				if err != nil {
+					return c.invalid(t.Name, problems, err)
+				}
+				r, err := b.Start(cmd.Context(), c.actor(), kairos.StartRequest{Plan: v.PlanID, Hash: v.Hash, Input: value, Origin: "cli", Dry: dry, Labels: map[string]string{"try": "tool"}})
+				if err != nil {
+					return err
+				}
+				return c.follow(cmd.Context(), b, r)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&input, "input", "", "the arguments as JSON, or @FILE")
+	cmd.Flags().Bool("dry-run", false, "only say what would be called")
 	return cmd
 }
 
@@ -120,16 +219,11 @@ restarts within ten minutes it is given up until "kairos tools retry NAME".`,
 				if err != nil {
 					return err
 				}
-				if c.json {
-					return c.print(map[string]any{"items": list})
-				}
+				rows := [][]string{}
 				for _, s := range list {
-					c.printf("%-16s %-12s %3d tools %3d restarts  %s\n", s.Name, s.State, s.Tools, s.Restarts, firstLine(s.Address))
-					if s.Reason != "" {
-						c.printf("%16s %s\n", "", firstLine(s.Reason))
-					}
+					rows = append(rows, []string{s.Name, s.State, strconv.Itoa(s.Tools), strconv.Itoa(s.Restarts), s.Address, s.Reason})
 				}
-				return nil
+				return c.listed(append([]kairos.ToolServer{}, list...), "", []string{"SERVER", "STATE", "TOOLS", "RESTARTS", "ADDRESS", "WHY"}, rows, "no MCP server is configured")
 			})
 		},
 	}

@@ -85,7 +85,7 @@ func TestToolsOfAnMCPServer(t *testing.T) {
 		t.Error(stderr)
 	}
 	// M16: servers are listed with why they do not run; what may not be run is not retried.
-	if out, _ := s.expect(0, "tools", "servers", "--config", config); !strings.Contains(out, "crm              ready          1 tools") || !strings.Contains(out, "allow: true") {
+	if out, _ := s.expect(0, "tools", "servers", "--config", config); !strings.Contains(out, "crm     ready  1") || !strings.Contains(out, "allow: true") {
 		t.Error(out)
 	}
 	s.expect(0, "tools", "retry", "crm", "--config", config)

@@ -13,7 +13,7 @@ import (
 
 // verbText is what help says of an operator's verb.
 var verbText = map[kairos.Action][3]string{
-	kairos.ActionResume:   {"Continue a failed, cancelled or waiting run", "Continues the same run at its failed or unfinished nodes; completed nodes are kept and not repeated. --preview says which.", "kairos resume 7qx2 --preview\n  kairos resume 7qx2\n  kairos resume --filter 'status:failed plan:invoice since:24h' --rate 60"},
+	kairos.ActionResume:   {"Continue a failed, cancelled or waiting run", "Continues the same run at its failed or unfinished nodes; completed nodes are kept and not repeated. --preview says which. --not-before waits for a time, --provider until a provider answers again: the act is stored, and \"kairos bulk\" looks after it.", "kairos resume 7qx2 --preview\n  kairos resume 7qx2\n  kairos resume 7qx2 --not-before 06:00 --detach\n  kairos resume --filter 'status:failed plan:invoice since:24h' --rate 60\n  kairos resume --filter 'status:failed error:provider_429' --provider openai --detach"},
 	kairos.ActionRerun:    {"Start a new run like an old one", "Starts a new run with the same plan version and input, or the newest version (--version -1), or another input.", "kairos rerun 7qx2 --version -1"},
 	kairos.ActionFork:     {"Start a new run from a checkpoint of another", "Starts a new run that keeps another run's journal up to --at, optionally with edited outputs of kept nodes, another input, or another plan version. The original never changes.", "kairos fork 7qx2 --at 12 --edit 'currency=\"EUR\"'"},
 	kairos.ActionCancel:   {"Cancel a run", "Cancels a run: running nodes are asked to end, nothing new starts.", "kairos cancel 7qx2 --reason \"wrong input\""},
@@ -38,11 +38,15 @@ func (c *app) verbCommand(action kairos.Action) *cobra.Command {
 			if all {
 				return c.releaseAll(cmd, plan, req.Reason)
 			}
-			if many.filter != "" {
-				if req.At != 0 || req.Version != 0 || len(edits) > 0 || cmd.Flags().Changed("input") || req.Only != "" || req.Timeout != 0 || req.Attempts != 0 {
-					return usage("--filter takes no --at, --edit, --input, --version, --only, --timeout or --attempts: they are about one run")
+			if many.asked(args) {
+				if req.Version != 0 || cmd.Flags().Changed("input") || req.Only != "" || req.Timeout != 0 || req.Attempts != 0 {
+					return usage("--input, --version, --only, --timeout and --attempts are about one run, now")
 				}
-				return c.bulk(cmd, action, many, req.Reason, preview, detach)
+				all, err := many.request(action, req.Reason)
+				if err != nil {
+					return err
+				}
+				return c.many(cmd, all, args, preview, detach)
 			}
 			if cmd.Flags().Changed("input") {
 				if req.Input, err = c.jsonArgument("--input", input); err != nil {
@@ -76,24 +80,22 @@ func (c *app) verbCommand(action kairos.Action) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&req.Reason, "reason", "", "why, for the audit log")
-	executes := slices.Contains([]kairos.Action{kairos.ActionResume, kairos.ActionRerun, kairos.ActionFork, kairos.ActionContinue, kairos.ActionRetryNow, kairos.ActionRelease}, action)
-	if executes {
-		f.BoolVar(&detach, "detach", false, "do not wait for the run (with a daemon)")
-	}
-	switch action {
-	case kairos.ActionResume, kairos.ActionRerun, kairos.ActionFork, kairos.ActionCancel, kairos.ActionDelete:
-		f.BoolVar(&preview, "preview", false, "only say what would happen")
+	f.BoolVar(&detach, "detach", false, "do not wait for the run (with a daemon)")
+	f.BoolVar(&preview, "preview", false, "only say what would happen")
+	if action != kairos.ActionFork {
+		many.add(cmd, action)
 	}
 	switch action {
 	case kairos.ActionRelease:
 		f.BoolVar(&all, "all", false, "release every run that is held since a restore, and end the hold")
 		f.StringVar(&plan, "plan", "", "with --all: only runs of this plan; the hold lasts")
-		cmd.Use = "release RUN | --all"
+		cmd.Use += " | --all"
+		some := cmd.Args
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
 			if all {
 				return cobra.NoArgs(cmd, args)
 			}
-			return cobra.ExactArgs(1)(cmd, args)
+			return some(cmd, args)
 		}
 	case kairos.ActionResume:
 		f.StringVar(&req.Only, "only", "", "node or node#visit: run only this failed step, then pause the run")
@@ -109,10 +111,16 @@ func (c *app) verbCommand(action kairos.Action) *cobra.Command {
 		f.StringVar(&input, "input", "", "another input as JSON, or @FILE")
 		f.IntVar(&req.Version, "version", 0, "plan version; 0: the same, -1: the newest")
 	}
-	if action != kairos.ActionFork {
-		many.add(cmd, action)
-	}
 	return cmd
+}
+
+// executes reports whether a run goes on, or a new one begins, by an act.
+func executes(a kairos.Action) bool {
+	switch a {
+	case kairos.ActionResume, kairos.ActionRerun, kairos.ActionFork, kairos.ActionContinue, kairos.ActionRetryNow, kairos.ActionRelease:
+		return true
+	}
+	return false
 }
 
 // standIns reads what stands in for steps of a fork.
@@ -143,8 +151,7 @@ func (c *app) standIns(reuse, stubs []string) (map[string]kairos.StandIn, error)
 
 func (c *app) verb(cmd *cobra.Command, b backend, req kairos.VerbRequest, preview, detach bool) error {
 	ctx := cmd.Context()
-	switch req.Action {
-	case kairos.ActionResume, kairos.ActionRerun, kairos.ActionFork, kairos.ActionCancel:
+	if plain := !slices.Contains([]kairos.Action{kairos.ActionResume, kairos.ActionRerun, kairos.ActionFork, kairos.ActionCancel}, req.Action); preview || !plain {
 		p, err := b.Preview(ctx, c.actor(), req)
 		if err != nil {
 			return err
@@ -168,17 +175,17 @@ func (c *app) verb(cmd *cobra.Command, b backend, req kairos.VerbRequest, previe
 	if err != nil {
 		return err
 	}
-	switch req.Action {
-	case kairos.ActionResume, kairos.ActionRerun, kairos.ActionFork, kairos.ActionContinue, kairos.ActionRetryNow, kairos.ActionRelease:
-		if !detach {
-			return c.follow(ctx, b, r)
+	if executes(req.Action) && !detach {
+		return c.follow(ctx, b, r)
+	}
+	if req.Action == kairos.ActionDelete {
+		if c.json {
+			return c.print(map[string]any{"id": req.Run, "deleted": true})
 		}
+		c.printf("run %s is deleted\n", req.Run)
+		return nil
 	}
-	if c.json {
-		return c.print(kairos.ViewRun(r))
-	}
-	c.printf("run %s is %s\n", r.ID, r.Status)
-	return nil
+	return c.stands(r)
 }
 
 // releaseAll ends a hold. With a database in this process the runs go on when a
@@ -239,14 +246,22 @@ func step(s kairos.PreviewStep) string {
 func (c *app) approveCommand(approve bool) *cobra.Command {
 	req := kairos.DecideRequest{Approve: approve}
 	var values string
-	name, short := "approve", "Approve what a run asks for"
+	var detach bool
+	name, short := "approve", "Approve what runs ask for"
 	if !approve {
-		name, short = "reject", "Reject what a run asks for"
+		name, short = "reject", "Reject what runs ask for"
+	}
+	example := "  kairos approve 01jr8k2mf0aaaaaaaaaaaa7qx2 --comment \"checked\"\n  kairos approve 7qx2 --values '{\"amount\": 90}'"
+	if !approve {
+		example = "  kairos reject 7qx2 --comment \"too expensive\"\n  kairos reject 7qx2 --ask-back --comment \"which customer is it?\""
 	}
 	cmd := &cobra.Command{
-		Use: name + " APPROVAL", Short: short, Args: cobra.ExactArgs(1),
-		Long:    short + ". APPROVAL is the id that \"kairos show\" prints, or the run's id when only one question of it is open.",
-		Example: fmt.Sprintf("  kairos %s 01jr8k2mf0aaaaaaaaaaaa7qx2 --comment \"checked\"", name),
+		Use: name + " APPROVAL…", Short: short, Args: cobra.MinimumNArgs(1),
+		Long: short + `. APPROVAL is the id that "kairos approvals" prints, or the run's id when only
+one question of it is open; "kairos approvals show" says what is asked and where each
+answer leads. --values fills the form, or changes what it proposes. With several, the
+same answer is given to each, one after the other, and nothing is waited for.`,
+		Example: example,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
 			if cmd.Flags().Changed("values") {
@@ -255,9 +270,14 @@ func (c *app) approveCommand(approve bool) *cobra.Command {
 				}
 			}
 			return c.with(cmd, func(b backend) error {
-				if req.Approval, err = c.findApproval(cmd, b, args[0]); err != nil {
+				if len(args) > 1 {
+					return c.decideAll(cmd, b, req, args)
+				}
+				p, err := c.findApproval(cmd, b, args[0])
+				if err != nil {
 					return err
 				}
+				req.Approval, req.Digest = p.ID, p.Digest // what was read is what is answered
 				a, err := b.Decide(cmd.Context(), c.actor(), req)
 				if err != nil {
 					return err
@@ -265,6 +285,9 @@ func (c *app) approveCommand(approve bool) *cobra.Command {
 				r, err := b.FindRun(cmd.Context(), a.Run)
 				if err != nil {
 					return err
+				}
+				if detach {
+					return c.stands(r)
 				}
 				return c.follow(cmd.Context(), b, r)
 			})
@@ -275,27 +298,68 @@ func (c *app) approveCommand(approve bool) *cobra.Command {
 		cmd.Flags().BoolVar(&req.AskBack, "ask-back", false, "no answer yet: the agent that asks reads the comment, goes on, and may ask again")
 	}
 	cmd.Flags().StringVar(&values, "values", "", "values of the form as JSON, or @FILE")
+	cmd.Flags().BoolVar(&detach, "detach", false, "do not wait for the run (with a daemon)")
 	return cmd
 }
 
+// decideAll gives the same answer to several questions; one that cannot be answered
+// does not keep the others from it.
+func (c *app) decideAll(cmd *cobra.Command, b backend, req kairos.DecideRequest, names []string) error {
+	type answer struct {
+		ID     string `json:"id"`
+		Run    string `json:"run,omitempty"`
+		Status string `json:"status,omitempty"`
+		Error  string `json:"error,omitempty"`
+	}
+	answers, rows, refused := []answer{}, [][]string{}, 0
+	for _, name := range names {
+		p, err := c.findApproval(cmd, b, name)
+		if err == nil {
+			one := req
+			one.Approval, one.Digest = p.ID, p.Digest
+			p, err = b.Decide(cmd.Context(), c.actor(), one)
+		}
+		if err != nil {
+			refused++
+			answers, rows = append(answers, answer{ID: name, Error: err.Error()}), append(rows, []string{name, "", "not answered: " + err.Error()})
+			continue
+		}
+		answers, rows = append(answers, answer{p.ID, p.Run, p.Status, ""}), append(rows, []string{p.ID, kairos.ShortID(p.Run), p.Status})
+	}
+	if c.json {
+		if err := c.print(map[string]any{"items": answers}); err != nil {
+			return err
+		}
+	} else {
+		c.table([]string{"APPROVAL", "RUN", "ANSWER"}, rows)
+	}
+	if refused > 0 {
+		return &exit{exitUsage, fmt.Errorf("%d of %d were not answered", refused, len(names))}
+	}
+	return nil
+}
+
 // findApproval takes an approval's id, or a run's with one open question.
-func (c *app) findApproval(cmd *cobra.Command, b backend, id string) (string, error) {
-	if _, err := b.Approval(cmd.Context(), id); err == nil {
-		return id, nil
+func (c *app) findApproval(cmd *cobra.Command, b backend, id string) (p kairos.Approval, err error) {
+	if p, err = b.Approval(cmd.Context(), id); err == nil || kairos.CodeOf(err) != kairos.CodeNotFound && kairos.CodeOf(err) != kairos.CodeInvalid {
+		return p, err
 	}
 	r, err := b.FindRun(cmd.Context(), id)
-	if err != nil {
-		return "", kairos.Errorf(kairos.CodeNotFound, "no approval and no run %q", id)
+	switch {
+	case kairos.CodeOf(err) == kairos.CodeNotFound:
+		return p, kairos.Errorf(kairos.CodeNotFound, "no approval and no run %q", id).Suggest("kairos approvals lists what is open")
+	case err != nil:
+		return p, err
 	}
 	list, err := b.Approvals(cmd.Context(), kairos.ApprovalFilter{Run: r.ID, Status: "open"})
 	if err != nil {
-		return "", err
+		return p, err
 	}
 	if len(list.Items) != 1 {
-		return "", kairos.Errorf(kairos.CodeConflict, "run %s has %d open questions", kairos.ShortID(r.ID), len(list.Items)).
+		return p, kairos.Errorf(kairos.CodeConflict, "run %s has %d open questions", kairos.ShortID(r.ID), len(list.Items)).
 			Suggest("give the approval's id: kairos show %s", kairos.ShortID(r.ID))
 	}
-	return list.Items[0].ID, nil
+	return list.Items[0], nil
 }
 
 func (c *app) resolveCommand() *cobra.Command {

@@ -23,6 +23,20 @@ func (c *Client) StartBulk(ctx context.Context, _ kairos.Actor, r kairos.BulkReq
 	return out, err
 }
 
+// StopBulk ends an act on many runs; those not reached stay as they are.
+func (c *Client) StopBulk(ctx context.Context, _ kairos.Actor, id, reason string) (kairos.Bulk, error) {
+	var out kairos.Bulk
+	_, err := c.do(ctx, call{method: http.MethodPost, path: "/bulk/" + url.PathEscape(id) + "/stop", body: reasonWire{reason}, into: &out})
+	return out, err
+}
+
+// Bulks lists the newest acts on many runs.
+func (c *Client) Bulks(ctx context.Context, limit int) ([]kairos.Bulk, error) {
+	var out list[kairos.Bulk]
+	_, err := c.do(ctx, call{method: http.MethodGet, path: "/bulk", into: &out})
+	return out.Items[:min(limit, len(out.Items))], err
+}
+
 // BulkAct says how far an act on many runs is.
 func (c *Client) BulkAct(ctx context.Context, id string) (kairos.Bulk, error) {
 	var out kairos.Bulk
@@ -50,12 +64,21 @@ func (c *Client) FailureGroups(ctx context.Context, limit int) ([]kairos.Failure
 }
 
 // AckFailures takes note of a group of failures and says how many runs it has;
-// who asks is the token's owner.
+// who asks is the token's owner. UnackFailures takes that back.
 func (c *Client) AckFailures(ctx context.Context, _ kairos.Actor, ref kairos.FailureRef, note string) (int64, error) {
+	return c.noteFailures(ctx, "ack", ref, note)
+}
+
+// UnackFailures takes an acknowledgement back.
+func (c *Client) UnackFailures(ctx context.Context, _ kairos.Actor, ref kairos.FailureRef) (int64, error) {
+	return c.noteFailures(ctx, "unack", ref, "")
+}
+
+func (c *Client) noteFailures(ctx context.Context, act string, ref kairos.FailureRef, note string) (int64, error) {
 	var out struct {
 		Runs int64 `json:"runs"`
 	}
-	_, err := c.do(ctx, call{method: http.MethodPost, path: "/failures/ack", into: &out,
+	_, err := c.do(ctx, call{method: http.MethodPost, path: "/failures/" + act, into: &out,
 		body: map[string]string{"plan": ref.PlanKey, "node": ref.Node, "code": ref.Code, "note": note}})
 	return out.Runs, err
 }

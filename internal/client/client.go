@@ -80,6 +80,7 @@ type call struct {
 	body         any    // as JSON; or
 	raw          []byte // as it is
 	media        string // of raw
+	match        string // the version that is acted on, for If-Match
 	accept       string
 	into         any // JSON; *[]byte: as it is; nil: dropped
 }
@@ -144,6 +145,9 @@ func (c *Client) request(ctx context.Context, k call) (*http.Request, error) {
 	}
 	if k.accept != "" {
 		r.Header.Set("Accept", k.accept)
+	}
+	if k.match != "" {
+		r.Header.Set("If-Match", `"`+k.match+`"`)
 	}
 	return r, nil
 }

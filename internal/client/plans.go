@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -55,10 +56,7 @@ func (c *Client) SavePlan(ctx context.Context, _ kairos.Actor, src []byte, f pla
 	k.into = &out
 	status, err := c.do(ctx, k)
 	if err != nil {
-		if bad, ok := errors.AsType[*planner.InvalidError](err); ok {
-			problems = bad.Problems
-		}
-		return plan, v, false, problems, err
+		return plan, v, false, problemsOf(err), err
 	}
 	if plan, err = c.Plan(ctx, out.ID); err == nil {
 		v, err = c.VersionByNumber(ctx, out.ID, out.Version)
@@ -68,6 +66,14 @@ func (c *Client) SavePlan(ctx context.Context, _ kairos.Actor, src []byte, f pla
 		v = kairos.Version{PlanID: out.ID, PlanKey: out.Key, Number: out.Version, Hash: out.Hash}
 	}
 	return plan, v, status == http.StatusCreated, out.Problems, nil
+}
+
+// problemsOf are what is wrong with a document that was refused.
+func problemsOf(err error) planner.Problems {
+	if bad, ok := errors.AsType[*planner.InvalidError](err); ok {
+		return bad.Problems
+	}
+	return nil
 }
 
 // Checked is what the daemon thinks of a document.
@@ -118,13 +124,14 @@ type planWire struct {
 	Latest      int       `json:"latest"`
 	Hash        string    `json:"hash"`
 	Archived    bool      `json:"archived"`
+	Stage       string    `json:"stage"`
 	CreatedAt   time.Time `json:"createdAt"`
 	UpdatedAt   time.Time `json:"updatedAt"`
 }
 
 func (w planWire) plan() kairos.Plan {
 	return kairos.Plan{ID: w.ID, Key: w.Key, Name: w.Name, Description: w.Description, Latest: w.Latest, LatestHash: w.Hash,
-		Archived: w.Archived, CreatedAt: w.CreatedAt, UpdatedAt: w.UpdatedAt}
+		Archived: w.Archived, Stage: kairos.PlanStage(w.Stage), CreatedAt: w.CreatedAt, UpdatedAt: w.UpdatedAt}
 }
 
 type versionWire struct {
@@ -150,11 +157,14 @@ func (w versionWire) version() kairos.Version {
 		Source: []byte(w.Source), Canonical: w.Definition}
 }
 
-// Plans lists plans.
+// Plans lists plans; the filter's Query says what, or else its Text.
 func (c *Client) Plans(ctx context.Context, f kairos.PlanFilter) (kairos.List[kairos.Plan], error) {
 	q := pageQuery(f.Page)
-	if f.Text != "" {
-		q.Set("q", f.Text)
+	if text := cmp.Or(f.Query, f.Text); text != "" {
+		q.Set("q", text)
+	}
+	if f.Stage != "" {
+		q.Set("stage", f.Stage)
 	}
 	if f.Archived {
 		q.Set("archived", "true")

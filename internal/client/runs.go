@@ -304,6 +304,13 @@ func (c *Client) AssignApproval(ctx context.Context, _ kairos.Actor, id, before,
 	return out.approval(), err
 }
 
+// Forecast says where each answer to an open approval leads.
+func (c *Client) Forecast(ctx context.Context, id string) ([]kairos.Forecast, error) {
+	var out list[kairos.Forecast]
+	_, err := c.do(ctx, call{method: http.MethodGet, path: "/approvals/" + url.PathEscape(id) + "/forecast", into: &out})
+	return out.Items, err
+}
+
 // Decide answers an approval.
 func (c *Client) Decide(ctx context.Context, _ kairos.Actor, r kairos.DecideRequest) (kairos.Approval, error) {
 	var out approvalWire

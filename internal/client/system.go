@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"net/http"
+	"net/url"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 )
@@ -28,6 +29,28 @@ func (c *Client) Installation(ctx context.Context) (kairos.Installation, error) 
 	var out kairos.Installation
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/system", into: &out})
 	return out, err
+}
+
+// Vitals is how the daemon does now and did over the last day.
+func (c *Client) Vitals(ctx context.Context) (kairos.Vitals, error) {
+	var out kairos.Vitals
+	_, err := c.do(ctx, call{method: http.MethodGet, path: "/system/vitals", into: &out})
+	return out, err
+}
+
+// Log is the newest lines of the daemon's log, newest first, of a level or worse
+// that hold a text; empty: any.
+func (c *Client) Log(ctx context.Context, level, text string) ([]kairos.DaemonLog, error) {
+	q := url.Values{}
+	if level != "" {
+		q.Set("level", level)
+	}
+	if text != "" {
+		q.Set("q", text)
+	}
+	var out list[kairos.DaemonLog]
+	_, err := c.do(ctx, call{method: http.MethodGet, path: "/system/log", query: q, into: &out})
+	return out.Items, err
 }
 
 // Maintain lets no step start any more, or lets them start again.

@@ -101,6 +101,8 @@ type PlanFilter struct {
 	Stage string
 	// Facts are all true of the plan.
 	Facts []PlanFact
+	// Query is the filter as it was written, for the API; the store does not read it.
+	Query string
 	Page  Page
 }
 

@@ -10,7 +10,9 @@ type HandoffFilter struct {
 	From, To, Plan string
 	Status         string // one of HandoffStatuses
 	Since, Until   time.Time
-	Page           Page
+	// Query is the filter as it was written, for the API; the store does not read it.
+	Query string
+	Page  Page
 }
 
 // HandoffSeen is a handoff with its run and what came of it.

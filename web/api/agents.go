@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"net/url"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -20,8 +21,16 @@ type Crew interface {
 type (
 	agentsOut    struct{ Body List[kairos.AgentInfo] }
 	providersOut struct{ Body List[kairos.ProviderInfo] }
-	messagesIn   struct{ RunIn }
-	messagesOut  struct{ Body kairos.Conversation }
+	agentIn      struct {
+		ID string `path:"id" maxLength:"128"`
+	}
+	agentOut   struct{ Body kairos.AgentInfo }
+	providerIn struct {
+		Name string `path:"name" maxLength:"128"`
+	}
+	providerOut struct{ Body kairos.ProviderInfo }
+	messagesIn  struct{ RunIn }
+	messagesOut struct{ Body kairos.Conversation }
 )
 
 func (a *API) agentRoutes() {
@@ -56,6 +65,30 @@ func (a *API) agentRoutes() {
 			}
 			return &providersOut{Body: listOf(list, "", func(v kairos.ProviderInfo) kairos.ProviderInfo { return v })}, nil
 		})
+	register(a, huma.Operation{OperationID: "get-agent", Method: http.MethodGet, Path: "/agents/{id}", Tags: tags, Summary: "One agent"},
+		func(ctx context.Context, in *agentIn) (*agentOut, error) {
+			if err := there(); err != nil {
+				return nil, err
+			}
+			list, err := a.Crew.Agents(ctx)
+			if err != nil {
+				return nil, err
+			}
+			v, err := named(list, in.ID, "agent", "/agents", func(v kairos.AgentInfo) string { return v.ID })
+			return &agentOut{v}, err
+		})
+	register(a, huma.Operation{OperationID: "get-provider", Method: http.MethodGet, Path: "/providers/{name}", Tags: tags, Summary: "One provider of models"},
+		func(ctx context.Context, in *providerIn) (*providerOut, error) {
+			if err := there(); err != nil {
+				return nil, err
+			}
+			list, err := a.Crew.Providers(ctx)
+			if err != nil {
+				return nil, err
+			}
+			v, err := named(list, in.Name, "provider", "/providers", func(v kairos.ProviderInfo) string { return v.Name })
+			return &providerOut{v}, err
+		})
 	register(a, huma.Operation{OperationID: "list-messages", Method: http.MethodGet, Path: "/runs/{id}/messages", Tags: []string{"runs"},
 		Summary: "List what a run's agents said to each other, and its handoffs"},
 		func(ctx context.Context, in *messagesIn) (*messagesOut, error) {
@@ -66,4 +99,18 @@ func (a *API) agentRoutes() {
 			c, err := a.Reader.Conversation(ctx, run.ID)
 			return &messagesOut{c}, err
 		})
+}
+
+// named finds one of a list by its name, as it stands in an address.
+func named[T any](list []T, escaped, what, at string, name func(T) string) (found T, err error) {
+	want, err := url.PathUnescape(escaped)
+	if err != nil {
+		want = escaped
+	}
+	for _, x := range list {
+		if name(x) == want {
+			return x, nil
+		}
+	}
+	return found, kairos.Errorf(kairos.CodeNotFound, "there is no %s %q", what, want).Suggest("GET %s lists them", at)
 }

@@ -152,6 +152,7 @@ func New(c Config) (*API, error) {
 	a.bulkRoutes()
 	a.noteRoutes()
 	a.handoffRoutes()
+	a.viewRoutes()
 	a.exportRoutes()
 	a.settingsRoutes()
 	a.memoryRoutes()

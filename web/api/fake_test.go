@@ -25,6 +25,7 @@ type fake struct {
 	starts   []kairos.StartRequest
 	resolved []kairos.ResolveRequest
 	filters  []kairos.RunFilter
+	views    []kairos.SavedView
 	fail     error // what Act and Start answer, if set
 	stored   map[string]kairos.StoredResponse
 	died     bool // claims without an answer are of an earlier process
@@ -429,6 +430,22 @@ func (f *fake) HandoffsOf(context.Context, kairos.HandoffFilter) (kairos.List[ka
 	return kairos.List[kairos.HandoffSeen]{}, nil
 }
 func (f *fake) Notes(context.Context, string) ([]kairos.Note, error) { return nil, nil }
+func (f *fake) SavedViews(_ context.Context, owner string) ([]kairos.SavedView, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(f.views), func(v kairos.SavedView) bool { return v.Owner != "" && v.Owner != owner }), nil
+}
+
+func (f *fake) SaveView(_ context.Context, owner, name, query string, said ...kairos.AuditRecord) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.views = slices.DeleteFunc(f.views, func(v kairos.SavedView) bool { return v.Owner == owner && v.Name == name })
+	if query != "" {
+		f.views = append(f.views, kairos.SavedView{Owner: owner, Name: name, Query: query})
+	}
+	return nil
+}
+
 func (f *fake) AddNote(_ context.Context, actor kairos.Actor, run, text string) (kairos.Note, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

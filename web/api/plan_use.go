@@ -12,45 +12,6 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// StepHitView is an attempt of a step, found across runs.
-type StepHitView struct {
-	Run       string            `json:"run"`
-	Plan      string            `json:"plan"`
-	Version   int               `json:"version,omitempty"`
-	Seq       int64             `json:"seq" doc:"Its row of the run's journal."`
-	Node      string            `json:"node"`
-	Visit     int               `json:"visit"`
-	Item      int               `json:"item" doc:"Index in a foreach, -1: none."`
-	Attempt   int               `json:"attempt"`
-	Status    kairos.NodeStatus `json:"status"`
-	Code      string            `json:"code,omitempty"`
-	Message   string            `json:"message,omitempty"`
-	TookMs    int64             `json:"tookMs"`
-	StartedAt time.Time         `json:"startedAt,omitzero"`
-	At        time.Time         `json:"at"`
-}
-
-// NodeFlowView is how runs went through a node.
-type NodeFlowView struct {
-	Runs     int           `json:"runs"`
-	Settled  int           `json:"settled" doc:"Visits and items that ended."`
-	Failed   int           `json:"failed" doc:"Of those."`
-	Attempts int           `json:"attempts"`
-	P50Ms    int64         `json:"p50Ms"`
-	P95Ms    int64         `json:"p95Ms"`
-	Failures []StepHitView `json:"failures" doc:"The last attempts that failed."`
-	Slow     []StepHitView `json:"slow" doc:"The attempts that took longest."`
-}
-
-// FlowView is how the newest runs of a plan went through its nodes.
-type FlowView struct {
-	Runs  int                     `json:"runs" doc:"How many were looked at: the newest, at most 500."`
-	Since time.Time               `json:"since,omitzero" doc:"When the oldest of them began."`
-	Whole bool                    `json:"whole" doc:"They are all that began in the window."`
-	Nodes map[string]NodeFlowView `json:"nodes"`
-	Edges map[int]int             `json:"edges" doc:"How often each edge was chosen, by its place in the document."`
-}
-
 func (a *API) planUseRoutes() {
 	register(a, huma.Operation{
 		OperationID: "search-steps", Method: http.MethodGet, Path: "/steps", Tags: []string{"runs"},
@@ -84,7 +45,7 @@ type searchStepsIn struct {
 	Sort string `query:"sort" enum:"took" doc:"took: the longest of those that were looked at."`
 }
 
-type stepsOut struct{ Body List[StepHitView] }
+type stepsOut struct{ Body List[kairos.StepHitView] }
 
 func (a *API) searchSteps(ctx context.Context, in *searchStepsIn) (*stepsOut, error) {
 	after, err := a.unseal(ctx, in.Cursor)
@@ -100,20 +61,7 @@ func (a *API) searchSteps(ctx context.Context, in *searchStepsIn) (*stepsOut, er
 	if err != nil {
 		return nil, err
 	}
-	return &stepsOut{Body: listOf(hits.Items, a.seal(ctx, hits.Next), viewHit)}, nil
-}
-
-func viewHit(h kairos.StepHit) StepHitView {
-	return StepHitView{Run: h.Run, Plan: h.PlanKey, Version: h.Version, Seq: h.Seq, Node: h.Node, Visit: h.Visit, Item: h.Item, Attempt: h.Attempt, Status: h.Status,
-		Code: h.Code, Message: h.Message, TookMs: h.Took().Milliseconds(), StartedAt: h.StartedAt, At: h.At}
-}
-
-func viewHits(hits []kairos.StepHit) []StepHitView {
-	out := make([]StepHitView, len(hits))
-	for i, h := range hits {
-		out[i] = viewHit(h)
-	}
-	return out
+	return &stepsOut{Body: listOf(hits.Items, a.seal(ctx, hits.Next), kairos.ViewStepHit)}, nil
 }
 
 type planFlowIn struct {
@@ -122,7 +70,7 @@ type planFlowIn struct {
 	Since   string `query:"since" maxLength:"40" default:"7d" doc:"24h, 7d, or a time."`
 }
 
-type planFlowOut struct{ Body FlowView }
+type planFlowOut struct{ Body kairos.PlanFlowView }
 
 func (a *API) planFlow(ctx context.Context, in *planFlowIn) (*planFlowOut, error) {
 	p, err := a.Reader.Plan(ctx, in.ID)
@@ -137,12 +85,7 @@ func (a *API) planFlow(ctx context.Context, in *planFlowIn) (*planFlowOut, error
 	if err != nil {
 		return nil, err
 	}
-	out := &planFlowOut{Body: FlowView{Runs: flow.Runs, Since: flow.Since, Whole: flow.Whole, Nodes: map[string]NodeFlowView{}, Edges: flow.Edges}}
-	for id, n := range flow.Nodes {
-		out.Body.Nodes[id] = NodeFlowView{Runs: n.Runs, Settled: n.Settled, Failed: n.Failed, Attempts: n.Attempts, P50Ms: n.P50.Milliseconds(), P95Ms: n.P95.Milliseconds(),
-			Failures: viewHits(n.Failures), Slow: viewHits(n.Slow)}
-	}
-	return out, nil
+	return &planFlowOut{Body: kairos.ViewPlanFlow(flow)}, nil
 }
 
 type restoreIn struct {

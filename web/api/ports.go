@@ -37,6 +37,10 @@ type Reader interface {
 	HandoffsOf(ctx context.Context, f kairos.HandoffFilter) (kairos.List[kairos.HandoffSeen], error)
 	Notes(ctx context.Context, run string) ([]kairos.Note, error)
 	AddNote(ctx context.Context, actor kairos.Actor, run, text string) (kairos.Note, error)
+	// SavedViews are a person's queries of the run list and everybody's; SaveView
+	// keeps one, or removes it when the query is empty.
+	SavedViews(ctx context.Context, owner string) ([]kairos.SavedView, error)
+	SaveView(ctx context.Context, owner, name, query string, said ...kairos.AuditRecord) error
 }
 
 // Engine is what the API does; see web.Engine for the promises.

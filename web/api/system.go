@@ -16,6 +16,9 @@ type System interface {
 	Installation(ctx context.Context) (kairos.Installation, error)
 	// Vitals is how the daemon does now and did over the last day.
 	Vitals(ctx context.Context) (kairos.Vitals, error)
+	// Log is the newest lines of the daemon's log, newest first, of a level or worse
+	// (empty: all) that hold a text (empty: any).
+	Log(ctx context.Context, level, text string) ([]kairos.DaemonLog, error)
 	// ReleaseHeld ends a hold and lets all held runs go on, or only those of a
 	// plan; CodeConflict when nothing is held.
 	ReleaseHeld(ctx context.Context, actor kairos.Actor, plan, reason string) (int, error)
@@ -58,13 +61,18 @@ type RetainBody struct {
 type (
 	installationOut struct{ Body kairos.Installation }
 	vitalsOut       struct{ Body kairos.Vitals }
-	releaseAllIn    struct{ Body *ReleaseBody }
-	releasedOut     struct{ Body ReleasedBody }
-	maintainIn      struct{ Body MaintainBody }
-	maintainedOut   struct{ Body MaintainedBody }
-	backupOut       struct{ Body kairos.Backup }
-	retainIn        struct{ Body *RetainBody }
-	retainedOut     struct{ Body kairos.Retained }
+	logIn           struct {
+		Level string `query:"level" enum:"DEBUG,INFO,WARN,ERROR" doc:"This level or worse; absent: all."`
+		Q     string `query:"q" maxLength:"256" doc:"Lines with this text."`
+	}
+	logOut        struct{ Body List[kairos.DaemonLog] }
+	releaseAllIn  struct{ Body *ReleaseBody }
+	releasedOut   struct{ Body ReleasedBody }
+	maintainIn    struct{ Body MaintainBody }
+	maintainedOut struct{ Body MaintainedBody }
+	backupOut     struct{ Body kairos.Backup }
+	retainIn      struct{ Body *RetainBody }
+	retainedOut   struct{ Body kairos.Retained }
 )
 
 func (a *API) systemRoutes() {
@@ -92,6 +100,18 @@ func (a *API) systemRoutes() {
 			}
 			v, err := a.System.Vitals(ctx)
 			return &vitalsOut{v}, err
+		})
+	register(a, huma.Operation{OperationID: "get-log", Method: http.MethodGet, Path: "/system/log", Tags: tags,
+		Summary: "The newest lines of the daemon's log, newest first"},
+		func(ctx context.Context, in *logIn) (*logOut, error) {
+			if err := there(); err != nil {
+				return nil, err
+			}
+			lines, err := a.System.Log(ctx, in.Level, in.Q)
+			if err != nil {
+				return nil, err
+			}
+			return &logOut{listOf(lines, "", func(l kairos.DaemonLog) kairos.DaemonLog { return l })}, nil
 		})
 	register(a, huma.Operation{OperationID: "get-metrics", Method: http.MethodGet, Path: "/metrics", Tags: tags,
 		Summary:   "Metrics for Prometheus",

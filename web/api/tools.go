@@ -48,6 +48,10 @@ type RetryServerBody struct {
 
 type (
 	toolsOut struct{ Body List[kairos.ToolInfo] }
+	toolIn   struct {
+		Name string `path:"name" maxLength:"200"`
+	}
+	toolOut  struct{ Body kairos.ToolInfo }
 	acceptIn struct {
 		Name string `path:"name" maxLength:"200"`
 		Body *AcceptBody
@@ -82,6 +86,19 @@ func (a *API) toolRoutes() {
 				return nil, err
 			}
 			return &toolsOut{Body: listOf(list, "", func(t kairos.ToolInfo) kairos.ToolInfo { return t })}, nil
+		})
+	register(a, huma.Operation{OperationID: "get-tool", Method: http.MethodGet, Path: "/tools/{name}", Tags: tags,
+		Summary: "One tool, with the schema of its arguments"},
+		func(ctx context.Context, in *toolIn) (*toolOut, error) {
+			if err := there(); err != nil {
+				return nil, err
+			}
+			list, err := a.Tools.Tools(ctx)
+			if err != nil {
+				return nil, err
+			}
+			t, err := named(list, in.Name, "tool", "/tools", func(t kairos.ToolInfo) string { return t.Name })
+			return &toolOut{t}, err
 		})
 	register(a, huma.Operation{OperationID: "accept-tool", Method: http.MethodPost, Path: "/tools/{name}/accept", Tags: tags, DefaultStatus: http.StatusNoContent,
 		Summary: "Accept the definition that a tool of an MCP server has now"},

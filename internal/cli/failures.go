@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kairosd/kairosd/internal/filter"
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// failuresCommand shows failed runs by what failed, and takes note of them.
+func (c *app) failuresCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "failures", Short: "List failed runs by what failed", Args: cobra.NoArgs,
+		Long:    "Groups failed runs by plan, node and error code: an outage that fails 400 runs is one line, with the filter that selects them.",
+		Example: "  kairos failures\n  kairos resume --filter 'status:failed plan:invoice step:fetch error:timeout' --preview\n  kairos failures ack invoice fetch timeout --note \"waiting for quota\"",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.with(cmd, func(b backend) error {
+				groups, err := b.FailureGroups(cmd.Context(), 100)
+				if err != nil {
+					return err
+				}
+				if c.json {
+					return c.print(map[string]any{"items": append([]kairos.FailureGroup{}, groups...)})
+				}
+				rows := [][]string{}
+				for _, g := range groups {
+					rows = append(rows, []string{strconv.FormatInt(g.Runs, 10), g.Code, g.Node, fmt.Sprintf("%s v%d", g.PlanKey, g.Version), stamp(g.First), stamp(g.Last), "--filter '" + filterOf(g.Ref()) + "'"})
+				}
+				c.table([]string{"RUNS", "ERROR", "STEP", "PLAN", "FIRST", "LAST", "THEM"}, rows)
+				if len(rows) == 0 {
+					c.errorf("no failure needs attention\n")
+				}
+				return nil
+			})
+		},
+	}
+	note := ""
+	ack := c.failureAct("ack", "Take note of failures: they need attention no more until they come anew",
+		"  kairos failures ack invoice fetch timeout --note 'waiting for quota, resume after 06:00'", "need attention no more",
+		func(cmd *cobra.Command, b backend, ref kairos.FailureRef) (int64, error) {
+			return b.AckFailures(cmd.Context(), c.actor(), ref, note)
+		})
+	ack.Flags().StringVar(&note, "note", "", "for whoever looks next")
+	unack := c.failureAct("unack", "Take an acknowledgement of failures back", "  kairos failures unack invoice fetch timeout", "need attention again",
+		func(cmd *cobra.Command, b backend, ref kairos.FailureRef) (int64, error) {
+			return b.UnackFailures(cmd.Context(), c.actor(), ref)
+		})
+	cmd.AddCommand(ack, unack)
+	return cmd
+}
+
+func (c *app) failureAct(use, short, example, done string, act func(*cobra.Command, backend, kairos.FailureRef) (int64, error)) *cobra.Command {
+	return &cobra.Command{
+		Use: use + " PLAN STEP ERROR", Short: short, Args: cobra.ExactArgs(3), Long: short + ". PLAN, STEP and ERROR are what \"kairos failures\" lists.", Example: example,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.with(cmd, func(b backend) error {
+				n, err := act(cmd, b, kairos.FailureRef{PlanKey: args[0], Node: args[1], Code: args[2]})
+				if err != nil {
+					return err
+				}
+				if c.json {
+					return c.print(map[string]any{"runs": n})
+				}
+				c.printf("%d runs %s\n", n, done)
+				return nil
+			})
+		},
+	}
+}
+
+// filterOf selects the runs of a group of failures.
+func filterOf(ref kairos.FailureRef) string {
+	terms := []string{"status:failed", "is:attention", "plan:" + filter.Quote(ref.PlanKey), "step:" + filter.Quote(ref.Node), "error:" + filter.Quote(ref.Code)}
+	return strings.Join(terms, " ")
+}

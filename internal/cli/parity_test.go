@@ -1,0 +1,327 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/cli"
+)
+
+const greeting = "id: greet\nnodes:\n  say: {type: set, input: \"hello ${input}\"}\n"
+
+// A stored plan is started by its key; an earlier version is made current; an
+// archived plan is out of the list and comes back.
+func TestStoredPlans(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	s.expect(0, "plans", "add", s.file("a.yaml", greeting))
+	s.expect(0, "plans", "add", s.file("b.yaml", strings.Replace(greeting, "hello", "good day", 1)))
+	if out, _ := s.expect(0, "start", "greet", "--prompt", "Ana"); out != "good day Ana\n" {
+		t.Errorf("current: %q", out)
+	}
+	if out, _ := s.expect(0, "plans", "restore", "greet", "v1", "--reason", "too formal"); !strings.Contains(out, "v1 is current, in the place of v2") {
+		t.Error(out)
+	}
+	if out, _ := s.expect(0, "start", "greet", "--prompt", "Ana"); out != "hello Ana\n" {
+		t.Errorf("restored: %q", out)
+	}
+	if out, _ := s.expect(0, "start", "greet", "--version", "2", "--prompt", "Ana"); out != "good day Ana\n" {
+		t.Errorf("v2: %q", out)
+	}
+	s.expect(2, "plans", "restore", "greet", "v1") // it is the current one
+	s.expect(2, "plans", "restore", "greet", "last")
+	if out, _ := s.expect(0, "plans", "versions", "greet"); !strings.Contains(out, "v1       current") {
+		t.Error(out)
+	}
+	if out, _ := s.expect(0, "plans", "flow", "greet"); !strings.Contains(out, "say   3") {
+		t.Error(out)
+	}
+	s.expect(0, "plans", "archive", "greet", "--reason", "replaced")
+	if out, stderr := s.expect(0, "plans"); strings.Contains(out, "greet") || !strings.Contains(stderr, "no plan matches") {
+		t.Error(out, stderr)
+	}
+	if out, _ := s.expect(0, "plans", "--archived"); !strings.Contains(out, "greet") {
+		t.Error(out)
+	}
+	s.expect(0, "plans", "unarchive", "greet")
+	// One run per key, for good.
+	first := s.result(0, "start", "greet", "--prompt", "Ana", "--key", "k1", "--json")
+	if again := s.result(0, "start", "greet", "--prompt", "Ana", "--key", "k1", "--json"); again.RunID != first.RunID {
+		t.Errorf("the key gave %s, then %s", first.RunID, again.RunID)
+	}
+}
+
+// What is tried touches nothing and is no version.
+func TestTryStoresNoVersion(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	plan := s.file("net.yaml", "id: net\nnodes:\n  get: {type: http, input: {method: POST, url: \"https://example.invalid/\"}}\n")
+	if r := s.result(0, "try", plan, "--json"); r.Status != "completed" {
+		t.Errorf("%+v", r)
+	}
+	if out, _ := s.expect(0, "plans", "--json"); strings.Contains(out, `"net"`) {
+		t.Error(out)
+	}
+	if out, _ := s.expect(0, "runs"); out != "" {
+		t.Errorf("a dry run is in the list: %s", out)
+	}
+	if _, stderr := s.expect(2, "try", s.file("bad.yaml", "id: bad\nnodes:\n  a: {tpye: set}\n")); !strings.Contains(stderr, "bad.yaml:3:") {
+		t.Error(stderr)
+	}
+}
+
+// Failures are taken note of, one run or a whole way of failing, and that is taken
+// back; runs get labels; both are acts on many runs.
+func TestAcknowledgeAndLabel(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	plan := s.file("bad.yaml", "id: bad\nnodes:\n  look: {type: json, input: {value: 1, path: bad}}\n")
+	first, second := s.result(1, "run", "--plan", plan, "--json"), s.result(1, "run", "--plan", plan, "--json")
+	out, _ := s.expect(0, "failures", "--json")
+	var groups struct {
+		Items []struct {
+			Plan, Node, Code string
+			Runs             int
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &groups); err != nil || len(groups.Items) != 1 || groups.Items[0].Runs != 2 {
+		t.Fatalf("%v: %s", err, out)
+	}
+	g := groups.Items[0]
+	s.expect(0, "ack", first.RunID, "--reason", "known")
+	if out, _ := s.expect(0, "runs", "--filter", "is:attention"); strings.Contains(out, first.RunID) || !strings.Contains(out, second.RunID) {
+		t.Error(out)
+	}
+	s.expect(0, "failures", "ack", g.Plan, g.Node, g.Code, "--note", "quota")
+	if _, stderr := s.expect(0, "failures"); !strings.Contains(stderr, "no failure needs attention") {
+		t.Error(stderr)
+	}
+	s.expect(0, "failures", "unack", g.Plan, g.Node, g.Code)
+	if out, _ := s.expect(0, "failures"); !strings.Contains(out, "--filter 'status:failed is:attention plan:bad step:look") {
+		t.Error(out)
+	}
+	s.expect(0, "label", first.RunID, second.RunID, "--set", "ticket=4711")
+	if out, _ := s.expect(0, "runs", "--label", "ticket=4711"); strings.Count(out, "  failed  ") != 2 {
+		t.Error(out)
+	}
+	s.expect(2, "label", first.RunID)
+	s.expect(2, "label", "--set", "a=b")
+	out, _ = s.expect(0, "bulk", "--json")
+	var acts struct {
+		Items []struct{ ID, Action, State string }
+	}
+	if err := json.Unmarshal([]byte(out), &acts); err != nil || len(acts.Items) != 2 || acts.Items[0].Action != "label" || acts.Items[0].State != "done" {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if out, _ := s.expect(0, "bulk", "show", acts.Items[0].ID); !strings.Contains(out, second.RunID) {
+		t.Error(out)
+	}
+	s.expect(2, "bulk", "stop", acts.Items[0].ID) // it has ended
+	s.expect(2, "bulk", "show", "nothing")
+}
+
+// A resume may wait for a time: it is an act that outlasts the command, and can be
+// stopped.
+func TestResumeLater(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	r := s.result(1, "run", "--plan", s.file("bad.yaml", "id: bad\nnodes:\n  look: {type: json, input: {value: 1, path: bad}}\n"), "--json")
+	out, stderr := s.expect(0, "resume", r.RunID, "--not-before", "2h", "--detach", "--json")
+	var act struct{ ID, State string }
+	if err := json.Unmarshal([]byte(out), &act); err != nil || act.ID == "" || !strings.Contains(stderr, "begins at") {
+		t.Fatalf("%v: %s%s", err, out, stderr)
+	}
+	if out, _ := s.expect(0, "bulk", "stop", act.ID, "--reason", "not needed"); !strings.Contains(out, "is stopped") {
+		t.Error(out)
+	}
+	s.expect(2, "resume", r.RunID, "--not-before", "soon")
+	s.expect(2, "resume", r.RunID, "--provider", "nobody", "--detach")
+}
+
+func TestMomentsToCome(t *testing.T) {
+	t.Parallel()
+	zone := time.FixedZone("", 2*3600)
+	now := time.Date(2030, 1, 31, 7, 30, 0, 0, zone)
+	for text, want := range map[string]string{
+		"06:00": "2030-02-01T06:00:00+02:00", "08:00": "2030-01-31T08:00:00+02:00", "90m": "2030-01-31T09:00:00+02:00",
+		"2030-03-01T06:00": "2030-03-01T06:00:00+02:00", "2030-03-01T06:00:00Z": "2030-03-01T06:00:00Z", "2030-03-01 06:00:30": "2030-03-01T06:00:30+02:00",
+		"soon": "", "": "", "25:00": "", "-2h": "",
+	} {
+		got, err := cli.Moment("--at", text, now)
+		if want == "" && err == nil || want != "" && (err != nil || got.Format(time.RFC3339) != want) {
+			t.Errorf("%q: %s %v, want %s", text, got.Format(time.RFC3339), err, want)
+		}
+	}
+}
+
+// Steps and handoffs are found across runs; a saved view is a name for a filter.
+func TestStepsHandoffsAndViews(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	r := s.result(0, "run", "--plan", s.file("a.yaml", greeting), "--json")
+	if out, _ := s.expect(0, "steps", "plan:greet", "node:say"); !strings.Contains(out, r.RunID[len(r.RunID)-4:]) || !strings.Contains(out, "completed") {
+		t.Error(out)
+	}
+	if _, stderr := s.expect(0, "steps", "plan:greet", "status:failed", "--sort", "took"); !strings.Contains(stderr, "no step matches") {
+		t.Error(stderr)
+	}
+	if _, stderr := s.expect(2, "steps", "sattus:failed"); !strings.Contains(stderr, "status") {
+		t.Error(stderr)
+	}
+	script, err := filepath.Abs("../../examples/scripted/kairos.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked, _ := s.expect(0, "ask", "--config", script, "create a post about tea with summary", "--json")
+	var answer struct{ Run struct{ RunID string } }
+	if err := json.Unmarshal([]byte(asked), &answer); err != nil {
+		t.Fatal(err)
+	}
+	if out, _ := s.expect(0, "handoffs", "from:supervisor"); !strings.Contains(out, "supervisor → ") {
+		t.Error(out)
+	}
+	if out, _ := s.expect(0, "handoffs", "show", answer.Run.RunID); !strings.Contains(out, "supervisor → ") {
+		t.Error(out)
+	}
+	s.expect(2, "handoffs", "from:a,b", "status:odd")
+	s.expect(0, "views", "save", "greetings", "plan:greet")
+	s.expect(0, "views", "save", "shared one", "status:failed", "--everybody")
+	if out, _ := s.expect(0, "views"); !strings.Contains(out, "greetings   yours") || !strings.Contains(out, "everybody's") {
+		t.Error(out)
+	}
+	if out, _ := s.expect(0, "runs", "--view", "greetings"); !strings.Contains(out, r.RunID) || strings.Contains(out, answer.Run.RunID) {
+		t.Error(out)
+	}
+	s.expect(2, "runs", "--view", "nothing")
+	s.expect(2, "views", "save", "bad", "plam:greet")
+	s.expect(2, "views", "remove", "shared one") // it is everybody's
+	s.expect(0, "views", "remove", "shared one", "--everybody")
+	s.expect(0, "views", "remove", "greetings")
+}
+
+// A draft is shown, planned anew, tried, taken into use or put away.
+func TestDrafts(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	config := s.file("kairos.yaml", "skills:\n  - {id: collect, keywords: {en: [collect]}, tool: set, defaults: {sum: 42}}\n  - {id: report, keywords: {en: [report]}, tool: set, depends_on: [collect]}\n")
+	ask := func(text string) string {
+		out, _ := s.expect(0, "ask", "--config", config, "--plan-only", "--json", text)
+		var a struct{ Plan struct{ Key string } }
+		if err := json.Unmarshal([]byte(out), &a); err != nil || a.Plan.Key == "" {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return a.Plan.Key
+	}
+	draft := ask("collect the figures")
+	if out, _ := s.expect(0, "drafts"); !strings.Contains(out, draft) {
+		t.Error(out)
+	}
+	if out, _ := s.expect(0, "drafts", "show", draft, "--config", config); !strings.Contains(out, "collect") {
+		t.Error(out)
+	}
+	if out, _ := s.expect(0, "drafts", "refine", draft, "collect the figures and then report", "--config", config); !strings.Contains(out, "report") || !strings.Contains(out, "+") {
+		t.Error(out)
+	}
+	if r := s.result(0, "drafts", "try", draft, "--config", config, "--json"); r.Status != "completed" {
+		t.Errorf("%+v", r)
+	}
+	s.expect(0, "drafts", "accept", draft, "--reason", "good")
+	if _, stderr := s.expect(2, "drafts", "accept", draft); !strings.Contains(stderr, "is no draft") {
+		t.Error(stderr)
+	}
+	out, _ := s.expect(0, "drafts", "--json")
+	var rest struct{ Items []struct{ Key string } }
+	if err := json.Unmarshal([]byte(out), &rest); err != nil || len(rest.Items) != 1 || rest.Items[0].Key == draft {
+		t.Fatalf("%v: %s", err, out)
+	}
+	s.expect(0, "drafts", "discard", rest.Items[0].Key)
+	if _, stderr := s.expect(0, "drafts"); !strings.Contains(stderr, "no draft waits") {
+		t.Error(stderr)
+	}
+}
+
+// What is asked is shown with where each answer leads; several alike are answered
+// at once; a run gets other limits.
+func TestApprovalsAndLimits(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	plan := s.file("pay.yaml", `
+id: pay
+nodes:
+  ask: {type: approval, input: {message: "Pay?", form: {type: object, properties: {amount: {type: number}}}}}
+  paid: {type: set, input: "${output.ask.values.amount}"}
+edges: [{from: ask, to: paid}]
+`)
+	first := s.result(3, "run", "--plan", plan, "--json")
+	if out, _ := s.expect(0, "approvals", "show", first.RunID); !strings.Contains(out, "approve leads to: paid") || !strings.Contains(out, `"amount"`) {
+		t.Error(out)
+	}
+	if done := s.result(0, "approve", first.RunID, "--values", `{"amount": 90}`, "--json"); string(done.Output) != "90" {
+		t.Errorf("%+v", done)
+	}
+	a, b := s.result(3, "run", "--plan", plan, "--json"), s.result(3, "run", "--plan", plan, "--json")
+	if out, stderr := s.expect(2, "reject", a.RunID, b.RunID, first.RunID, "--comment", "no"); strings.Count(out, "rejected") != 2 || !strings.Contains(stderr, "1 of 3 were not answered") {
+		t.Error(out, stderr)
+	}
+	steps := s.file("steps.yaml", "id: steps\nlimits: {max_steps: 1}\nnodes:\n  a: {type: set, input: 1}\n  b: {type: set, input: 2}\nedges: [{from: a, to: b}]\n")
+	r := s.result(3, "run", "--plan", steps, "--json")
+	if r.WaitReason != "budget" {
+		t.Fatalf("%+v", r)
+	}
+	if done := s.result(0, "limits", r.RunID, "--max-steps", "5", "--reason", "agreed", "--json"); done.Status != "completed" {
+		t.Errorf("%+v", done)
+	}
+	s.expect(2, "limits", r.RunID)
+}
+
+// Agents, tools and providers are shown one by one; a tool is called by hand; an
+// event of the audit log is shown.
+func TestDetails(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	for _, c := range [][2]string{{"agents show supervisor", "part of kairosd"}, {"tools show calculator", `"expression"`}, {"providers show offline", "unused"}} {
+		if out, _ := s.expect(0, strings.Fields(c[0])...); !strings.Contains(out, c[1]) {
+			t.Errorf("%s: %s", c[0], out)
+		}
+		words := strings.Fields(c[0])
+		if out, _ := s.expect(0, append(words, "--json")...); !json.Valid([]byte(out)) {
+			t.Errorf("%s --json: %s", c[0], out)
+		}
+		words[2] = "nobody"
+		if _, stderr := s.expect(2, words...); !strings.Contains(stderr, "there is no") || !strings.Contains(stderr, "kairos "+words[0]+" lists them") {
+			t.Error(stderr)
+		}
+	}
+	if r := s.result(0, "tools", "try", "calculator", "--input", `{"expression": "6*7"}`, "--json"); !strings.Contains(string(r.Output), "42") {
+		t.Errorf("%+v", r)
+	}
+	if out, _ := s.expect(0, "audit", "show", "1"); !strings.Contains(out, "event 1\n") {
+		t.Error(out)
+	}
+	s.expect(2, "audit", "show", "one")
+	s.expect(2, "audit", "show", "999999")
+	if _, stderr := s.expect(4, "system"); !strings.Contains(stderr, "no daemon serves") {
+		t.Error(stderr)
+	}
+}
+
+// Tables end where the screen does; other output is whole.
+func TestTablesFitTheScreen(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	s.expect(0, "plans", "add", s.file("a.yaml", "name: \""+strings.Repeat("long name ", 15)+"\"\n"+strings.TrimPrefix(greeting, "\n")))
+	wide, _ := s.expect(0, "plans")
+	s.width = 80
+	narrow, _ := s.expect(0, "plans")
+	for line := range strings.Lines(narrow) {
+		if n := len([]rune(strings.TrimRight(line, "\n"))); n > 80 {
+			t.Errorf("%d letters: %s", n, line)
+		}
+	}
+	if !strings.Contains(narrow, "…") || strings.Contains(wide, "…") {
+		t.Errorf("narrow %q\nwide %q", narrow, wide)
+	}
+}

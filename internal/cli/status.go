@@ -1,0 +1,185 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// keeper is a daemon: what only it can say of itself.
+type keeper interface {
+	Installation(ctx context.Context) (kairos.Installation, error)
+	Vitals(ctx context.Context) (kairos.Vitals, error)
+	Log(ctx context.Context, level, text string) ([]kairos.DaemonLog, error)
+	Maintain(ctx context.Context, actor kairos.Actor, on bool, reason string) (*kairos.Maintenance, error)
+	BackUp(ctx context.Context, actor kairos.Actor) (kairos.Backup, error)
+}
+
+// withKeeper works with a daemon, and refuses a database in this process.
+func (c *app) withKeeper(cmd *cobra.Command, f func(k keeper) error) error {
+	return c.with(cmd, func(b backend) error {
+		k, ok := b.(keeper)
+		if !ok {
+			return kairos.Errorf(kairos.CodeUnavailable, "no daemon serves %s", c.database()).Suggest("name one with --server URL, or see kairosd doctor and kairosd backup, which need none")
+		}
+		return f(k)
+	})
+}
+
+// systemCommand looks after a daemon.
+func (c *app) systemCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "system", Short: "Say how a daemon does; read its log, back it up, let it rest", Args: cobra.NoArgs,
+		Long: `Says how a daemon and its data are: what works and waits, storage, backups, holds,
+jobs. With --json, the installation and its vitals as the API gives them. It needs a
+daemon: --server, or one that serves the database file.`,
+		Example: "  kairos system\n  kairos system log --level WARN\n  kairos system maintenance on --reason \"the ERP is down until 06:00\"\n  kairos system backup",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.withKeeper(cmd, func(k keeper) error {
+				i, err := k.Installation(cmd.Context())
+				if err != nil {
+					return err
+				}
+				v, err := k.Vitals(cmd.Context())
+				if err != nil {
+					return err
+				}
+				if c.json {
+					return c.print(map[string]any{"installation": i, "vitals": v})
+				}
+				c.system(i, v)
+				return nil
+			})
+		},
+	}
+	cmd.AddCommand(c.systemLog(), c.systemMaintenance(), c.systemBackup())
+	return cmd
+}
+
+func (c *app) system(i kairos.Installation, v kairos.Vitals) {
+	c.printf("kairosd %s on %s\n", i.Version, i.Host)
+	facts := [][2]string{{"started", stamp(i.Started)}, {"starts in 7 days", fmt.Sprintf("%d, %d after a death without a goodbye", i.Starts, i.UncleanStarts)},
+		{"runs", fmt.Sprintf("%d of %d slots, %d queued", v.Working, v.Slots, v.Queued)}, {"steps", fmt.Sprintf("%d of %d slots", v.Nodes, v.NodeSlots)},
+		{"database", mib(i.Storage.Database)}, {"disk free", mib(i.Storage.Free)}, {"examined", stamp(i.CheckedAt)}, {"finding", i.Finding}, {"safe mode", i.Safe}, {"storage stopped", i.Failed}}
+	if m := i.Maintenance; m != nil {
+		facts = append(facts, [2]string{"maintenance", strings.TrimSpace(fmt.Sprintf("since %s by %s: %s", stamp(m.Since), m.By, m.Reason))})
+	}
+	if i.Held > 0 || i.Hold != nil {
+		facts = append(facts, [2]string{"held", fmt.Sprintf("%d runs; kairos release --all lets them go on", i.Held)})
+	}
+	last := "none"
+	if len(i.Backups) > 0 {
+		last = stamp(i.Backups[0].Created)
+	}
+	facts = append(facts, [2]string{"last backup", last})
+	for _, r := range i.Retention {
+		facts = append(facts, [2]string{"retention", r})
+	}
+	c.facts(facts)
+	rows := [][]string{}
+	for _, j := range i.Jobs {
+		state := "waits"
+		if j.Running {
+			state = "runs"
+		}
+		rows = append(rows, []string{j.Name, state, j.Every.String(), stamp(j.LastAt), took(j.Took), stamp(j.NextAt), j.Error})
+	}
+	c.table([]string{"JOB", "STATE", "EVERY", "LAST", "TOOK", "NEXT", "ERROR"}, rows)
+}
+
+func mib(bytes int64) string { return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20)) }
+
+func (c *app) systemLog() *cobra.Command {
+	level := ""
+	cmd := &cobra.Command{
+		Use: "log [TEXT]", Short: "Print the newest lines of a daemon's log", Args: cobra.MaximumNArgs(1),
+		Long:    "Prints the newest lines that a daemon logged, oldest first, with secrets masked; with TEXT only those that hold it. With --json, one object per line.",
+		Example: "  kairos system log\n  kairos system log --level WARN\n  kairos system log 7qx2 --json",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch level = strings.ToUpper(level); level {
+			case "", "DEBUG", "INFO", "WARN", "ERROR":
+			default:
+				return usage("unknown level %q (DEBUG, INFO, WARN, ERROR)", level)
+			}
+			text := strings.Join(args, " ")
+			return c.withKeeper(cmd, func(k keeper) error {
+				lines, err := k.Log(cmd.Context(), level, text)
+				if err != nil {
+					return err
+				}
+				for i := len(lines) - 1; i >= 0; i-- {
+					l := lines[i]
+					if c.json {
+						if err := c.print(l); err != nil {
+							return err
+						}
+						continue
+					}
+					c.printf("%s  %-5s %s %s\n", l.At.UTC().Format("2006-01-02 15:04:05.000Z"), l.Level, firstLine(l.Message), firstLine(l.Facts))
+				}
+				return nil
+			})
+		},
+	}
+	cmd.Flags().StringVar(&level, "level", "", "this level or worse: DEBUG, INFO, WARN or ERROR")
+	return cmd
+}
+
+func (c *app) systemMaintenance() *cobra.Command {
+	reason := ""
+	cmd := &cobra.Command{
+		Use: "maintenance on|off", Short: "Let no step start on a daemon, or let them start again", Args: cobra.ExactArgs(1), ValidArgs: []string{"on", "off"},
+		Long: `While maintenance is on, no step of any run starts. What runs finishes; runs can be
+created, looked at, decided and cancelled. It outlasts restarts of the daemon.
+"kairosd maintenance" does the same at the machine, also while no daemon runs.`,
+		Example: "  kairos system maintenance on --reason \"the ERP is down until 06:00\"\n  kairos system maintenance off",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if args[0] != "on" && args[0] != "off" {
+				return usage("say: kairos system maintenance on, or off")
+			}
+			return c.withKeeper(cmd, func(k keeper) error {
+				m, err := k.Maintain(cmd.Context(), c.actor(), args[0] == "on", reason)
+				if err != nil {
+					return err
+				}
+				if c.json {
+					return c.print(map[string]any{"maintenance": m})
+				}
+				if m == nil {
+					c.printf("no maintenance: steps start\n")
+					return nil
+				}
+				c.printf("maintenance since %s, by %s: %s\n", m.Since.Format(time.RFC3339), m.By, firstLine(m.Reason))
+				return nil
+			})
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the audit log and for whoever looks")
+	return cmd
+}
+
+func (c *app) systemBackup() *cobra.Command {
+	return &cobra.Command{
+		Use: "backup", Short: "Let a daemon make a verified backup", Args: cobra.NoArgs,
+		Long:    "Makes a verified backup in the daemon's directory for backups, beside those that are there. \"kairosd backup FILE\" writes one where you say.",
+		Example: "  kairos system backup",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.withKeeper(cmd, func(k keeper) error {
+				b, err := k.BackUp(cmd.Context(), c.actor())
+				if err != nil {
+					return err
+				}
+				if c.json {
+					return c.print(b)
+				}
+				c.printf("backup of %s: %s, verified up to audit event %d\n", stamp(b.Created), mib(b.Bytes), b.AuditSeq)
+				return nil
+			})
+		},
+	}
+}
