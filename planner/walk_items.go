@@ -47,6 +47,15 @@ func (w *Walk) Items(k VisitKey) (int, *Failure) {
 	return len(list), nil
 }
 
+// ItemStatus is how an item of a foreach visit settled; "" while it has not.
+func (w *Walk) ItemStatus(k VisitKey, item int) Status {
+	v := w.visit(k)
+	if v == nil || v.items == nil || item < 0 || item >= len(v.items.status) {
+		return ""
+	}
+	return v.items.status[item]
+}
+
 // NextItem returns the lowest item that was neither started nor settled, and
 // marks it started; -1 when none may start (all did, or one failed: ruling 7).
 // An item failed, nothing runs, and still the visit is open: then an item ran

@@ -103,8 +103,8 @@ func (c *app) verbCommand(action kairos.Action) *cobra.Command {
 		f.IntVar(&req.Attempts, "attempts", 0, "attempts of what runs again, this once")
 	case kairos.ActionFork:
 		f.Int64Var(&req.At, "at", 0, "journal position to keep; 0: keep nothing")
-		f.StringArrayVar(&reuse, "reuse", nil, "node or node#visit: take its recorded result instead of running it again; may be repeated")
-		f.StringArrayVar(&stubs, "stub", nil, "node=JSON or node#visit=JSON: take this result instead of running it; may be repeated")
+		f.StringArrayVar(&reuse, "reuse", nil, "node, node#visit or node#visit[item]: take its recorded result instead of running it again; may be repeated")
+		f.StringArrayVar(&stubs, "stub", nil, "node=JSON, node#visit=JSON or node#visit[item]=JSON: take this result instead of running it; may be repeated")
 		f.StringArrayVar(&edits, "edit", nil, "node=JSON or node#visit=JSON: replace a kept output; may be repeated")
 		fallthrough
 	case kairos.ActionRerun:
@@ -227,7 +227,7 @@ func (c *app) preview(p kairos.Preview) {
 		c.errorf("  effect    %s (%s)\n", step(s), s.Effect)
 	}
 	for _, s := range p.Repeats {
-		if s.Given == "" {
+		if runs := slices.ContainsFunc(s.Items, func(i kairos.RepeatItem) bool { return i.Given == "" }); runs || s.Given == "" && len(s.Items) == 0 {
 			c.errorf("  twice     %s (%s): use --reuse or --stub to leave it out\n", step(kairos.PreviewStep{Node: s.Node, Visit: s.Visit}), s.Effect)
 		}
 	}

@@ -51,6 +51,8 @@ type attempt struct {
 	uses []kairos.Use
 	// asked is what a person must allow before the attempt can go on.
 	asked []consent
+	// prompts are what models are asked, by sub-step, until its row is made.
+	prompts map[int]kairos.RawJSON
 }
 
 func (a *actor) newAttempt(w *work, node *planner.ProgramNode, h Handler, effect planner.Effect, input any) *attempt {
@@ -81,6 +83,7 @@ func (a *actor) newAttempt(w *work, node *planner.ProgramNode, h Handler, effect
 	t.call.Substep = func(n int, kind, digest string, effect planner.Effect, fn func() (any, kairos.Usage, error)) (any, error) {
 		return a.runSubstep(t, substeps[n], n, kind, digest, effect, fn)
 	}
+	t.call.Asking = t.asking
 	t.call.Pass = func(n int, p Passing) error { return a.pass(t, substeps[n], n, p) }
 	t.call.Answered = func(n, request int, p Passing, out any, err error) error {
 		return a.handBack(t, substeps[n], n, request, p, out, err)

@@ -470,10 +470,8 @@ func (s *state) open(k workKey) *work {
 		w.attempt, w.retries = p.attempt, p.retries
 		delete(s.past, k)
 	}
-	if d := s.doubts[k]; d != nil {
-		w.answer = d.answer
-		delete(s.doubts, k)
-	}
+	w.answer = s.standing(k)
+	delete(s.doubts, k)
 	s.work[k] = w
 	s.fresh = append(s.fresh, k)
 	return w

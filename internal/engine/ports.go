@@ -130,6 +130,9 @@ type Call struct {
 	// Substep runs fn at most once per (visit, item, n) across crashes: a
 	// recorded response is returned without calling fn.
 	Substep func(n int, kind string, digest string, effect planner.Effect, fn func() (any, kairos.Usage, error)) (any, error)
+	// Asking keeps what is asked in sub-step n beside its response, for people; it
+	// must come before the sub-step. May be nil.
+	Asking func(n int, prompt any)
 	// Pass records, as sub-step n, that an agent passes work on to another, or
 	// that it may not: once across crashes.
 	Pass func(n int, p Passing) error

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -246,19 +245,27 @@ func (x *prediction) standIns(req *kairos.VerbRequest) {
 		x.rt.Fatal(err)
 	}
 	for _, s := range pre.Repeats {
-		if p.Nodes[p.Index[s.Node]].Foreach != nil {
-			continue
-		}
 		if req.Instead == nil {
 			req.Instead = map[string]kairos.StandIn{}
 		}
 		name := fmt.Sprintf("%s#%d", s.Node, s.Visit)
-		switch rapid.IntRange(0, 2).Draw(x.rt, "stands in") {
-		case 0:
-			req.Instead[name] = kairos.StandIn{Recorded: true}
-		case 1:
-			req.Instead[name] = kairos.StandIn{Output: kairos.RawJSON(`{"n":3}`)}
+		x.standIn(req, name)
+		if (p.Nodes[p.Index[s.Node]].Foreach != nil) != (len(s.Items) > 0) {
+			x.rt.Fatalf("%s has the items %v", name, s.Items)
 		}
+		for _, i := range s.Items {
+			x.standIn(req, fmt.Sprintf("%s[%d]", name, i.Item))
+		}
+	}
+}
+
+// standIn draws what stands in for a step, or that nothing does.
+func (x *prediction) standIn(req *kairos.VerbRequest, name string) {
+	switch rapid.IntRange(0, 2).Draw(x.rt, "stands in") {
+	case 0:
+		req.Instead[name] = kairos.StandIn{Recorded: true}
+	case 1:
+		req.Instead[name] = kairos.StandIn{Output: kairos.RawJSON(`{"n":3}`)}
 	}
 }
 
@@ -358,16 +365,11 @@ func (x *prediction) compare(req kairos.VerbRequest, run kairos.Run, from int64)
 		}
 	}
 	for _, step := range slices.Concat(x.pre.Given, x.pre.Later) {
-		if ran[passage{step.Node, step.Visit}] && step.Visit > 0 {
+		if ran[passage{step.Node, step.Visit}] && step.Visit > 0 && len(step.Items) == 0 {
 			x.fail(req, run, from, "%s#%d was not to run and did", step.Node, step.Visit)
 		}
 	}
-	for name := range req.Instead {
-		node, visit, _ := strings.Cut(name, "#")
-		if n, _ := strconv.Atoi(visit); ran[passage{node, n}] {
-			x.fail(req, run, from, "a result stood in for %s, and it ran", name)
-		}
-	}
+	x.stoodIn(req, run, from)
 	if req.Only != "" && !run.Status.Final() && run.WaitReason != kairos.WaitPaused && !ran[passage{strings.Split(req.Only, "#")[0], x.pre.Again[0].Visit}] {
 		x.fail(req, run, from, "%s did not run", req.Only)
 	}
@@ -404,6 +406,44 @@ func (x *prediction) compare(req kairos.VerbRequest, run kairos.Run, from int64)
 		got := len(slices.DeleteFunc(slices.Clone(result.Path), func(p string) bool { return p != node }))
 		if got < n {
 			x.fail(req, run, from, "%d completed visits of %s were to be kept, %d are there", n, node, got)
+		}
+	}
+}
+
+// stoodIn: that for which a result stood in did not run, and has that result.
+func (x *prediction) stoodIn(req kairos.VerbRequest, run kairos.Run, from int64) {
+	x.rt.Helper()
+	given := map[string]bool{}
+	for _, step := range x.pre.Given {
+		for _, i := range step.Items {
+			given[fmt.Sprintf("%s#%d[%d]", step.Node, step.Visit, i)] = step.Visit > 0
+		}
+	}
+	for _, r := range x.journal(run.ID) {
+		if r.Seq <= from || r.Node == "" || r.Kind == kairos.EntryResolve || r.Status == kairos.NodeSkipped || r.Status == kairos.NodeCancelled {
+			continue
+		}
+		name := fmt.Sprintf("%s#%d", r.Node, r.Visit)
+		item := fmt.Sprintf("%s[%d]", name, r.Item)
+		said, ok := req.Instead[item]
+		if !ok {
+			// What is recorded stands in for the items that are recorded: the preview
+			// names those of a visit that is open.
+			if said, ok = req.Instead[name]; ok && said.Recorded && r.Item >= 0 {
+				ok = given[item]
+			}
+		}
+		if ok != given[item] && given[item] {
+			x.fail(req, run, from, "%s was announced as given, and nobody gave it", item)
+		}
+		if !ok || r.Item < 0 && r.Reason == "" && r.Kind == kairos.EntryResult && r.Attempt == 0 {
+			continue // a visit of no items, or whose list is none
+		}
+		switch {
+		case !strings.HasPrefix(r.Reason, "a person gave"):
+			x.fail(req, run, from, "a result stood in for %s, and it ran", item)
+		case !said.Recorded && string(r.Output) != string(said.Output):
+			x.fail(req, run, from, "%s was given %s and has %s", item, said.Output, r.Output)
 		}
 	}
 }

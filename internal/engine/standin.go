@@ -3,6 +3,8 @@ package engine
 import (
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
@@ -18,62 +20,245 @@ const (
 )
 
 // standIns writes the results that stand in for steps into the new journal. They
-// take effect when the steps' turn comes.
+// take effect when the steps' turn comes. Of a node that runs once per item every
+// item is a step: what is said of the visit is said of each of its items that has
+// no word of its own.
 func (b *branch) standIns(req kairos.VerbRequest) error {
 	v := b.view
 	rows := v.candidates(v.run.LastSeq)
-	for _, name := range slices.Sorted(maps.Keys(req.Instead)) {
-		node, visit, err := visitOf(name, func(node string) int {
-			latest := 1
-			for _, c := range rows {
-				if c.Node == node {
-					latest = max(latest, c.Visit)
+	names := slices.Sorted(maps.Keys(req.Instead))
+	steps := make([]workKey, len(names))
+	own := map[workKey]bool{}
+	for i, name := range names {
+		k, err := b.standsFor(name, rows)
+		if err != nil {
+			return err
+		}
+		steps[i], own[k] = k, true
+	}
+	kept := b.keptItems()
+	for i, name := range names {
+		k, said := steps[i], req.Instead[name]
+		if kept[k] {
+			return kairos.Errorf(kairos.CodeInvalid, "instead: %s is kept", b.stepName(k)).Suggest("edit the output of %s", visitName(b.prog.Nodes[k.Node].ID, k.Visit))
+		}
+		switch {
+		case !said.Recorded:
+			out := said.Output
+			if len(out) == 0 {
+				out = kairos.RawJSON("null")
+			}
+			if err := b.give(name, k, out, givenStub); err != nil {
+				return err
+			}
+		case b.prog.Nodes[k.Node].Foreach != nil:
+			list, err := b.recordedItems(k, rows)
+			if err != nil {
+				return err
+			}
+			for _, r := range list {
+				if item := r.workKey; !kept[item] && (item == k || !own[item]) {
+					if err := b.give(name, item, r.output, givenRecorded); err != nil {
+						return err
+					}
 				}
 			}
-			return latest
-		})
-		if err != nil {
-			return err
-		}
-		i, ok := b.prog.Index[node]
-		if !ok {
-			return kairos.Errorf(kairos.CodeInvalid, "instead: the version has no node %q", node)
-		}
-		if b.prog.Nodes[i].Foreach != nil {
-			return kairos.Errorf(kairos.CodeInvalid, "instead: %s runs once per item; no one result stands in for it", node).Suggest("fork after it, and edit its output")
-		}
-		if b.prog.Nodes[i].Type == planner.TypeApproval || v.asked(node) { // ruling 38
-			return kairos.Errorf(kairos.CodeForbidden, "instead: %s is decided by a person; no result stands in for that", node)
-		}
-		if slices.ContainsFunc(b.s.settled, func(d settled) bool { return d.node == i && d.visit == visit }) {
-			return kairos.Errorf(kairos.CodeInvalid, "instead: %s is kept", visitName(node, visit)).Suggest("edit its output")
-		}
-		said := req.Instead[name]
-		row := kairos.Entry{Kind: kairos.EntryResolve, Node: node, Visit: visit, Item: noItem, Decision: payload{Action: actionGiven}.json(), Output: said.Output, Reason: givenStub, At: v.e.now()}
-		if said.Recorded {
-			at := slices.IndexFunc(rows, func(c candidate) bool {
-				return c.Node == node && c.Visit == visit && c.Item == noItem && c.Status == kairos.NodeCompleted
-			})
+		default:
+			at := slices.IndexFunc(rows, func(c candidate) bool { return b.completed(c, k) && c.Item == noItem })
 			if at < 0 {
-				return kairos.Errorf(kairos.CodeInvalid, "instead: %s has no recorded result", visitName(node, visit)).Suggest("give it a stub, or let it run")
+				return b.noRecord(k)
 			}
-			row.Output, row.Reason = rows[at].Output, givenRecorded
-		}
-		if len(row.Output) == 0 {
-			row.Output = kairos.RawJSON("null")
-		}
-		value, err := planner.DecodeValue(row.Output)
-		if err != nil {
-			return kairos.Errorf(kairos.CodeInvalid, "instead: %s: %w", name, err)
-		}
-		if row.Output, err = planner.EncodeValue(value); err != nil {
-			return kairos.Errorf(kairos.CodeInvalid, "instead: %s: %w", name, err)
-		}
-		if err := b.append(row); err != nil {
-			return err
+			if err := b.give(name, k, rows[at].Output, givenRecorded); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// standsFor reads "node", "node#visit" or "node#visit[item]" and refuses steps for
+// which nothing may stand in.
+func (b *branch) standsFor(name string, rows []candidate) (workKey, error) {
+	visit, item, err := itemOf(name)
+	if err != nil {
+		return workKey{}, err
+	}
+	k := workKey{item: item}
+	node, n, err := visitOf(visit, func(node string) int {
+		latest := 1
+		for _, c := range rows {
+			if c.Node == node {
+				latest = max(latest, c.Visit)
+			}
+		}
+		return latest
+	})
+	if err != nil {
+		return k, err
+	}
+	i, ok := b.prog.Index[node]
+	if !ok {
+		return k, kairos.Errorf(kairos.CodeInvalid, "instead: the version has no node %q", node)
+	}
+	k.VisitKey = planner.VisitKey{Node: i, Visit: n}
+	if item != noItem && b.prog.Nodes[i].Foreach == nil {
+		return k, kairos.Errorf(kairos.CodeInvalid, "instead: %s runs once and has no items", node).Suggest("write %s", visitName(node, n))
+	}
+	if b.prog.Nodes[i].Type == planner.TypeApproval || b.view.asked(node) { // ruling 38
+		return k, kairos.Errorf(kairos.CodeForbidden, "instead: %s is decided by a person; no result stands in for that", node)
+	}
+	if slices.ContainsFunc(b.s.settled, func(d settled) bool { return d.node == i && d.visit == n }) {
+		return k, kairos.Errorf(kairos.CodeInvalid, "instead: %s is kept", visitName(node, n)).Suggest("edit its output")
+	}
+	return k, nil
+}
+
+// itemOf reads the item off a step's name: "node#visit[3]"; noItem: it has none.
+func itemOf(name string) (visit string, item int, err error) {
+	visit, number, ok := strings.Cut(name, "[")
+	if !ok {
+		return name, noItem, nil
+	}
+	number, closed := strings.CutSuffix(number, "]")
+	if item, err = strconv.Atoi(number); err != nil || !closed || item < 0 {
+		return "", 0, kairos.Errorf(kairos.CodeInvalid, "%q is not node#visit[item]", name).Suggest("items count from 0")
+	}
+	return visit, item, nil
+}
+
+func (b *branch) stepName(k workKey) string {
+	name := visitName(b.prog.Nodes[k.Node].ID, k.Visit)
+	if k.item != noItem {
+		name += "[" + strconv.Itoa(k.item) + "]"
+	}
+	return name
+}
+
+// keptItems are the items that the fork keeps of visits that are still open.
+func (b *branch) keptItems() map[workKey]bool {
+	kept := map[workKey]bool{}
+	for i := range b.entries {
+		if e := &b.entries[i]; e.Kind == kairos.EntryResult && e.Final && e.Item != noItem {
+			kept[workKey{planner.VisitKey{Node: b.prog.Index[e.Node], Visit: e.Visit}, e.Item}] = true
+		}
+	}
+	return kept
+}
+
+// completed reports whether a row says that the visit, or an item of it, completed.
+func (b *branch) completed(c candidate, k workKey) bool {
+	return c.Node == b.prog.Nodes[k.Node].ID && c.Visit == k.Visit && c.Status == kairos.NodeCompleted
+}
+
+func (b *branch) noRecord(k workKey) error {
+	return kairos.Errorf(kairos.CodeInvalid, "instead: %s has no recorded result", b.stepName(k)).Suggest("give it a stub, or let it run")
+}
+
+// recorded is what the forked run recorded of a step.
+type recorded struct {
+	workKey
+	output kairos.RawJSON
+}
+
+// recordedItems are the recorded results of the items of a visit, or of the one
+// that is named. A list that a fork edited stands for its items.
+func (b *branch) recordedItems(k workKey, rows []candidate) ([]recorded, error) {
+	var list []recorded
+	add := func(item int, output kairos.RawJSON) {
+		if k.item == noItem || k.item == item {
+			list = append(list, recorded{workKey{k.VisitKey, item}, output})
+		}
+	}
+	for _, c := range rows {
+		switch {
+		case !b.completed(c, k):
+		case c.Item != noItem:
+			add(c.Item, c.Output)
+		default:
+			v, err := decode(c.Output)
+			if err != nil {
+				return nil, err
+			}
+			items, _ := v.([]any)
+			for i, out := range items {
+				raw, err := planner.EncodeValue(out)
+				if err != nil {
+					return nil, err
+				}
+				add(i, raw)
+			}
+		}
+	}
+	if len(list) == 0 {
+		return nil, b.noRecord(k)
+	}
+	return list, nil
+}
+
+// give writes the row that a result stands in for a step.
+func (b *branch) give(name string, k workKey, output kairos.RawJSON, reason string) error {
+	value, err := planner.DecodeValue(output)
+	if err != nil {
+		return kairos.Errorf(kairos.CodeInvalid, "instead: %s: %w", name, err)
+	}
+	if output, err = planner.EncodeValue(value); err != nil {
+		return kairos.Errorf(kairos.CodeInvalid, "instead: %s: %w", name, err)
+	}
+	return b.append(kairos.Entry{Kind: kairos.EntryResolve, Node: b.prog.Nodes[k.Node].ID, Visit: k.Visit, Item: k.item,
+		Decision: payload{Action: actionGiven}.json(), Output: output, Reason: reason, At: b.view.e.now()})
+}
+
+// given says why a step has a result before it runs; empty: it has none.
+func (s *state) given(k workKey) string {
+	if w := s.work[k]; w != nil {
+		if w.answer != nil {
+			return w.answer.given
+		}
+		return ""
+	}
+	if said := s.standing(k); said != nil {
+		return said.given
+	}
+	return ""
+}
+
+// standing is what was said of a step before its turn: of itself, or of every item
+// of its visit; nil: nothing.
+func (s *state) standing(k workKey) *answer {
+	if d := s.doubts[k]; d != nil {
+		return d.answer
+	}
+	if k.item == noItem {
+		return nil
+	}
+	if d := s.doubts[workKey{k.VisitKey, noItem}]; d != nil && d.answer != nil && d.answer.given != "" {
+		return d.answer
+	}
+	return nil
+}
+
+// givenItems sorts what is left of an open foreach visit: the items that have a
+// result by why they have it, and whether others run.
+func (s *state) givenItems(k planner.VisitKey) (given map[string][]int, runs bool) {
+	n, failure := s.walk.Items(k)
+	if failure != nil {
+		return nil, true
+	}
+	for i := range n {
+		if s.walk.ItemStatus(k, i) != "" {
+			continue
+		}
+		why := s.given(workKey{k, i})
+		if why == "" {
+			runs = true
+			continue
+		}
+		if given == nil {
+			given = map[string][]int{}
+		}
+		given[why] = append(given[why], i)
+	}
+	return given, runs
 }
 
 // asked reports whether a person was asked about a call of the node.
@@ -83,35 +268,44 @@ func (v *view) asked(node string) bool {
 	})
 }
 
-// repeats lists the visits that had effects outside, completed in the forked run,
+// repeats lists the steps that had effects outside, completed in the forked run,
 // and would be made again; with what stands in for them.
 func (b *branch) repeats(l *lists) []kairos.PreviewRepeat {
 	v := b.view
-	ahead, given := map[string]bool{}, map[string]string{}
+	ahead := map[string]bool{}
 	for _, list := range [][]kairos.PreviewStep{l.again, l.fresh, l.given} {
 		for _, s := range list {
 			ahead[s.Node] = true
 		}
 	}
-	for _, s := range l.given {
-		if given[s.Node] = "stub"; s.Reason == givenRecorded {
-			given[s.Node] = "recorded"
-		}
-	}
-	kept := map[planner.VisitKey]bool{}
+	kept := b.keptItems()
 	for _, d := range b.s.settled {
-		kept[planner.VisitKey{Node: d.node, Visit: d.visit}] = true
+		kept[workKey{planner.VisitKey{Node: d.node, Visit: d.visit}, noItem}] = true
 	}
+	how := map[string]string{givenRecorded: "recorded", givenStub: "stub"}
 	var out []kairos.PreviewRepeat
-	listed := map[string]bool{}
+	listed := map[planner.VisitKey]int{}
 	for _, c := range v.candidates(v.run.LastSeq) {
 		i, ok := b.prog.Index[c.Node]
-		name := visitName(c.Node, c.Visit)
-		if !ok || listed[name] || !ahead[c.Node] || c.Status != kairos.NodeCompleted || !touches(planner.Effect(c.Effect)) || kept[planner.VisitKey{Node: i, Visit: c.Visit}] {
+		k := workKey{planner.VisitKey{Node: i, Visit: c.Visit}, c.Item}
+		if !ok || !ahead[c.Node] || c.Status != kairos.NodeCompleted || !touches(planner.Effect(c.Effect)) || kept[k] || kept[workKey{k.VisitKey, noItem}] {
 			continue
 		}
-		listed[name] = true
-		out = append(out, kairos.PreviewRepeat{Node: c.Node, Visit: c.Visit, Type: b.typeOf(c.Node), Effect: c.Effect, Given: given[c.Node]})
+		given := how[b.s.given(k)]
+		at, known := listed[k.VisitKey]
+		if !known {
+			at = len(out)
+			listed[k.VisitKey] = at
+			out = append(out, kairos.PreviewRepeat{Node: c.Node, Visit: c.Visit, Type: b.typeOf(c.Node), Effect: c.Effect, Given: given})
+		}
+		if k.item == noItem {
+			continue
+		}
+		r := &out[at]
+		r.Items = append(r.Items, kairos.RepeatItem{Item: k.item, Given: given})
+		if r.Given != given {
+			r.Given = ""
+		}
 	}
 	return out
 }

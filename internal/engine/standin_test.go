@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -112,6 +113,101 @@ func TestDecisionsAreForetold(t *testing.T) {
 		r = e.Until(r.ID, kairos.RunCompleted, "")
 		if went := strings.Contains(e.Journal(r.ID), tt.want.To); !went {
 			t.Errorf("foretold %s\n%s", tt.want.To, e.Journal(r.ID))
+		}
+	}
+}
+
+const payroll = `
+id: payroll
+nodes:
+  list: {type: set, input: "${input.people}"}
+  pay:  {type: call, foreach: "${output.list}", max_parallel: 1, input: {to: "${item}"}}
+  sum:  {type: set, input: "${output.pay}"}
+edges:
+  - {from: list, to: pay}
+  - {from: pay, to: sum}
+`
+
+// Of a node that runs once per item, every item is a step: a result may stand in
+// for one of them, or for all.
+func TestForkWithStandInsForItems(t *testing.T) {
+	t.Parallel()
+	reg := enginetest.NewRegistry().Handle("call", planner.EffectUnsafe, echo)
+	e := enginetest.Open(t, reg)
+	run := e.Until(e.Begin(e.Save(payroll), `{"people": ["ana", "bo", "cy"]}`).ID, kairos.RunCompleted, "")
+	stub := kairos.StandIn{Output: kairos.RawJSON(`0`)}
+	recorded := kairos.StandIn{Recorded: true}
+	calls := 3
+	for _, tt := range []struct {
+		says    string
+		at      int64
+		input   string
+		instead map[string]kairos.StandIn
+		given   string // items of the preview, by why
+		runs    int
+		output  string
+	}{
+		{"nothing stands in", 1, "", nil, "", 3, `[{"to":"ana"},{"to":"bo"},{"to":"cy"}]`},
+		{"what is recorded, for all", 1, "", map[string]kairos.StandIn{"pay": recorded}, "recorded[0 1 2]", 0, `[{"to":"ana"},{"to":"bo"},{"to":"cy"}]`},
+		{"a stub for each", 1, "", map[string]kairos.StandIn{"pay#1": stub}, "stub[0 1 2]", 0, `[0,0,0]`},
+		{"one of them", 1, "", map[string]kairos.StandIn{"pay#1[1]": stub}, "stub[1]", 2, `[{"to":"ana"},0,{"to":"cy"}]`},
+		{"all, one in its own way", 1, "", map[string]kairos.StandIn{"pay#1": stub, "pay#1[2]": recorded}, "stub[0 1] recorded[2]", 0, `[0,0,{"to":"cy"}]`},
+		{"a list that is longer now", 0, `{"people": ["ana", "bo", "cy", "di"]}`, map[string]kairos.StandIn{"pay": recorded}, "recorded[0 1 2]", 1, `[{"to":"ana"},{"to":"bo"},{"to":"cy"},{"to":"di"}]`},
+		{"a stub for each of a longer list", 0, `{"people": ["ana", "bo", "cy", "di"]}`, map[string]kairos.StandIn{"pay": stub}, "stub", 0, `[0,0,0,0]`},
+	} {
+		req := kairos.VerbRequest{Run: run.ID, Action: kairos.ActionFork, At: tt.at, Instead: tt.instead}
+		if tt.input != "" {
+			req.Input = kairos.RawJSON(tt.input)
+		}
+		p, err := e.Preview(t.Context(), enginetest.Operator, req)
+		if err != nil {
+			t.Fatalf("%s: %v", tt.says, err)
+		}
+		var given []string
+		for _, s := range p.Given {
+			how := "stub"
+			if strings.Contains(s.Reason, "recorded") {
+				how = "recorded"
+			}
+			if len(s.Items) > 0 {
+				how += fmt.Sprint(s.Items)
+			}
+			given = append(given, how)
+		}
+		if got := strings.Join(given, " "); got != tt.given {
+			t.Errorf("%s: given %q, want %q", tt.says, got, tt.given)
+		}
+		if len(p.Repeats) != 1 || len(p.Repeats[0].Items) != 3 {
+			t.Errorf("%s: repeats %+v", tt.says, p.Repeats)
+		}
+		if touches := names(p.Effects) == "pay"; touches != (tt.runs > 0) {
+			t.Errorf("%s: effects %q", tt.says, names(p.Effects))
+		}
+		req.Digest = p.Digest
+		r, err := e.Act(t.Context(), enginetest.Operator, req)
+		if err != nil {
+			t.Fatalf("%s: %v", tt.says, err)
+		}
+		r = e.Until(r.ID, kairos.RunCompleted, "")
+		calls += tt.runs
+		if reg.Count("pay") != calls || string(r.Output) != tt.output {
+			t.Errorf("%s: pay ran %d times, want %d; output %s\n%s", tt.says, reg.Count("pay"), calls, r.Output, e.Journal(r.ID))
+		}
+	}
+	var first int64 // the row of the first item
+	rows, err := e.Store.Journal(t.Context(), run.ID, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range rows {
+		if row.Node == "pay" && row.Final && first == 0 {
+			first = row.Seq
+		}
+	}
+	for name, says := range map[string]string{"pay#1[7]": "pay#1[7] has no recorded result", "list#1[0]": "runs once and has no items", "pay#1[x]": "not node#visit[item]", "pay#1[0]": "pay#1[0] is kept"} {
+		_, err := e.Preview(t.Context(), enginetest.Operator, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionFork, At: first, Instead: map[string]kairos.StandIn{name: recorded}})
+		if kairos.CodeOf(err) != kairos.CodeInvalid || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

@@ -43,7 +43,7 @@ func (a *actor) runSubstep(t *attempt, recorded kairos.Entry, n int, kind, diges
 			return nil, err
 		}
 	}
-	row.Kind, row.StartedAt = kairos.EntrySubstep, t.e.now()
+	row.Kind, row.StartedAt, row.Input = kairos.EntrySubstep, t.e.now(), t.prompt(n)
 	failpoint.Hit("substep.before")
 	out, usage, err := fn()
 	failpoint.Hit("substep.after")
@@ -70,6 +70,31 @@ func (a *actor) runSubstep(t *attempt, recorded kairos.Entry, n int, kind, diges
 		return nil, recordErr
 	}
 	return out, err
+}
+
+// asking keeps a prompt for the row of its sub-step. What cannot be kept is left
+// out: the call itself does not depend on it.
+func (t *attempt) asking(n int, prompt any) {
+	_, raw, failure := t.e.encodeOutput(t.node.ID, prompt)
+	if failure != nil {
+		t.e.log.Warn("a prompt was not kept", "run_id", t.run, "node", t.node.ID, "err", failure.Message)
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.prompts == nil {
+		t.prompts = map[int]kairos.RawJSON{}
+	}
+	t.prompts[n] = raw
+}
+
+// prompt takes what was asked in a sub-step; nil: nothing was.
+func (t *attempt) prompt(n int) kairos.RawJSON {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	raw := t.prompts[n]
+	delete(t.prompts, n)
+	return raw
 }
 
 func sameSubstep(e kairos.Entry, kind, digest string) bool {

@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/kairos"
@@ -201,7 +203,7 @@ func (v *view) outlook(p *program, s *state, seen map[string]int, why map[string
 			continue
 		}
 		if w.answer != nil && w.answer.given != "" {
-			l.given = append(l.given, v.givenStep(p, w.Node, w.Visit, w.answer))
+			l.given = append(l.given, v.givenStep(p, w.Node, w.Visit, w.answer.given))
 			from(w.Node)
 			continue
 		}
@@ -220,9 +222,15 @@ func (v *view) outlook(p *program, s *state, seen map[string]int, why map[string
 		}
 	}
 	for _, k := range s.openFans() {
-		if !listed[k.Node] {
+		given, runs := s.givenItems(k)
+		for _, why := range slices.Sorted(maps.Keys(given)) {
+			step := v.givenStep(p, k.Node, k.Visit, why)
+			step.Items = given[why]
+			l.given = append(l.given, step)
+		}
+		if !listed[k.Node] && (runs || len(given) == 0) {
 			listed[k.Node] = true
-			add(k.Node, k.Visit, items[k], "")
+			add(k.Node, k.Visit, slices.DeleteFunc(items[k], func(i int) bool { return s.given(workKey{k, i}) != "" }), "")
 		}
 		from(k.Node)
 	}
@@ -242,16 +250,30 @@ func (v *view) outlook(p *program, s *state, seen map[string]int, why map[string
 			next(j)
 		}
 	}
-	ahead := map[int]*answer{} // results that stand in for what has not opened yet
+	ahead, some := map[int]string{}, map[int]map[string][]int{} // why what has not opened yet, or items of it, has a result
 	for k, d := range s.doubts {
-		if d.answer != nil && d.answer.given != "" && k.item == noItem && !p.Nodes[k.Node].OnCycle {
-			ahead[k.Node] = d.answer
+		switch {
+		case d.answer == nil || d.answer.given == "" || p.Nodes[k.Node].OnCycle:
+		case k.item == noItem:
+			ahead[k.Node] = d.answer.given
+		default:
+			if some[k.Node] == nil {
+				some[k.Node] = map[string][]int{}
+			}
+			some[k.Node][d.answer.given] = append(some[k.Node][d.answer.given], k.item)
 		}
 	}
 	for i := range p.Nodes {
+		if reach[i] && ahead[i] == "" {
+			for _, why := range slices.Sorted(maps.Keys(some[i])) { // the list may turn out to be longer: the node is named as running too
+				step := v.givenStep(p, i, 0, why)
+				step.Items = slices.Sorted(slices.Values(some[i][why]))
+				l.given = append(l.given, step)
+			}
+		}
 		switch {
 		case !reach[i]:
-		case ahead[i] != nil:
+		case ahead[i] != "":
 			l.given = append(l.given, v.givenStep(p, i, 0, ahead[i]))
 		case listed[i]:
 			add(i, 0, nil, "the loop may come round again")
@@ -289,9 +311,9 @@ func (v *view) answeredStep(p *program, w *work) kairos.PreviewStep {
 }
 
 // givenStep is a visit whose result is there before it runs.
-func (v *view) givenStep(p *program, node, visit int, said *answer) kairos.PreviewStep {
+func (v *view) givenStep(p *program, node, visit int, why string) kairos.PreviewStep {
 	n := &p.Nodes[node]
-	return kairos.PreviewStep{Node: n.ID, Visit: visit, Type: n.TypeName, Effect: string(v.e.staticEffect(p, n)), Status: kairos.NodeCompleted, Reason: said.given}
+	return kairos.PreviewStep{Node: n.ID, Visit: visit, Type: n.TypeName, Effect: string(v.e.staticEffect(p, n)), Status: kairos.NodeCompleted, Reason: why}
 }
 
 func (v *view) doubtStep(p *program, w *work) kairos.PreviewStep {

@@ -57,7 +57,9 @@ type VerbRequest struct {
 	// Edits replace outputs of kept visits: "node" or "node#visit" → value.
 	Edits map[string]RawJSON
 	// Instead says of steps that a fork does not keep what stands in for running
-	// them: "node" or "node#visit" → its result. Nothing of them is called.
+	// them: "node", "node#visit" or "node#visit[item]" → its result. Nothing of them
+	// is called. Of a node that runs once per item, a visit stands for all of its
+	// items that are not named themselves.
 	Instead map[string]StandIn
 	// Only, "node" or "node#visit", makes a resume run that one failed step and
 	// pause the run after it.
@@ -144,8 +146,17 @@ type PreviewRepeat struct {
 	Visit  int    `json:"visit"`
 	Type   string `json:"type"`
 	Effect string `json:"effect"`
-	// Given says what stands in for it: "recorded", "stub" or "": it runs.
+	// Given says what stands in for it: "recorded", "stub" or "": it runs, or not
+	// all of its items have the same.
 	Given string `json:"given,omitempty"`
+	// Items are those of a step that runs once per item.
+	Items []RepeatItem `json:"items,omitempty"`
+}
+
+// RepeatItem is one item of a foreach whose side effects would happen again.
+type RepeatItem struct {
+	Item  int    `json:"item"`
+	Given string `json:"given,omitempty"` // as in [PreviewRepeat]
 }
 
 // PreviewDecision is where the run would go at a node.

@@ -53,7 +53,7 @@ type ForkBody struct {
 	At    int64                     `json:"at,omitempty" minimum:"0" doc:"The journal position to keep; 0 keeps nothing."`
 	Edits map[string]kairos.RawJSON `json:"edits,omitempty" doc:"New outputs of kept visits, by node or node#visit."`
 	// Instead is what stands in for running steps.
-	Instead map[string]kairos.StandIn `json:"instead,omitempty" doc:"Results that stand in for running steps, by node or node#visit: the recorded one, or an output."`
+	Instead map[string]kairos.StandIn `json:"instead,omitempty" doc:"Results that stand in for running steps, by node, node#visit or node#visit[item]: the recorded one, or an output."`
 }
 
 // LimitsBody raises or lowers a run's limits.
