@@ -123,6 +123,7 @@ type conversation struct {
 	specs    []ToolSpec
 	schema   *planner.Schema
 	step     int
+	told     int // messages that a prompt has been made of
 	seen     map[string]int
 	repaired bool
 	// taken is set by a handoff that does not come back: out is the answer.
@@ -173,6 +174,9 @@ func (c *conversation) run(ctx context.Context) (any, error) {
 // ask calls the model, or takes the answer that was recorded.
 func (c *conversation) ask(ctx context.Context) (Response, error) {
 	c.step++
+	if p, ok := c.journal.(Prompter); ok {
+		p.Asked(c.step, c.prompt())
+	}
 	v, err := c.journal.Do(c.step, "model", digestOf(c.Model, c.messages), planner.EffectIdempotent, func() (any, Usage, error) {
 		r, err := c.Provider.Complete(ctx, Request{Model: c.Model, Messages: c.messages, Tools: c.specs, Schema: c.Schema,
 			MaxTokens: c.MaxTokens, Temperature: c.Temperature, Stream: c.Stream})

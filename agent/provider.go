@@ -70,6 +70,8 @@ type Response struct {
 	Usage Usage
 	// Model is the one that answered, if the provider says so.
 	Model string
+	// Finish is why the model ended, in the provider's word; empty: it does not say.
+	Finish string
 }
 
 // Usage counts what a call consumed. Cost is in the currency of the

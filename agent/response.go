@@ -12,6 +12,9 @@ func (r Response) value() any {
 	if r.Model != "" {
 		v["model"] = r.Model
 	}
+	if r.Finish != "" {
+		v["finish"] = r.Finish
+	}
 	if len(r.Calls) > 0 {
 		calls := make([]any, len(r.Calls))
 		for i, c := range r.Calls {
@@ -25,13 +28,13 @@ func (r Response) value() any {
 // responseOf reads back what value wrote; fields of another shape are empty.
 func responseOf(v any) Response {
 	var r struct {
-		Text  string
-		Model string
-		Calls []Call
+		Text          string
+		Model, Finish string
+		Calls         []Call
 	}
 	b, err := planner.EncodeValue(v)
 	if err != nil || json.Unmarshal(b, &r) != nil {
 		return Response{}
 	}
-	return Response{Text: r.Text, Model: r.Model, Calls: r.Calls}
+	return Response{Text: r.Text, Model: r.Model, Finish: r.Finish, Calls: r.Calls}
 }

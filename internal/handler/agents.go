@@ -329,6 +329,13 @@ func (j journal) Do(n int, kind, digest string, effect planner.Effect, fn func()
 	})
 }
 
+// Asked implements [agent.Prompter].
+func (j journal) Asked(n int, p agent.Prompt) {
+	if j.call.Asking != nil {
+		j.call.Asking(n, p.Value())
+	}
+}
+
 // offered is a tool as an agent has it: permissions hold, and its own schema check names every
 // problem.
 type offered struct {
@@ -369,23 +376,12 @@ func (n llmNode) Handle(ctx context.Context, call *engine.Call) (engine.Result, 
 	if l.MaxIterations = 1; l.Schema != nil {
 		l.MaxIterations = 2 // one to mend an answer that does not fit
 	}
-	total := &tally{}
-	l.Journal = total
-	memory, err := n.r.recollect(ctx, call, planner.Text(call.Input))
+	memory, err := n.r.recall(ctx, call, planner.Text(call.Input))
 	if err != nil {
 		return engine.Result{Agent: a.ID}, err
 	}
 	out, err := l.Run(ctx, prompt(call), memory)
-	return engine.Result{Output: answer(out, l.Schema), Usage: total.usage, Agent: a.ID}, err
-}
-
-// tally counts usage and keeps nothing: one call has nothing to resume.
-type tally struct{ usage kairos.Usage }
-
-func (t *tally) Do(_ int, _, _ string, _ planner.Effect, fn func() (any, agent.Usage, error)) (any, error) {
-	v, u, err := fn()
-	t.usage = t.usage.Add(kairos.Usage{InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, Cost: u.Cost})
-	return v, err
+	return engine.Result{Output: answer(out, l.Schema), Agent: a.ID}, err
 }
 
 // maxPrevious bounds each earlier result in a context message, in letters.

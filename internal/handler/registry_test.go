@@ -7,6 +7,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/handler"
+	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/tool"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -56,7 +57,11 @@ func run(tb testing.TB, r *handler.Registry, n *planner.ProgramNode, input any) 
 	if !ok {
 		tb.Fatalf("nothing runs %s", n.ID)
 	}
-	res, err := h.Handle(tb.Context(), &engine.Call{Node: n, Input: input, Item: -1})
+	res, err := h.Handle(tb.Context(), &engine.Call{Node: n, Input: input, Item: -1,
+		Substep: func(_ int, _, _ string, _ planner.Effect, fn func() (any, kairos.Usage, error)) (any, error) {
+			v, _, err := fn()
+			return v, err
+		}})
 	return res.Output, err
 }
 

@@ -249,7 +249,7 @@ func (n generatorNode) Handle(ctx context.Context, call *engine.Call) (engine.Re
 		return engine.Result{}, err
 	}
 	t := turnOf(given(call))
-	memory, err := n.r.recollect(ctx, call, t.asked())
+	memory, err := n.r.recall(ctx, call, t.asked())
 	if err != nil {
 		return engine.Result{Agent: a.ID}, err
 	}
@@ -262,15 +262,14 @@ func (n generatorNode) Handle(ctx context.Context, call *engine.Call) (engine.Re
 		messages = append(messages, agent.Message{Role: agent.RoleUser, Text: "Tool results: " + string(results)})
 	}
 	l := n.m.loop(a, call)
-	total := &tally{}
-	l.Journal, l.Schema, l.MaxIterations = total, nil, 1
+	l.Schema, l.MaxIterations = nil, 1
 	out, err := l.Continue(ctx, messages)
 	if err != nil {
-		return engine.Result{Usage: total.usage, Agent: a.ID}, err
+		return engine.Result{Agent: a.ID}, err
 	}
 	t.Response = planner.Text(out)
 	t.say("assistant", t.Response)
-	return engine.Result{Output: t.value(), Usage: total.usage, Agent: a.ID}, nil
+	return engine.Result{Output: t.value(), Agent: a.ID}, nil
 }
 
 func join(a, b string) string {

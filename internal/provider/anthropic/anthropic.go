@@ -89,7 +89,7 @@ func (p *Provider) complete(ctx context.Context, r agent.Request) (agent.Respons
 	if err := provider.Stopped(p.c.Name, string(m.StopReason)); err != nil {
 		return agent.Response{}, err
 	}
-	out := agent.Response{Model: string(m.Model)}
+	out := agent.Response{Model: string(m.Model), Finish: string(m.StopReason)}
 	for _, b := range m.Content {
 		switch b.Type {
 		case "text":

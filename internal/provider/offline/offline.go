@@ -39,7 +39,7 @@ func (Provider) Complete(ctx context.Context, r agent.Request) (agent.Response, 
 	if r.Stream != nil {
 		r.Stream(text)
 	}
-	return agent.Response{Text: text, Model: "offline", Usage: agent.Usage{InputTokens: int64(words), OutputTokens: int64(len(strings.Fields(text)))}}, nil
+	return agent.Response{Text: text, Model: "offline", Finish: "stop", Usage: agent.Usage{InputTokens: int64(words), OutputTokens: int64(len(strings.Fields(text)))}}, nil
 }
 
 // least is the smallest value that a schema allows, as far as its plain keywords

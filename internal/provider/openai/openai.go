@@ -179,7 +179,7 @@ func (a *answer) add(chunk openai.ChatCompletionStreamResponse) {
 }
 
 func (a *answer) response(r agent.Request) agent.Response {
-	out := agent.Response{Text: strings.ToValidUTF8(a.text.String(), "\uFFFD"), Model: a.model}
+	out := agent.Response{Text: strings.ToValidUTF8(a.text.String(), "\uFFFD"), Model: a.model, Finish: a.finish}
 	for i, c := range a.calls {
 		out.Calls = append(out.Calls, agent.Call{ID: cmp.Or(c.ID, fmt.Sprintf("call_%d", i)), Tool: a.names.From(c.Function.Name), Arguments: cmp.Or(c.Function.Arguments, "{}")})
 	}

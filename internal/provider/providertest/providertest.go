@@ -80,7 +80,10 @@ func Run(t *testing.T, w Wire, provide func(url string) agent.Provider) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := agent.Response{Text: "It is noon.", Model: "test-model", Usage: agent.Usage{InputTokens: 12, OutputTokens: 5}}
+		if got.Finish == "" {
+			t.Error("it does not say why the model ended")
+		}
+		want := agent.Response{Text: "It is noon.", Model: "test-model", Finish: got.Finish, Usage: agent.Usage{InputTokens: 12, OutputTokens: 5}}
 		if d := cmp.Diff(want, got); d != "" || streamed.String() != want.Text {
 			t.Errorf("streamed %q\n%s", streamed.String(), d)
 		}

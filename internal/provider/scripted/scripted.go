@@ -121,7 +121,7 @@ func (a Answer) response(index, turn, words int, fill *strings.Replacer, stream 
 	if e := a.Error; e != nil {
 		return agent.Response{}, &planner.Failure{Code: cmp.Or(e.Code, planner.CodeFailed), Message: cmp.Or(e.Message, "the script says so"), Permanent: e.Permanent, NoEffect: true, RetryAfter: e.RetryAfter}
 	}
-	out := agent.Response{Text: fill.Replace(a.Text), Model: "scripted"}
+	out := agent.Response{Text: fill.Replace(a.Text), Model: "scripted", Finish: "stop"}
 	if a.JSON != nil {
 		v, err := planner.Normalize(a.JSON)
 		if err != nil {
@@ -132,6 +132,9 @@ func (a Answer) response(index, turn, words int, fill *strings.Replacer, stream 
 			return out, fmt.Errorf("answer %d of the script: %w", index+1, err)
 		}
 		out.Text = string(b)
+	}
+	if len(a.Calls) > 0 {
+		out.Finish = "tool_calls"
 	}
 	for n, c := range a.Calls {
 		args, err := planner.Normalize(c.Arguments)

@@ -1,0 +1,95 @@
+package agent
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// Bounds of what a journal keeps of a prompt, in bytes.
+const (
+	maxPromptText = 32 << 10  // of one message
+	maxPrompt     = 256 << 10 // of all that are new in one call
+)
+
+// Prompter is a [Journal] that also keeps what a model is asked, for people: it is
+// told before the call. A conversation that goes on builds its prompts anew.
+type Prompter interface {
+	Asked(n int, p Prompt)
+}
+
+// Prompt is what a model is asked in one call, as far as the conversation has not
+// said it before: the answers of the model and the results of its calls are steps
+// of their own.
+type Prompt struct {
+	Agent, Model string // as configured; empty: the provider's default
+	MaxTokens    int
+	Temperature  *float64
+	// Tools names what is offered, in the order in which the model reads it; nil
+	// after the first call, since it stays the same.
+	Tools []string
+	// Structured says that the answer must fit a schema.
+	Structured bool
+	Messages   []Message
+}
+
+// Value is the prompt as a journal keeps it. Long texts are cut, and say so.
+func (p Prompt) Value() map[string]any {
+	v := map[string]any{}
+	for key, text := range map[string]string{"agent": p.Agent, "model": p.Model} {
+		if text != "" {
+			v[key] = text
+		}
+	}
+	if p.MaxTokens > 0 {
+		v["maxTokens"] = p.MaxTokens
+	}
+	if p.Temperature != nil {
+		v["temperature"] = *p.Temperature
+	}
+	if p.Structured {
+		v["structured"] = true
+	}
+	if len(p.Tools) > 0 {
+		tools := make([]any, len(p.Tools))
+		for i, t := range p.Tools {
+			tools[i] = t
+		}
+		v["tools"] = tools
+	}
+	messages, left := []any{}, maxPrompt
+	for _, m := range p.Messages {
+		text := clipped(m.Text, min(maxPromptText, left))
+		left = max(0, left-len(text))
+		messages = append(messages, map[string]any{"role": string(m.Role), "text": text})
+	}
+	v["messages"] = messages
+	return v
+}
+
+func clipped(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return strings.ToValidUTF8(s[:n], "\uFFFD") + fmt.Sprintf("… (%d more bytes are not kept)", len(s)-n)
+}
+
+// prompt is what the next call asks that no call before it has.
+func (c *conversation) prompt() Prompt {
+	p := Prompt{Agent: c.Name, Model: c.Model, MaxTokens: c.MaxTokens, Temperature: c.Temperature, Structured: c.Schema != nil}
+	for _, m := range c.messages[c.told:] {
+		if c.told == 0 || m.Role == RoleUser || m.Role == RoleSystem {
+			p.Messages = append(p.Messages, m)
+		}
+	}
+	if c.told == 0 {
+		for _, s := range c.specs {
+			p.Tools = append(p.Tools, s.Name)
+		}
+	}
+	c.told = len(c.messages)
+	return p
+}
