@@ -95,9 +95,9 @@ func stepStatus(s kairos.NodeStatus) view.Status {
 	case kairos.NodeCancelled:
 		return word("idle", "i-cancel", locale.Mark("cancelled"), true)
 	case kairos.NodeInDoubt:
-		return word("fail", "i-doubt", locale.Mark("in doubt"), false)
+		return word("fail", "i-doubt", locale.Mark("interrupted"), false)
 	case kairos.NodeWaiting:
-		return word("need", "i-wait", locale.Mark("waiting"), false)
+		return word("idle", "i-wait", locale.Mark("waiting"), false)
 	}
 	return word("idle", "i-queued", locale.Mark("not started"), false)
 }

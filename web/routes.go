@@ -71,6 +71,7 @@ func (s *Server) table() []route {
 		{get, "/runs/:run/graph.svg", kairos.RoleViewer, (*request).graphFile},
 		{get, "/runs/:run/lineage", kairos.RoleViewer, (*request).lineage},
 		{get, "/runs/:run/steps/:seq", kairos.RoleViewer, (*request).stepPage},
+		{get, "/runs/:run/steps/:seq/raw/:part", kairos.RoleViewer, (*request).stepRaw},
 		{get, "/runs/:run/log.txt", kairos.RoleViewer, (*request).logFile},
 		{get, "/runs/:run/peek", kairos.RoleViewer, (*request).peek},
 		{get, "/runs/:run/raw/:seq/:part", kairos.RoleViewer, (*request).raw},

@@ -176,7 +176,7 @@ func (r *request) compareSteps(p *view.ComparePage, a, b kairos.Run, lists [2][]
 		if st == nil {
 			return r.t("not there"), "", view.Status{}
 		}
-		return took(st.took(r.s.now())), fmt.Sprintf("/runs/%s?step=%d#inspector", run.ID, st.seq), stepStatus(st.status)
+		return took(st.took(r.s.now())), fmt.Sprintf("/runs/%s?step=%d#inspector", run.ID, st.seq), st.shown()
 	}
 	first := true
 	add := func(x, y *step, name string) {
@@ -187,7 +187,7 @@ func (r *request) compareSteps(p *view.ComparePage, a, b kairos.Run, lists [2][]
 		if x != nil && y != nil {
 			switch {
 			case x.status != y.status:
-				why = r.t("it is %s in one and %s in the other", r.t(stepStatus(x.status).Word), r.t(stepStatus(y.status).Word))
+				why = r.t("it is %s in one and %s in the other", r.t(x.shown().Word), r.t(y.shown().Word))
 			case chosenEdge(x) != chosenEdge(y):
 				why = r.t("it went to %s in one and to %s in the other", chosenEdge(x), chosenEdge(y))
 			case !bytes.Equal(x.last.Output, y.last.Output):

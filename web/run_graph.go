@@ -134,10 +134,7 @@ func (b *runPage) states() func(*diagram.Node) nodeState {
 			return s
 		}
 		st := b.latest(list)
-		s := nodeState{status: stepStatus(st.status), href: b.href(url.Values{"step": {strconv.FormatInt(st.seq, 10)}, "node": nil, "try": nil, "tab": nil}) + "#inspector"}
-		if st.reused {
-			s.status = word("ok", "i-reuse", locale.Mark("reused"), true)
-		}
+		s := nodeState{status: st.shown(), href: b.href(url.Values{"step": {strconv.FormatInt(st.seq, 10)}, "node": nil, "try": nil, "tab": nil}) + "#inspector"}
 		s.detail = b.t(s.status.Word)
 		if st.status == kairos.NodeCompleted || st.status == kairos.NodeFailed {
 			s.detail = took(st.took(now))
@@ -186,7 +183,7 @@ func (b *runPage) groupState(n *diagram.Node, steps map[string][]*step) nodeStat
 	}
 	s := nodeState{status: stepStatus(kairos.NodePending), href: b.href(url.Values{"node": {first}, "step": nil, "try": nil, "tab": nil})}
 	if least < len(loudest) {
-		s.status = stepStatus(loudest[least])
+		s.status = b.latest(steps[first]).shown()
 		s.detail = b.number(int64(count[loudest[least]])) + " " + b.t(s.status.Word)
 	} else {
 		s.detail = b.t("not started")
@@ -287,7 +284,7 @@ func (b *runPage) asRan(o diagram.Options) (painter, int) {
 		}
 		list := of[n.ID]
 		st := b.latest(list)
-		s := nodeState{status: stepStatus(st.status), href: b.href(url.Values{"step": {strconv.FormatInt(st.seq, 10)}, "node": nil, "try": nil, "tab": nil}) + "#inspector"}
+		s := nodeState{status: st.shown(), href: b.href(url.Values{"step": {strconv.FormatInt(st.seq, 10)}, "node": nil, "try": nil, "tab": nil}) + "#inspector"}
 		var span timeline.Span
 		for i, x := range list {
 			if i == 0 || x.started.Before(span.From) {

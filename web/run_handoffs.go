@@ -50,7 +50,7 @@ func (b *runPage) handoffs() (*view.Handoffs, error) {
 			Step: view.Link{Text: h.Node, Href: b.href(url.Values{"view": {"timeline"}, "step": {h.Node}}) + "#inspector"}}
 		if st := b.stepAt(h.Seq, h.Node); st != nil {
 			row.Step = b.stepLink(st)
-			row.Result, row.Took = stepStatus(st.status), took(st.took(b.s.now()))
+			row.Result, row.Took = st.shown(), took(st.took(b.s.now()))
 			row.Open = st.final == nil && !b.d.Run.Status.Final()
 			row.Cost = costText(st.usage().Cost)
 		}

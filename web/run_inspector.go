@@ -15,16 +15,13 @@ import (
 )
 
 var tabWords = map[string]string{"error": locale.Mark("Error"), "output": locale.Mark("Output"), "input": locale.Mark("Input"), "decision": locale.Mark("Decision"), "log": locale.Mark("Log"),
-	"calls": locale.Mark("Calls"), "change": locale.Mark("State change"), "definition": locale.Mark("Definition")}
+	"calls": locale.Mark("Calls"), "prompt": locale.Mark("Prompt"), "change": locale.Mark("State change"), "definition": locale.Mark("Definition")}
 
 // inspector shows the chosen step; tabs are links.
 func (b *runPage) inspector() view.Inspector {
 	st := b.chosen
 	seq := strconv.FormatInt(st.seq, 10)
-	i := view.Inspector{Name: st.label(), Step: seq, Sub: b.aboutNode(st.node), Status: stepStatus(st.status), Page: fmt.Sprintf("/runs/%s/steps/%d", b.d.Run.ID, st.seq)}
-	if st.reused {
-		i.Status = word("ok", "i-reuse", locale.Mark("reused"), true)
-	}
+	i := view.Inspector{Name: st.label(), Step: seq, Sub: b.aboutNode(st.node), Status: st.shown(), Page: fmt.Sprintf("/runs/%s/steps/%d", b.d.Run.ID, st.seq)}
 	a := b.attempt(st)
 	if len(st.attempts) > 1 {
 		for n := range st.attempts {
@@ -42,6 +39,9 @@ func (b *runPage) inspector() view.Inspector {
 	}
 	tabs := b.tabs(st, a)
 	tab := b.c.QueryParam("tab")
+	if tab == "calls" && slices.Contains(tabs, "prompt") {
+		tab = "prompt"
+	}
 	if !slices.Contains(tabs, tab) {
 		tab = tabs[0]
 	}
@@ -52,10 +52,13 @@ func (b *runPage) inspector() view.Inspector {
 		}
 		i.Tabs = append(i.Tabs, l)
 	}
-	if tab == "log" {
+	switch tab {
+	case "log":
 		l := b.stepLog(st, a)
 		i.Log = &l
-	} else {
+	case "prompt":
+		b.promptTab(&i, st, a)
+	default:
 		i.Blocks = b.blocks(st, a, tab)
 		if i.Find = b.findForm(i.Blocks); tab == "definition" {
 			i.Find = nil
@@ -127,7 +130,10 @@ func (b *runPage) tabs(st *step, a *attempt) []string {
 		tabs = append(tabs, "log")
 	}
 	tabs = append(tabs, "output", "input")
-	if len(st.calls) > 0 {
+	switch {
+	case b.talks(st.node) && a != nil:
+		tabs = append(tabs, "prompt")
+	case len(st.calls) > 0:
 		tabs = append(tabs, "calls")
 	}
 	if decided && !person {

@@ -11,7 +11,6 @@ import (
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/timeline"
 	"github.com/kairosd/kairosd/planner"
-	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -72,7 +71,7 @@ func (t *timelinePage) row(l line) view.StepRow {
 	add := func(from, to time.Time, kind int) { t.segment(segments, from, to, kind) }
 	if l.call != nil {
 		row.Number, row.Kind = "", t.t("call")
-		row.Href = t.href(url.Values{"step": {strconv.FormatInt(st.seq, 10)}, "tab": {"calls"}}) + "#inspector"
+		row.Href = t.href(url.Values{"step": {strconv.FormatInt(st.seq, 10)}, "tab": {"calls"}, "try": nil, "node": nil}) + "#inspector"
 		row.Status = stepStatus(l.call.Status)
 		if !l.call.Usage.Zero() {
 			row.Notes = t.tokenText(l.call.Usage)
@@ -148,16 +147,13 @@ func (t *timelinePage) foldOf(row *view.StepRow, l line) {
 
 // statusOf is the state of a line: of many, that which must be seen first.
 func (t *timelinePage) statusOf(l line) view.Status {
-	least := len(loudest) - 1
-	for _, st := range l.steps {
-		if i := slices.Index(loudest, st.status); i >= 0 {
-			least = min(least, i)
+	loud := l.steps[0]
+	for _, st := range l.steps[1:] {
+		if slices.Index(loudest, st.status) < slices.Index(loudest, loud.status) {
+			loud = st
 		}
 	}
-	if len(l.steps) == 1 && l.steps[0].reused {
-		return word("ok", "i-reuse", locale.Mark("reused"), true)
-	}
-	return stepStatus(loudest[least])
+	return loud.shown()
 }
 
 // segment adds a stretch of a row; what lies outside of the axis is not drawn.
@@ -328,23 +324,23 @@ func (r *request) tokenText(u kairos.Usage) string {
 
 // groupNotes counts the states of many steps.
 func (t *timelinePage) groupNotes(steps []*step) string {
-	count := map[kairos.NodeStatus]int{}
+	count := map[string]int{}
 	for _, st := range steps {
-		count[st.status]++
+		count[st.look()]++
 	}
 	var out []string
-	for _, s := range loudest {
-		if n := count[s]; n > 0 {
-			out = append(out, t.number(int64(n))+" "+t.t(stepStatus(s).Word))
+	for _, key := range loudLooks {
+		if n := count[key]; n > 0 {
+			out = append(out, t.number(int64(n))+" "+t.t(lookOf(key).Word))
 		}
 	}
 	return strings.Join(out, " · ")
 }
 
 // notStarted are the rows of nodes with no step: those that were not taken last,
-// with the reason.
-func (t *timelinePage) notStarted() []view.StepRow {
-	var todo, passed []view.StepRow
+// with the reason; only some of them, if only says so.
+func (t *timelinePage) notStarted(only string) []view.StepRow {
+	var open, gone []view.StepRow
 	for _, id := range t.missing() {
 		row := view.StepRow{Number: "–", Name: id, Kind: t.kind(id), Dim: true, Selected: id == t.node,
 			Href: t.href(url.Values{"node": {id}, "step": nil, "try": nil, "tab": nil}) + "#inspector"}
@@ -352,15 +348,19 @@ func (t *timelinePage) notStarted() []view.StepRow {
 		row.Status = notStarted(not).status
 		if not {
 			row.Notes = why
-			passed = append(passed, row)
+			if only == "" || only == passed {
+				gone = append(gone, row)
+			}
 			continue
 		}
 		if i := t.program.Index[id]; t.program.Nodes[i].Effect == planner.EffectUnsafe {
 			row.Notes = t.t("side effects")
 		}
-		todo = append(todo, row)
+		if only == "" || only == todo {
+			open = append(open, row)
+		}
 	}
-	return append(todo, passed...)
+	return append(open, gone...)
 }
 
 // ahead are the nodes that the run may still come to, or could have: all behind

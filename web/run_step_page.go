@@ -20,19 +20,14 @@ func (r *request) stepPage() error {
 	if err != nil {
 		return err
 	}
+	if b.chosen, err = b.stepOf(r.c.Param("seq")); err != nil {
+		return err
+	}
 	seq, err := strconv.ParseInt(r.c.Param("seq"), 10, 64)
-	if err != nil || seq < 1 || seq > int64(len(b.d.Journal)) {
-		return kairos.Errorf(kairos.CodeNotFound, "run %s has no step %s", kairos.ShortID(b.d.Run.ID), r.c.Param("seq"))
+	if err != nil {
+		return err // stepOf has read it
 	}
 	e := &b.d.Journal[seq-1]
-	for _, st := range b.steps {
-		if st.key() == (visitKey{e.Node, e.Visit, e.Item}) {
-			b.chosen = st
-		}
-	}
-	if b.chosen == nil {
-		return kairos.Errorf(kairos.CodeNotFound, "row %d of run %s is of no step", seq, kairos.ShortID(b.d.Run.ID))
-	}
 	if _, err := b.why(); err != nil {
 		return err
 	}

@@ -79,6 +79,13 @@ func cmpTime(a, b time.Time) time.Time {
 }
 
 func (st *step) add(e *kairos.Entry) {
+	if e.Substep > 0 { // a call inside an attempt
+		st.ended = e.At
+		if e.Kind == kairos.EntrySubstep {
+			st.calls = append(st.calls, e)
+		}
+		return
+	}
 	st.last, st.ended = *e, e.At
 	switch e.Kind {
 	case kairos.EntryIntent:
@@ -110,8 +117,6 @@ func (st *step) add(e *kairos.Entry) {
 			st.status, st.final = e.Status, e
 			st.attempts = append(st.attempts, attempt{number: e.Attempt, status: e.Status, started: e.At, ended: e.At, entry: *e, log: e.Log})
 		}
-	case kairos.EntrySubstep:
-		st.calls = append(st.calls, e)
 	}
 }
 

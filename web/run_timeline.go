@@ -67,12 +67,10 @@ func (b *runPage) timeline(p *view.RunPage) {
 	lines := t.lines()
 	t.sort(v, lines)
 	rows := t.rows(v, lines)
-	if only := b.c.QueryParam("only"); only == "" || only == "todo" {
-		rows = append(rows, t.notStarted()...)
-	}
+	rows = append(rows, t.notStarted(b.c.QueryParam("only"))...)
 	t.page(v, rows)
-	for _, s := range []kairos.NodeStatus{kairos.NodeCompleted, kairos.NodeFailed, kairos.NodeRunning, kairos.NodeWaiting, kairos.NodeInDoubt, kairos.NodeSkipped, kairos.NodePending} {
-		v.Legend = append(v.Legend, stepStatus(s))
+	for _, l := range looks {
+		v.Legend = append(v.Legend, l.status)
 	}
 	p.Timeline = v
 }
@@ -283,46 +281,27 @@ func (b *runPage) sources() map[int][]string {
 	return b.into
 }
 
-// onlyWords are the states by which a timeline is filtered.
-var onlyWords = []struct {
-	key    string
-	shown  kairos.NodeStatus
-	states []kairos.NodeStatus
-}{
-	{"ok", kairos.NodeCompleted, nil}, {"failed", kairos.NodeFailed, []kairos.NodeStatus{kairos.NodeFailed, kairos.NodeInDoubt}}, {"running", kairos.NodeRunning, nil},
-	{"waiting", kairos.NodeWaiting, nil}, {"skipped", kairos.NodeSkipped, []kairos.NodeStatus{kairos.NodeSkipped, kairos.NodeCancelled}}, {"todo", kairos.NodePending, nil},
-}
-
 // counts says how many steps are in which state; each count filters.
 func (t *timelinePage) counts(v *view.Timeline) {
 	only := t.c.QueryParam("only")
 	n := len(t.steps) + len(t.missing())
 	v.Counts = append(v.Counts, view.Link{Text: t.n(n, "%s step", "%s steps"), Href: t.href(url.Values{"only": nil, "rows": nil}), Current: only == ""})
-	for _, o := range onlyWords {
-		n := 0
-		for _, st := range t.steps {
-			if st.is(o.key) {
-				n++
-			}
-		}
-		if o.key == "todo" {
-			n = len(t.missing())
-		}
-		if n > 0 || only == o.key {
-			s := stepStatus(o.shown)
-			v.Counts = append(v.Counts, view.Link{Text: t.number(int64(n)) + " " + t.t(s.Word), Icon: s.Icon, Class: s.Key, Href: t.href(url.Values{"only": {o.key}, "rows": nil}), Current: only == o.key})
+	count := map[string]int{}
+	for _, id := range t.missing() {
+		if _, not := t.notTaken(id); not {
+			count[passed]++
+		} else {
+			count[todo]++
 		}
 	}
-}
-
-// is reports whether a step passes a filter.
-func (st *step) is(only string) bool {
-	for _, o := range onlyWords {
-		if o.key == only {
-			return st.status == o.shown || slices.Contains(o.states, st.status)
+	for _, st := range t.steps {
+		count[st.look()]++
+	}
+	for _, l := range looks {
+		if n := count[l.key]; n > 0 || only == l.key {
+			v.Counts = append(v.Counts, view.Link{Text: t.number(int64(n)) + " " + t.t(l.status.Word), Icon: l.status.Icon, Class: l.status.Key, Href: t.href(url.Values{"only": {l.key}, "rows": nil}), Current: only == l.key})
 		}
 	}
-	return true
 }
 
 // missing are the nodes with no step.

@@ -7,6 +7,7 @@ type Inspector struct {
 	Status    Status
 	Attempts  []Link
 	Tabs      []Link
+	Prompt    *Prompt // what is asked of models; its messages are the blocks
 	Blocks    []Block
 	Log       *StepLog
 	Find      *FindForm
@@ -16,6 +17,15 @@ type Inspector struct {
 	Began     Time
 	Resume    string // what resuming would do with it
 	Page      string // its own page
+}
+
+// Prompt is what a step asks of a model, apart from the messages.
+type Prompt struct {
+	Facts []Fact
+	Tools []string // that are offered, in order
+	Says  string
+	More  string // how many messages are not shown
+	File  string // address of the whole
 }
 
 // DoubtForm settles an attempt that may or may not have happened.

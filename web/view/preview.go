@@ -55,6 +55,11 @@ type Repeat struct {
 	Name, Label, What string
 	Choices           []Option
 	Stub, Wrong       string
+	// Items of a step that runs once per item may go their own way; Own says that
+	// some do. Each names its stub.
+	Items []Repeat
+	Own   bool
+	Each  string
 }
 
 // EditField is a kept output that a fork may replace.

@@ -1,0 +1,95 @@
+package web
+
+import (
+	"slices"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/view"
+)
+
+// look is a word of the vocabulary of steps (UI 3.2.7), by the key under which a
+// timeline shows only such.
+type look struct {
+	key    string
+	status view.Status
+}
+
+// looks are all of them, in the order in which a timeline counts them.
+var looks = []look{
+	{"ok", stepStatus(kairos.NodeCompleted)},
+	{"reused", word("ok", "i-reuse", locale.Mark("reused"), true)},
+	{"failed", stepStatus(kairos.NodeFailed)},
+	{"interrupted", stepStatus(kairos.NodeInDoubt)},
+	{"needs", word("need", "i-need", locale.Mark("needs you"), false)},
+	{"retrying", word("need", "i-retry", locale.Mark("retrying"), false)},
+	{"running", stepStatus(kairos.NodeRunning)},
+	{"waiting", stepStatus(kairos.NodeWaiting)},
+	{"cancelled", stepStatus(kairos.NodeCancelled)},
+	{"skipped", stepStatus(kairos.NodeSkipped)},
+	{todo, stepStatus(kairos.NodePending)},
+	{passed, word("idle", "i-skip", locale.Mark("not taken"), true)},
+}
+
+// The keys of nodes with no step: those that the run may still come to, and those
+// that it went past.
+const (
+	todo   = "todo"
+	passed = "passed"
+)
+
+// look is the key of a step's word.
+func (st *step) look() string {
+	switch st.status {
+	case kairos.NodeCompleted:
+		if st.reused {
+			return "reused"
+		}
+		return "ok"
+	case kairos.NodeFailed:
+		return "failed"
+	case kairos.NodeInDoubt:
+		return "interrupted"
+	case kairos.NodeRunning:
+		return "running"
+	case kairos.NodeWaiting:
+		switch reason := st.waitsFor(); {
+		case reason == kairos.WaitRetry:
+			return "retrying"
+		case reason.NeedsPerson():
+			return "needs"
+		}
+		return "waiting"
+	case kairos.NodeCancelled:
+		return "cancelled"
+	case kairos.NodeSkipped:
+		return "skipped"
+	}
+	return todo
+}
+
+// waitsFor is for what a step waits; empty: for nothing.
+func (st *step) waitsFor() kairos.WaitReason {
+	if st.status != kairos.NodeWaiting || len(st.waits) == 0 {
+		return ""
+	}
+	return kairos.WaitReason(st.waits[len(st.waits)-1].Reason)
+}
+
+// shown is a step's state in words.
+func (st *step) shown() view.Status {
+	return lookOf(st.look())
+}
+
+func lookOf(key string) view.Status {
+	return looks[slices.IndexFunc(looks, func(l look) bool { return l.key == key })].status
+}
+
+// loudLooks are the keys in the order in which they must be seen.
+var loudLooks = []string{"interrupted", "failed", "needs", "retrying", "waiting", "running", "ok", "reused", "cancelled", "skipped"}
+
+// is reports whether a step passes a timeline's filter.
+func (st *step) is(only string) bool {
+	known := slices.ContainsFunc(looks, func(l look) bool { return l.key == only })
+	return !known || st.look() == only
+}
