@@ -231,3 +231,9 @@ func (d *daemon) tab() *tab {
 	d.t.Helper()
 	return newTab(d.t, d.url).login(d.session)
 }
+
+// tabOf is tab for a part of a test.
+func (d *daemon) tabOf(t testing.TB) *tab {
+	t.Helper()
+	return newTab(t, d.url).login(d.session)
+}

@@ -2,6 +2,8 @@ package browsertest
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -194,6 +196,10 @@ func TestEveryShortcut(t *testing.T) {
 	run, open := d.busy(2)
 	defer open()
 	b := d.tab()
+	down := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }))
+	t.Cleanup(down.Close)
+	d.plan("id: twice\nnodes:\n  call: {type: http, effect: read, retry: {max_attempts: 2, backoff: [10ms]}, input: {url: \"" + down.URL + "\"}}\n")
+	twice := d.run("twice", "null")
 	before := d.runs()
 	chosen := `document.querySelectorAll("#list tbody input[name=run]:checked").length`
 	b.open("/runs")
@@ -220,7 +226,7 @@ func TestEveryShortcut(t *testing.T) {
 	b.press(kb.Escape)
 	b.until("Escape closes what is open", `!document.querySelector("footer details[open]")`)
 	// On the page of a run.
-	failed := "/runs/" + s.Failed.ID
+	failed := "/runs/" + twice.ID
 	b.open(failed)
 	for i, view := range []string{"timeline", "graph", "state", "log", "handoffs", "events", "io"} {
 		b.press(fmt.Sprint(i + 1))

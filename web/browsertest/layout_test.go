@@ -61,27 +61,29 @@ type window struct {
 func TestEverythingFits(t *testing.T) {
 	d := newDaemon(t)
 	paths := d.seed().Paths()
-	b := d.tab()
 	windows := []window{{"320 px", 320, "en", ""}, {"320 px in Spanish", 320, "es", ""}, {"longer texts", 1440, "en-XA", ""}, {"longer texts on a tablet", 820, "en-XA", ""},
 		{"longer texts on a phone", 390, "en-XA", ""}, {"text at 200%", 1440, "en", "200%"}, {"zoom of 200%", 720, "en", ""}}
 	for n, w := range windows {
-		b.width(w.width)
-		b.cookie("lang", w.lang)
-		for i, path := range paths {
-			if !everything() && i%(2*len(windows)) != n {
-				continue
+		t.Run(w.name, func(t *testing.T) {
+			b := d.tabOf(t)
+			b.width(w.width)
+			b.cookie("lang", w.lang)
+			for i, path := range paths {
+				if !everything() && i%(2*len(windows)) != n {
+					continue
+				}
+				b.open(path)
+				if w.font != "" {
+					eval[bool](b, fmt.Sprintf(`document.documentElement.style.fontSize = %q, true`, w.font))
+				}
+				b.until("the fonts are there", `document.fonts.status === "loaded" && [...document.fonts].some((f) => f.status === "loaded")`)
+				where := fmt.Sprintf("%s, %s", path, w.name)
+				for _, problem := range eval[[]string](b, fits) {
+					t.Errorf("%s: %s", where, problem)
+				}
+				b.keep(fmt.Sprintf("fits-%d-%02d", n, i))
 			}
-			b.open(path)
-			if w.font != "" {
-				eval[bool](b, fmt.Sprintf(`document.documentElement.style.fontSize = %q, true`, w.font))
-			}
-			b.until("the fonts are there", `document.fonts.status === "loaded" && [...document.fonts].some((f) => f.status === "loaded")`)
-			where := fmt.Sprintf("%s, %s", path, w.name)
-			for _, problem := range eval[[]string](b, fits) {
-				t.Errorf("%s: %s", where, problem)
-			}
-			b.keep(fmt.Sprintf("fits-%d-%02d", n, i))
-		}
+		})
 	}
 }
 

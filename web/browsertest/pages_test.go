@@ -57,25 +57,27 @@ func looks() []look {
 func TestPagesAreAccessibleAndWithinPolicy(t *testing.T) {
 	d := newDaemon(t)
 	paths := d.seed().Paths()
-	b := d.tab()
 	all := looks()
 	for n, l := range all {
-		b.width(l.width)
-		b.cookie("theme", l.theme)
-		b.cookie("lang", l.lang)
-		for i, path := range paths {
-			if !everything() && i%8 != 2*n { // a sample of each look
-				continue
+		t.Run(fmt.Sprintf("%s-%s-%d", l.lang, l.theme, l.width), func(t *testing.T) {
+			b := d.tabOf(t)
+			b.width(l.width)
+			b.cookie("theme", l.theme)
+			b.cookie("lang", l.lang)
+			for i, path := range paths {
+				if !everything() && i%8 != 2*n { // a sample of each look
+					continue
+				}
+				b.open(path)
+				where := fmt.Sprintf("%s (%s, %d px, %s)", path, l.theme, l.width, l.lang)
+				if over := eval[int](b, `document.documentElement.scrollWidth - document.documentElement.clientWidth`); over > 0 {
+					t.Errorf("%s: scrolls sideways by %d px", where, over)
+				}
+				b.accessible(where)
+				b.quiet(where)
+				b.keep(fmt.Sprintf("%s-%s-%d-%02d", l.lang, l.theme, l.width, i))
 			}
-			b.open(path)
-			where := fmt.Sprintf("%s (%s, %d px, %s)", path, l.theme, l.width, l.lang)
-			if over := eval[int](b, `document.documentElement.scrollWidth - document.documentElement.clientWidth`); over > 0 {
-				t.Errorf("%s: scrolls sideways by %d px", where, over)
-			}
-			b.accessible(where)
-			b.quiet(where)
-			b.keep(fmt.Sprintf("%s-%s-%d-%02d", l.lang, l.theme, l.width, i))
-		}
+		})
 	}
 }
 
