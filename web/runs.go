@@ -90,8 +90,8 @@ func (r *request) runs() error {
 	if err := r.views(&p, q, problem == nil); err != nil {
 		return err
 	}
-	if r.htmx() && r.c.Request().Header.Get("HX-Target") == "list" {
-		return r.render(code, view.RunList(p))
+	if r.target() == "list" {
+		return r.render(code, view.RunListAlong(p))
 	}
 	return r.render(code, view.Runs(p))
 }

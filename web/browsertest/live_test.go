@@ -54,7 +54,7 @@ func TestAnOpenListLeavesWhatIsHeldAlone(t *testing.T) {
 	box := fmt.Sprintf(`input[name=run][value="%s"]`, s.Failed.ID)
 	b.open("/runs").live()
 	b.click(box)
-	b.fill("#q", "plan:led")
+	b.fill(".search", "plan:led")
 	rows := eval[[]string](b, `[...document.querySelectorAll("#list tbody a.go")].map((a) => a.href)`)
 	d.run("report", `null`)
 	b.until("the list says that a run is new", there("#pill a"))
@@ -65,7 +65,7 @@ func TestAnOpenListLeavesWhatIsHeldAlone(t *testing.T) {
 	if !eval[bool](b, fmt.Sprintf("document.querySelector(`%s`).checked", box)) {
 		t.Error("a chosen row is not chosen any more")
 	}
-	if typed := eval[string](b, `document.querySelector("#q").value`); typed != "plan:led" {
+	if typed := eval[string](b, `document.querySelector(".search").value`); typed != "plan:led" {
 		t.Errorf("typed text became %q", typed)
 	}
 	// The chosen run goes to the preview of the act, by its button.

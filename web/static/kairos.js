@@ -95,7 +95,7 @@
   const lives = (e) => e.detail.elt && e.detail.elt.dataset.live;
   document.addEventListener("htmx:afterRequest", (e) => {
     const r = e.detail.xhr, code = r ? r.status : 0;
-    if (code && code < 400 || code === 409 || code === 422) { if (failed === asks(e)) trouble(""); return; }
+    if (e.detail.successful || code && code < 400 || code === 409 || code === 422) { if (failed === asks(e)) trouble(""); return; }
     if (code < 400 || code === 401 || lives(e) && poller) return; // the login, or the indicator, says it
     trouble(asks(e), /^text\/html/.test(r.getResponseHeader("Content-Type") || "") ? r.responseText : "", word("unread"));
   });
@@ -131,6 +131,8 @@
     const icon = $("#favicon");
     if (icon && head.dataset.icon && icon.getAttribute("href") !== head.dataset.icon) icon.href = head.dataset.icon;
   });
+  // What is wrong with a filter is said where the list was.
+  document.addEventListener("htmx:beforeSwap", (e) => { if (e.detail.xhr.status === 400 && e.target.id === "list") { e.detail.shouldSwap = true; e.detail.isError = false; } });
   // Leave alone what is held: text selected in a live part stays selected; once it
   // is let go, the part catches up.
   document.addEventListener("htmx:beforeSwap", (e) => {
