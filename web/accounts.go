@@ -33,7 +33,7 @@ type Accounts interface {
 	Tokens(ctx context.Context) ([]kairos.Token, error)
 	// CreateToken returns the token's text, which cannot be seen again.
 	CreateToken(ctx context.Context, actor kairos.Actor, name string, role kairos.Role, scopes []string, lifetime time.Duration) (string, kairos.Token, error)
-	RevokeToken(ctx context.Context, actor kairos.Actor, id string) error
+	RevokeToken(ctx context.Context, actor kairos.Actor, id, reason string) error
 }
 
 var roles = []kairos.Role{kairos.RoleViewer, kairos.RoleOperator, kairos.RoleAuthor, kairos.RoleAdmin}

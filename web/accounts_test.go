@@ -115,8 +115,22 @@ func TestATokenIsShownOnceAndRevoked(t *testing.T) {
 	if !strings.Contains(page.Body, "cannot be undone") {
 		t.Errorf("no question before it:\n%s", page.Body)
 	}
-	if p := admin.Post(revoke, form(t, page.Body, `action="`+revoke)); p.Code != http.StatusSeeOther {
+	if !strings.Contains(words(page.Body), "from 127.0.0.1") {
+		t.Errorf("it does not say from where the token was used last: %s", words(page.Body))
+	}
+	why := form(t, page.Body, `action="`+revoke)
+	if p := admin.Post(revoke, why); p.Code != http.StatusUnprocessableEntity || !strings.Contains(p.Body, "Say why") {
+		t.Errorf("without a reason: %d %s", p.Code, words(p.Body))
+	}
+	why.Set("reason", "the laptop was stolen")
+	if p := admin.Post(revoke, why); p.Code != http.StatusSeeOther {
 		t.Errorf("revoke: %d", p.Code)
+	}
+	if text := words(admin.Get("/audit?q=action:token.revoke").Body); !strings.Contains(text, "the laptop was stolen") {
+		t.Errorf("the audit log does not say why: %s", text)
+	}
+	if text := words(admin.Get(revoke).Body); !strings.Contains(text, "there is nothing to revoke") {
+		t.Errorf("a second time: %s", text)
 	}
 	if code := use(); code != http.StatusUnauthorized {
 		t.Errorf("a revoked token is good for %d", code)

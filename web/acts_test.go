@@ -341,7 +341,7 @@ func (s *scene) accounts() {
 	for _, k := range tokens {
 		switch k.Name {
 		case "ci":
-			s.page("/settings/tokens/:token/revoke", "/settings/tokens/"+k.ID+"/revoke", `name="idem"`)
+			s.page("/settings/tokens/:token/revoke", "/settings/tokens/"+k.ID+"/revoke", `name="idem"`, "reason", "the laptop was stolen")
 		case "more":
 			s.api("DELETE /tokens/{id}", "/tokens/"+k.ID, "")
 		}
@@ -410,6 +410,8 @@ func (s *scene) settings() {
 	s.verify()
 	s.page("/settings/notifications/:channel/test", "/settings/notifications", "/ops/test", "to", "/settings/notifications/ops/test")
 	s.api("POST /notifications/{channel}/test", "/notifications/ops/test", "{}")
+	s.page("/settings/secrets/:secret/rotate", "/settings/secrets/BANK/rotate", `name="reason"`, "reason", "it leaked")
+	s.api("POST /secrets/{name}/rotate", "/secrets/BANK/rotate", map[string]string{"reason": "it leaked"})
 	s.page("/settings/retention", "/settings/retention", `action="/settings/retention"`)
 }
 

@@ -195,7 +195,7 @@ func TestAPIMatrix(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := site.Auth.RevokeToken(t.Context(), site.Admin, list[slices.IndexFunc(list, func(k kairos.Token) bool { return k.Name == "revoked" })].ID); err != nil {
+	if err := site.Auth.RevokeToken(t.Context(), site.Admin, list[slices.IndexFunc(list, func(k kairos.Token) bool { return k.Name == "revoked" })].ID, ""); err != nil {
 		t.Fatal(err)
 	}
 	gone, err := site.Auth.CreateUser(t.Context(), site.Admin, "gone", webtest.Password, kairos.RoleAdmin)

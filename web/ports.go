@@ -192,6 +192,9 @@ type Auth interface {
 	// was given a code of it. It returns recovery codes, shown only then.
 	SecondFactor(ctx context.Context, userID string) (on bool, left int, err error)
 	NewSecondFactor() string
+	// MustEnrol reports whether somebody must set up a second factor before anything
+	// else.
+	MustEnrol(ctx context.Context, u kairos.User) (bool, error)
 	EnableSecondFactor(ctx context.Context, u kairos.User, secret, code, keep string) (recovery []string, err error)
 	DisableSecondFactor(ctx context.Context, actor kairos.Actor, idOrName string) error
 	// FollowLink uses up a login link and opens a session.

@@ -53,6 +53,10 @@ func (s *Server) serve(c echo.Context, rt route) error {
 	r.ctx = locale.With(ctx, r.display.lang)
 	c.Response().Header().Set("Cache-Control", "no-store")
 	c.Response().Header().Set("Vary", "HX-Request, HX-Target")
+	if r.target() == startingPart && rt.method == http.MethodGet { // a page that waited for this daemon
+		c.Response().Header().Set("HX-Refresh", "true")
+		return c.NoContent(http.StatusNoContent)
+	}
 	if err := r.identify(); err != nil {
 		return err
 	}
@@ -90,6 +94,9 @@ func (r *request) admitted(rt route) error {
 		}
 		if !r.who.Role.Includes(rt.role) {
 			return kairos.Errorf(kairos.CodeForbidden, "this needs the role %s", rt.role).Suggest("you are %s; ask an administrator", r.who.Role)
+		}
+		if held, err := r.heldBack(rt); held || err != nil {
+			return err
 		}
 	}
 	if rt.method == http.MethodPost {

@@ -185,6 +185,8 @@ func (s *Server) table() []route {
 		{get, "/settings/retention", kairos.RoleAdmin, (*request).retentionSettings},
 		{post, "/settings/retention", kairos.RoleAdmin, (*request).runRetention},
 		{get, "/settings/secrets", kairos.RoleAdmin, (*request).secretSettings},
+		{get, "/settings/secrets/:secret/rotate", kairos.RoleAdmin, (*request).rotateSecretPage},
+		{post, "/settings/secrets/:secret/rotate", kairos.RoleAdmin, (*request).rotateSecret},
 		{get, "/me", kairos.RoleViewer, (*request).me},
 		{get, "/me/second-factor", kairos.RoleViewer, (*request).secondFactorPage},
 		{post, "/me/second-factor", kairos.RoleViewer, (*request).setSecondFactor},

@@ -21,6 +21,25 @@ func needsProof(rt route) bool {
 	return rt.method == http.MethodPost && (rt.role == kairos.RoleAdmin || rt.path == "/me/second-factor")
 }
 
+// whileHeldBack are the pages of those who must set up a second factor first.
+var whileHeldBack = []string{"/me/second-factor", "/logout"}
+
+// heldBack leads whoever must set up a second factor there, whatever they ask
+// for; it reports whether it has answered.
+func (r *request) heldBack(rt route) (bool, error) {
+	if slices.Contains(whileHeldBack, rt.path) {
+		return false, nil
+	}
+	must, err := r.s.Auth.MustEnrol(r.ctx, r.who.User)
+	if err != nil || !must {
+		return false, err
+	}
+	if rt.method != http.MethodGet || rt.path == "/live" {
+		return true, kairos.Errorf(kairos.CodeForbidden, "the role %s must have a second factor", r.who.Role).Suggest("set it up on your own page; nothing was done")
+	}
+	return true, r.to("/me/second-factor")
+}
+
 // proven asks who is there before an act that needs it. It reports whether the act may
 // go on; if not, the question is answered already, with what was posted in it, so that
 // nothing is typed twice.
@@ -55,18 +74,10 @@ func (r *request) proven() (bool, error) {
 		}
 	}
 	if takes, provider := r.s.Auth.Ways(); provider != "" && (!takes || !p.Password) {
-		p.Password, p.Provider, p.ProviderHref = false, r.t("Log in with %s", visible(provider)), "/login/oidc?next="+url.QueryEscape(backOf(r.c.Request().URL.Path))
+		p.Password, p.Provider, p.ProviderHref = false, r.t("Log in with %s", visible(provider)), "/login/oidc?next="+url.QueryEscape(r.c.Request().URL.Path) // every act has a page of its own
 	}
 	p.Shell = r.shell("", "Is it you?")
 	return false, r.render(http.StatusUnprocessableEntity, view.Proof(p))
-}
-
-// backOf is the page whose form was posted to an address.
-func backOf(path string) string {
-	if path == "/me/second-factor" || path == "/settings/users" || path == "/settings/tokens" {
-		return path
-	}
-	return path[:max(strings.LastIndexByte(path, '/'), 1)]
 }
 
 func sortedFields(v url.Values) []string {
@@ -117,6 +128,9 @@ func (r *request) showSecondFactor(code int, problem, secret string) error {
 		return err
 	}
 	p := view.SecondFactorPage{Shell: r.shell("", "Second factor"), Idem: newID(), Error: problem, On: on, HasPassword: r.who.PasswordHash != "", Left: r.n(left, "%s recovery code is left.", "%s recovery codes are left.")}
+	if p.Must, err = r.s.Auth.MustEnrol(r.ctx, r.who.User); err != nil {
+		return err
+	}
 	if on || !p.HasPassword {
 		return r.render(code, view.SecondFactor(p))
 	}
@@ -188,6 +202,10 @@ var secondWords = map[bool]string{true: locale.Mark("on"), false: locale.Mark("o
 func (r *request) secondFactorWord(u kairos.User) (string, error) {
 	if u.PasswordHash == "" {
 		return "–", nil
+	}
+	must, err := r.s.Auth.MustEnrol(r.ctx, u)
+	if err != nil || must {
+		return r.t("off, though the role must have one"), err
 	}
 	on, _, err := r.s.Auth.SecondFactor(r.ctx, u.ID)
 	return r.t(secondWords[on]), err

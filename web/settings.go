@@ -22,6 +22,9 @@ type Settings interface {
 	// TestChannel sends a message at once, and gives what came of it;
 	// CodeNotFound, CodeForbidden.
 	TestChannel(ctx context.Context, actor kairos.Actor, channel string) (kairos.Delivery, error)
+	// RotateSecret takes up what a secret's file holds now; CodeNotFound,
+	// CodeConflict if nothing new is there, CodeForbidden.
+	RotateSecret(ctx context.Context, actor kairos.Actor, name, reason string) error
 }
 
 func (r *request) configured() (kairos.Settings, error) {
@@ -52,19 +55,6 @@ func (r *request) accessSettings() error {
 		p.Settings = append(p.Settings, view.SettingRow{Key: visible(v.Key), Value: visible(v.Value), Origin: r.t(originWords[v.Origin])})
 	}
 	return r.render(http.StatusOK, view.AccessSettings(p))
-}
-
-// secretSettings lists secrets by name.
-func (r *request) secretSettings() error {
-	s, err := r.configured()
-	if err != nil {
-		return err
-	}
-	p := view.SecretsPage{Shell: r.shell("settings", "Secrets"), Source: r.source(s)}
-	for _, v := range s.Secrets {
-		p.Secrets = append(p.Secrets, view.SecretRow{Name: visible(v.Name), Source: visible(v.Source), Tools: visible(strings.Join(v.Tools, ", ")), Hosts: visible(strings.Join(v.Hosts, ", ")), Changed: r.time(v.ChangedAt)})
-	}
-	return r.render(http.StatusOK, view.Secrets(p))
 }
 
 // retentionSettings shows the rules and what they would remove now.

@@ -131,6 +131,8 @@ type told struct {
 	runs []*story
 }
 
+func (o *told) MustEnrol(context.Context, kairos.User) (bool, error) { return false, nil }
+
 func (o *told) of(id string) (*story, error) {
 	i := slices.IndexFunc(o.runs, func(s *story) bool { return strings.HasSuffix(s.run.ID, id) })
 	if i < 0 {

@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -20,6 +21,9 @@ var lifetimes = []struct {
 	{"24h", locale.Mark("a day"), 24 * time.Hour}, {"720h", locale.Mark("30 days"), 30 * 24 * time.Hour},
 	{"2160h", locale.Mark("90 days"), 90 * 24 * time.Hour}, {"8760h", locale.Mark("a year"), 365 * 24 * time.Hour},
 }
+
+// maxReason is how long the reason of an act may be.
+const maxReason = 500
 
 func (r *request) tokens() error { return r.tokensPage(http.StatusOK, "", "") }
 
@@ -45,7 +49,7 @@ func (r *request) tokensPage(code int, problem, made string) error {
 	}
 	for _, t := range list {
 		row := view.TokenRow{ID: t.ID, Name: visible(t.Name), Prefix: t.Prefix, Role: string(t.Role), Scopes: strings.Join(t.Scopes, ", "), By: visible(t.CreatedBy),
-			Created: r.time(t.CreatedAt), Expires: r.time(t.ExpiresAt), Used: r.time(t.LastUsedAt), Revoked: r.time(t.RevokedAt), Over: !t.ExpiresAt.After(time.Now())}
+			Created: r.time(t.CreatedAt), Expires: r.time(t.ExpiresAt), Used: r.time(t.LastUsedAt), From: visible(t.LastUsedFrom), Log: "/audit?q=" + url.QueryEscape("object:token:"+t.ID), Revoked: r.time(t.RevokedAt), Over: !t.ExpiresAt.After(time.Now())}
 		if row.Live = !row.Over && t.RevokedAt.IsZero(); row.Live {
 			row.Href = "/settings/tokens/" + t.ID + "/revoke"
 		}
@@ -96,14 +100,22 @@ func (r *request) createToken() error {
 	return r.tokensPage(http.StatusOK, "", made)
 }
 
-// revokeTokenPage asks before a token ends: what uses it stops working.
-func (r *request) revokeTokenPage() error {
+// revokeTokenPage asks before a token ends, and why: what uses it stops working
+// (level 2, UI 3.2.4).
+func (r *request) revokeTokenPage() error { return r.showRevokeToken(http.StatusOK, "") }
+
+func (r *request) showRevokeToken(code int, problem string) error {
 	t, err := r.token()
 	if err != nil {
 		return err
 	}
-	return r.render(http.StatusOK, view.RevokeToken(view.RevokeTokenPage{Shell: r.shell("settings", "Tokens"), Idem: newID(), Name: visible(t.Name), Prefix: t.Prefix,
-		Used: r.time(t.LastUsedAt), Action: "/settings/tokens/" + t.ID + "/revoke", Question: r.t("Revoke the token %s?", visible(t.Name))}))
+	p := view.RevokeTokenPage{Shell: r.shell("settings", "Tokens"), Idem: newID(), Error: problem, Prefix: t.Prefix, By: visible(t.CreatedBy),
+		Used: r.time(t.LastUsedAt), From: visible(t.LastUsedFrom), Action: "/settings/tokens/" + t.ID + "/revoke", Question: r.t("Revoke the token %s?", visible(t.Name))}
+	p.Title, p.Verb = p.Question, r.t("Revoke %s", visible(t.Name))
+	if !t.RevokedAt.IsZero() || !t.ExpiresAt.After(r.s.now()) {
+		p.Over = true
+	}
+	return r.render(code, view.RevokeToken(p))
 }
 
 func (r *request) token() (kairos.Token, error) {
@@ -127,7 +139,11 @@ func (r *request) revokeToken() error {
 	if err != nil {
 		return err
 	}
+	reason := strings.TrimSpace(r.c.FormValue("reason"))
+	if reason == "" || len(reason) > maxReason {
+		return r.showRevokeToken(http.StatusUnprocessableEntity, r.t("Say why, in at most %d characters: the audit log keeps it.", maxReason))
+	}
 	return r.once(func() (string, error) {
-		return "/settings/tokens", r.s.Accounts.RevokeToken(r.ctx, r.who.actor(), t.ID)
+		return "/settings/tokens", r.s.Accounts.RevokeToken(r.ctx, r.who.actor(), t.ID, reason)
 	})
 }

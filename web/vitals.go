@@ -28,26 +28,20 @@ const (
 // how it went, and what to do.
 func (r *request) vitals(v kairos.Vitals, i kairos.Installation, providers []kairos.ProviderInfo) []view.Vital {
 	now := v.At
-	trend := func(pick func(kairos.Sample) float64) string {
-		values := make([]float64, len(v.Samples))
-		for i, s := range v.Samples {
-			values[i] = pick(s)
-		}
-		return spark(values)
-	}
+	trend := func(pick func(kairos.Sample) float64) []string { return sparks(v.Samples, now, pick) }
 	var out []view.Vital
-	add := func(state, name, value, limit, trend, advice string) {
+	add := func(state, name, value, limit string, trend []string, advice string) {
 		if state == "" {
 			advice = ""
 		}
-		out = append(out, view.Vital{State: state, Name: name, Value: value, Limit: limit, Trend: trend, Advice: advice})
+		out = append(out, view.Vital{State: state, Name: name, Value: value, Limit: limit, Trends: trend, Advice: advice})
 	}
 	over := func(limit string) string { return r.t("over %s", limit) }
 
 	add(grade(v.Lag, lagHigh, lagBad), r.t("Timers are late by"), span(v.Lag), over(span(lagHigh)), trend(func(s kairos.Sample) float64 { return float64(s.Lag) }),
 		r.t("The machine has no time for kairosd. Look at what else runs on it, or lower engine.max_nodes."))
 	add("", r.t("Runs at work"), r.t("%s of %s", r.number(int64(v.Working)), r.number(int64(v.Slots))), "", trend(func(s kairos.Sample) float64 { return float64(s.Working) }), "")
-	add("", r.t("Nodes running"), r.t("%s of %s", r.number(int64(v.Nodes)), r.number(int64(v.NodeSlots))), "", "", "")
+	add("", r.t("Nodes running"), r.t("%s of %s", r.number(int64(v.Nodes)), r.number(int64(v.NodeSlots))), "", nil, "")
 	queued, state := r.number(int64(v.Queued)), ""
 	if v.Queued > 0 && !v.Oldest.IsZero() {
 		waits := now.Sub(v.Oldest)
@@ -61,8 +55,8 @@ func (r *request) vitals(v kairos.Vitals, i kairos.Installation, providers []kai
 	}
 	add(grade(v.Commits.P95, commitHigh, commitBad), r.t("Checkpoint writes"), commits, "p95 "+over(span(commitHigh)), trend(func(s kairos.Sample) float64 { return float64(s.Commit) }),
 		r.t("The disk is slow or busy: every step of every run waits for it. Look at what else writes to it."))
-	add("", r.t("Steps a minute"), r.number(last(v.Samples).Nodes), "", trend(func(s kairos.Sample) float64 { return float64(s.Nodes) }), "")
-	add("", r.t("Failed runs a minute"), r.number(last(v.Samples).Failed), "", trend(func(s kairos.Sample) float64 { return float64(s.Failed) }), "")
+	add("", r.t("Steps a minute"), r.number(last(v.Samples, now).Nodes), "", trend(func(s kairos.Sample) float64 { return float64(s.Nodes) }), "")
+	add("", r.t("Failed runs a minute"), r.number(last(v.Samples, now).Failed), "", trend(func(s kairos.Sample) float64 { return float64(s.Failed) }), "")
 	growth, state := r.t("too early to say"), ""
 	if len(v.Samples) >= 30 {
 		growth = r.t("%s a day", bytesText(v.GrowthPerDay))
@@ -79,13 +73,13 @@ func (r *request) vitals(v kairos.Vitals, i kairos.Installation, providers []kai
 	}
 	add(state, r.t("The database grows by"), growth, r.t("full within %s", about(fullHigh)), trend(func(s kairos.Sample) float64 { return float64(s.Database) }),
 		r.t("Set or shorten retention, or give the data directory a larger disk."))
-	add(grade(i.Storage.WAL, walHigh, walBad), r.t("Write-ahead log"), bytesText(i.Storage.WAL), over(bytesText(walHigh)), "",
+	add(grade(i.Storage.WAL, walHigh, walBad), r.t("Write-ahead log"), bytesText(i.Storage.WAL), over(bytesText(walHigh)), nil,
 		r.t("Something reads one old state for long, as a backup does. It shrinks when that ends."))
 	moved := r.t("not since the start")
 	if !i.Storage.MovedAt.IsZero() {
 		moved = r.ago(now.Sub(i.Storage.MovedAt))
 	}
-	add("", r.t("Log last moved into the database"), moved, "", "", "")
+	add("", r.t("Log last moved into the database"), moved, "", nil, "")
 	state = ""
 	backup := r.t("there is none")
 	if len(i.Backups) > 0 {
@@ -94,14 +88,14 @@ func (r *request) vitals(v kairos.Vitals, i kairos.Installation, providers []kai
 	} else if i.BackupDir != "" {
 		state = "need"
 	}
-	add(state, r.t("Last backup"), backup, over(about(backupHigh)), "", r.t("Set backup.every in the configuration, or back up now."))
+	add(state, r.t("Last backup"), backup, over(about(backupHigh)), nil, r.t("Set backup.every in the configuration, or back up now."))
 	// A backup counts once it was opened as a database and verified: that is the test
 	// of a restore (RELIABILITY 5).
 	tested := r.t("none")
 	if len(i.Backups) > 0 {
 		tested = r.t("%s: opened and verified as a restore would", backup)
 	}
-	add("", r.t("Last restore test"), tested, "", "", "")
+	add("", r.t("Last restore test"), tested, "", nil, "")
 	examined, state := r.t("not since the start"), ""
 	if !i.CheckedAt.IsZero() {
 		age := now.Sub(i.CheckedAt)
@@ -110,7 +104,7 @@ func (r *request) vitals(v kairos.Vitals, i kairos.Installation, providers []kai
 	if i.Finding != "" {
 		state = "fail"
 	}
-	add(state, r.t("Database examined"), examined, over(about(examineHigh)), "", r.t("Run kairosd doctor, and keep its output."))
+	add(state, r.t("Database examined"), examined, over(about(examineHigh)), nil, r.t("Run kairosd doctor, and keep its output."))
 	starts := r.number(int64(i.Starts))
 	if i.UncleanStarts > 0 {
 		starts = r.t("%s, %s after a crash", starts, r.number(int64(i.UncleanStarts)))
@@ -125,7 +119,7 @@ func (r *request) vitals(v kairos.Vitals, i kairos.Installation, providers []kai
 	if state == "" && i.UncleanStarts > 0 {
 		state = "need"
 	}
-	add(state, r.t("Starts in the last 7 days"), starts, over(r.number(startsHigh)), "", r.t("The audit log has each start; the daemon's log says why the one before it ended."))
+	add(state, r.t("Starts in the last 7 days"), starts, over(r.number(startsHigh)), nil, r.t("The audit log has each start; the daemon's log says why the one before it ended."))
 	if len(providers) > 0 {
 		state, bad := "", []string{}
 		for _, p := range providers {
@@ -137,7 +131,7 @@ func (r *request) vitals(v kairos.Vitals, i kairos.Installation, providers []kai
 		if len(bad) > 0 {
 			state, text = "need", r.t("%s of %s in trouble: %s", r.number(int64(len(bad))), r.number(int64(len(providers))), strings.Join(bad, ", "))
 		}
-		add(state, r.t("Providers of models"), text, "", "", r.t("Their pages, below Agents, say with what they fail."))
+		add(state, r.t("Providers of models"), text, "", nil, r.t("Their pages, below Agents, say with what they fail."))
 	}
 	clock, state := r.t("the system does not say"), ""
 	switch {
@@ -148,10 +142,10 @@ func (r *request) vitals(v kairos.Vitals, i kairos.Installation, providers []kai
 	case i.Clock.Known:
 		clock, state = r.t("nothing keeps it right"), "need"
 	}
-	add(state, r.t("Clock"), clock, over(span(clockHigh)), "", r.t("Let the machine take its time from a time server: timers, sessions and schedules go by this clock."))
+	add(state, r.t("Clock"), clock, over(span(clockHigh)), nil, r.t("Let the machine take its time from a time server: timers, sessions and schedules go by this clock."))
 	add("", r.t("Memory"), bytesText(v.Memory), "", trend(func(s kairos.Sample) float64 { return float64(s.Memory) }), "")
-	add("", r.t("Goroutines"), r.number(int64(v.Goroutines)), "", "", "")
-	add("", r.t("Live streams"), r.number(int64(v.Listeners)), "", "", "")
+	add("", r.t("Goroutines"), r.number(int64(v.Goroutines)), "", nil, "")
+	add("", r.t("Live streams"), r.number(int64(v.Listeners)), "", nil, "")
 	return out
 }
 
@@ -166,8 +160,9 @@ func grade[T int | int64 | time.Duration](v, high, bad T) string {
 	return ""
 }
 
-func last(s []kairos.Sample) kairos.Sample {
-	if len(s) == 0 {
+// last is the newest minute; one of before a restart is none.
+func last(s []kairos.Sample, now time.Time) kairos.Sample {
+	if len(s) == 0 || now.Sub(s[len(s)-1].At) > 3*time.Minute {
 		return kairos.Sample{}
 	}
 	return s[len(s)-1]
@@ -215,4 +210,54 @@ func spark(values []float64) string {
 		fmt.Fprintf(&b, "%.1f,%.1f", float64(i)*sparkWidth/float64(n-1), y)
 	}
 	return b.String()
+}
+
+// sparks are a figure over the last day, or since the first sample of it, each at
+// its time: a line per stretch without a gap, since nobody knows what was while
+// the daemon was not running.
+func sparks(samples []kairos.Sample, now time.Time, pick func(kairos.Sample) float64) []string {
+	from := now.Add(-24 * time.Hour)
+	if len(samples) > 0 && samples[0].At.After(from) {
+		from = samples[0].At
+	}
+	n := min(int(now.Sub(from)/time.Minute), sparkPoints)
+	if n < 2 {
+		return nil
+	}
+	high := make([]float64, n)
+	for i := range high {
+		high[i] = -1
+	}
+	top := 0.0
+	for _, s := range samples {
+		if j := int(s.At.Sub(from) * time.Duration(n) / (now.Sub(from) + 1)); j >= 0 && j < n {
+			high[j] = max(high[j], pick(s))
+			top = max(top, high[j])
+		}
+	}
+	var out []string
+	var line []string
+	end := func() {
+		if len(line) > 1 {
+			out = append(out, strings.Join(line, " "))
+		}
+		line = nil
+	}
+	empty := 0
+	for j, v := range high {
+		if v < 0 {
+			if empty++; empty > 2 { // a minute that was late is no gap
+				end()
+			}
+			continue
+		}
+		empty = 0
+		y := float64(sparkHeight - 1)
+		if top > 0 {
+			y -= v / top * (sparkHeight - 2)
+		}
+		line = append(line, fmt.Sprintf("%.1f,%.1f", float64(j)*sparkWidth/float64(n-1), y))
+	}
+	end()
+	return out
 }

@@ -23,7 +23,7 @@ CREATE TABLE plans (
 -- What plans are found by: of their newest versions only.
 CREATE TABLE plan_facts (
     plan_id INTEGER NOT NULL REFERENCES plans (id) ON DELETE CASCADE,
-    kind    TEXT    NOT NULL CHECK (kind IN ('tool', 'agent', 'owner', 'label')),
+    kind    TEXT    NOT NULL CHECK (kind IN ('tool', 'agent', 'secret', 'owner', 'label')),
     value   TEXT    NOT NULL,
     PRIMARY KEY (plan_id, kind, value)
 ) STRICT, WITHOUT ROWID;
@@ -518,6 +518,7 @@ CREATE TABLE tokens (
     created_at   INTEGER NOT NULL,
     expires_at   INTEGER NOT NULL,
     last_used_at INTEGER NOT NULL,
+    last_used_from TEXT  NOT NULL, -- the address
     revoked_at   INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 

@@ -41,8 +41,8 @@ DELETE FROM sessions WHERE user_id = @user_id AND id_hash <> @keep;
 DELETE FROM sessions WHERE expires_at <= @now OR seen_at <= @idle;
 
 -- name: TokenInsert :exec
-INSERT INTO tokens (id, name, prefix, secret_hash, role, scopes, created_by, created_at, expires_at, last_used_at, revoked_at)
-VALUES (@id, @name, @prefix, @secret_hash, @role, @scopes, @created_by, @created_at, @expires_at, 0, 0);
+INSERT INTO tokens (id, name, prefix, secret_hash, role, scopes, created_by, created_at, expires_at, last_used_at, last_used_from, revoked_at)
+VALUES (@id, @name, @prefix, @secret_hash, @role, @scopes, @created_by, @created_at, @expires_at, 0, '', 0);
 
 -- name: TokenByHash :one
 SELECT * FROM tokens WHERE secret_hash = @secret_hash;
@@ -54,7 +54,7 @@ SELECT * FROM tokens ORDER BY created_at DESC, id DESC;
 UPDATE tokens SET revoked_at = CASE WHEN revoked_at = 0 THEN cast(@revoked_at AS integer) ELSE revoked_at END WHERE id = @id;
 
 -- name: TokenTouch :exec
-UPDATE tokens SET last_used_at = max(last_used_at, cast(@used_at AS integer)) WHERE id = @id;
+UPDATE tokens SET last_used_at = cast(@used_at AS integer), last_used_from = @used_from WHERE id = @id AND last_used_at <= cast(@used_at AS integer);
 
 -- A claim that was never answered does not hold for ever.
 -- name: ResponseDeleteStale :exec

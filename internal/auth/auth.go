@@ -52,7 +52,10 @@ type Config struct {
 	NoPassword bool
 	// Key encrypts the secrets of second factors, 32 bytes that are not in the
 	// database; empty: nobody can have one.
-	Key             []byte
+	Key []byte
+	// SecondFactorFor are the roles, and with them the stronger ones, whose people
+	// must have a second factor if they have a password. It needs Key.
+	SecondFactorFor []kairos.Role
 	IdleTimeout     time.Duration // 0: DefaultIdleTimeout
 	SessionLifetime time.Duration // 0: DefaultSessionLifetime
 }
@@ -84,8 +87,9 @@ type Service struct {
 	tickets   map[string]*ticket
 	confirmed map[string]time.Time
 
-	settings Settings    // nil: nobody has a second factor
-	sealer   cipher.AEAD // nil: nobody can have one
+	settings Settings      // nil: nobody has a second factor
+	sealer   cipher.AEAD   // nil: nobody can have one
+	must     []kairos.Role // who must have one
 
 	// change orders changes of users, so that the last admin stays one.
 	change sync.Mutex
@@ -110,6 +114,9 @@ func New(c Config) (*Service, error) {
 	s.settings, _ = c.Store.(Settings)
 	if s.sealer, err = newSealer(c.Key); err != nil {
 		return nil, err
+	}
+	if s.must = c.SecondFactorFor; len(s.must) > 0 && (s.sealer == nil || s.settings == nil) {
+		return nil, errors.New("auth: a second factor is demanded that cannot be kept")
 	}
 	if s.provider != nil && s.issuer == "" {
 		s.issuer = s.provider.Issuer()

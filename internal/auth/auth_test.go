@@ -409,7 +409,7 @@ func TestTokens(t *testing.T) {
 			t.Errorf("A21 %s: %v", name, err)
 		}
 	}
-	if err := h.RevokeToken(t.Context(), root, tok.ID); err != nil {
+	if err := h.RevokeToken(t.Context(), root, tok.ID, ""); err != nil {
 		t.Fatal(err)
 	}
 	_, err = h.Token(t.Context(), text)
@@ -489,7 +489,7 @@ func TestChangesAreAudited(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := h.RevokeToken(t.Context(), root, tok.ID); err != nil {
+	if err := h.RevokeToken(t.Context(), root, tok.ID, ""); err != nil {
 		t.Fatal(err)
 	}
 	_, err = h.CreateUser(t.Context(), auth.ActorOf(u, "ui"), "evil", good, kairos.RoleAdmin)
@@ -557,7 +557,7 @@ func TestOnlyAdminsManage(t *testing.T) {
 		wantCode(t, err, kairos.CodeForbidden)
 		_, _, err = h.CreateToken(t.Context(), a, "evil", kairos.RoleViewer, nil, 0)
 		wantCode(t, err, kairos.CodeForbidden)
-		wantCode(t, h.RevokeToken(t.Context(), a, "x"), kairos.CodeForbidden)
+		wantCode(t, h.RevokeToken(t.Context(), a, "x", ""), kairos.CodeForbidden)
 		wantCode(t, h.EndSessions(t.Context(), a, "boss", ""), kairos.CodeForbidden)
 	}
 	_, err := h.UpdateUser(t.Context(), root, "boss", new(kairos.RoleViewer), nil, nil)

@@ -50,7 +50,7 @@ type Store interface {
 	Tokens(ctx context.Context) ([]kairos.Token, error)
 	// RevokeToken sets RevokedAt, once: a revoked token keeps its time.
 	RevokeToken(ctx context.Context, id string, at time.Time, said ...kairos.AuditRecord) error
-	TouchToken(ctx context.Context, id string, used time.Time) error
+	TouchToken(ctx context.Context, id string, used time.Time, from string) error
 }
 
 // Audit is where outcomes are recorded that change nothing: every refusal.

@@ -42,7 +42,7 @@ func TestAChangeAndItsRecordAreOne(t *testing.T) {
 			_, tok, err = h.CreateToken(t.Context(), root, "ci", kairos.RoleViewer, nil, 0)
 			return err
 		}, 1},
-		{"revoke it", func() error { return h.RevokeToken(t.Context(), root, tok.ID) }, 1},
+		{"revoke it", func() error { return h.RevokeToken(t.Context(), root, tok.ID, "lost") }, 1},
 	} {
 		transactions.Store(0)
 		recorded.Store(0)

@@ -96,6 +96,20 @@ func (s *Service) SecondFactor(ctx context.Context, userID string) (on bool, lef
 	return true, len(f.Codes), nil
 }
 
+// MustEnrol reports whether somebody must set up a second factor before anything
+// else: their role demands one, a password opens their account, and they have none.
+func (s *Service) MustEnrol(ctx context.Context, u kairos.User) (bool, error) {
+	if !s.demanded(u) {
+		return false, nil
+	}
+	f, err := s.factorOf(ctx, u.ID)
+	return err == nil && f == nil, err
+}
+
+func (s *Service) demanded(u kairos.User) bool {
+	return u.PasswordHash != "" && !s.noPassword && slices.ContainsFunc(s.must, func(r kairos.Role) bool { return u.Role.Includes(r) })
+}
+
 // NewSecondFactor is a fresh secret, in base32, for an authenticator app. It counts
 // once it was enabled.
 func (s *Service) NewSecondFactor() string {
@@ -169,6 +183,9 @@ func (s *Service) DisableSecondFactor(ctx context.Context, actor kairos.Actor, i
 			s.recordDenied(ctx, actor, "user.second-factor", "user:"+u.Name, err.Error())
 			return err
 		}
+	}
+	if u.Name == actor.Name && s.demanded(u) {
+		return kairos.Errorf(kairos.CodeConflict, "the role %s must have a second factor", u.Role).Suggest("with another telephone: let another admin take this one away, and set up the new one at your next login")
 	}
 	s.change.Lock()
 	defer s.change.Unlock()

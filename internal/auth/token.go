@@ -81,13 +81,13 @@ func (s *Service) CreateToken(ctx context.Context, actor kairos.Actor, name stri
 	return text, t, nil
 }
 
-// RevokeToken ends a token at once. Only admins may.
-func (s *Service) RevokeToken(ctx context.Context, actor kairos.Actor, id string) error {
+// RevokeToken ends a token at once. Only admins may; why goes to the audit log.
+func (s *Service) RevokeToken(ctx context.Context, actor kairos.Actor, id, reason string) error {
 	if err := requireAdmin(actor); err != nil {
 		s.recordDenied(ctx, actor, "token.revoke", "token:"+shown(id), err.Error())
 		return err
 	}
-	return s.store.RevokeToken(ctx, id, s.now(), s.says(ctx, actor, "token.revoke", "token:"+id, "")...)
+	return s.store.RevokeToken(ctx, id, s.now(), s.says(ctx, actor, "token.revoke", "token:"+id, reason)...)
 }
 
 // Token finds the principal of an API token; CodeUnauthorized if it is
@@ -119,7 +119,7 @@ func (s *Service) Token(ctx context.Context, text string) (kairos.Actor, error) 
 		actor.Role = u.Role
 	}
 	if now.Sub(t.LastUsedAt) >= touchEvery {
-		if err := s.store.TouchToken(ctx, t.ID, now); err != nil {
+		if err := s.store.TouchToken(ctx, t.ID, now, kairos.RequestOf(ctx).Address); err != nil {
 			return kairos.Actor{}, fmt.Errorf("touch token: %w", err)
 		}
 	}

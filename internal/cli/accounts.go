@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -26,7 +27,7 @@ type accounts interface {
 	LinkUser(ctx context.Context, actor kairos.Actor, idOrName, subject string) (kairos.User, error)
 	Tokens(ctx context.Context) ([]kairos.Token, error)
 	CreateToken(ctx context.Context, actor kairos.Actor, name string, role kairos.Role, scopes []string, lifetime time.Duration) (string, kairos.Token, error)
-	RevokeToken(ctx context.Context, actor kairos.Actor, id string) error
+	RevokeToken(ctx context.Context, actor kairos.Actor, id, reason string) error
 }
 
 // withAccounts works while the daemon is stopped, and through its socket while
@@ -262,24 +263,33 @@ func (d *daemon) tokenCommand() *cobra.Command {
 					if !t.RevokedAt.IsZero() {
 						state = "revoked " + t.RevokedAt.Format(time.DateOnly)
 					}
+					used := "never used"
+					if !t.LastUsedAt.IsZero() {
+						used = "used " + t.LastUsedAt.UTC().Format(time.DateTime) + "Z from " + cmp.Or(t.LastUsedFrom, "the local socket")
+					}
 					if d.json {
-						if err := d.print(map[string]any{"id": t.ID, "name": t.Name, "role": t.Role, "prefix": t.Prefix, "state": state}); err != nil {
+						if err := d.print(map[string]any{"id": t.ID, "name": t.Name, "role": t.Role, "prefix": t.Prefix, "state": state, "used": used}); err != nil {
 							return err
 						}
 						continue
 					}
-					d.printf("%s  %-24s %-10s %s… %s\n", t.ID, t.Name, t.Role, t.Prefix, state)
+					d.printf("%s  %-24s %-10s %s… %s, %s\n", t.ID, t.Name, t.Role, t.Prefix, state, used)
 				}
 				return nil
 			})
 		},
 	}
+	reason := ""
 	revoke := &cobra.Command{
-		Use: "revoke ID", Short: "Revoke a token", Args: cobra.ExactArgs(1), Long: "Revokes a token at once.", Example: "  kairosd token revoke 01jr8k2mf0aaaaaaaaaaaa7qx2",
+		Use: "revoke ID", Short: "Revoke a token", Args: cobra.ExactArgs(1), Long: "Revokes a token at once. The reason goes to the audit log.",
+		Example: `  kairosd token revoke 01jr8k2mf0aaaaaaaaaaaa7qx2 --reason "the laptop was stolen"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return d.withAccounts(cmd.Context(), func(a accounts) error { return a.RevokeToken(cmd.Context(), localActor(), args[0]) })
+			return d.withAccounts(cmd.Context(), func(a accounts) error {
+				return a.RevokeToken(cmd.Context(), localActor(), args[0], reason)
+			})
 		},
 	}
+	revoke.Flags().StringVar(&reason, "reason", "", "why; it goes to the audit log")
 	cmd.AddCommand(create, list, revoke)
 	return cmd
 }

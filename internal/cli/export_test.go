@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"context"
 	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/kairosd/kairosd/internal/store"
 )
 
 // Root is a program's tree of commands, by its name.
@@ -47,3 +50,10 @@ const LogRoom = logRoom
 
 // RoleNow is what who started runs under a name may do now.
 var RoleNow = roleNow
+
+// KairosdOpening is Kairosd whose daemon opens its database in another way.
+func KairosdOpening(open func(context.Context, string, store.Options) (*store.Store, error)) func(context.Context, Streams, []string) int {
+	return func(ctx context.Context, s Streams, args []string) int {
+		return kairosd(ctx, &daemon{Streams: s, open: open}, args)
+	}
+}

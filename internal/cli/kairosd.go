@@ -16,16 +16,33 @@ type daemon struct {
 	data   string
 	config string
 	json   bool
+	// open opens the database for serve; nil: as always. Proofs of the start have
+	// one of their own.
+	open opening
+}
+
+// opening opens a database.
+type opening func(context.Context, string, store.Options) (*store.Store, error)
+
+func (d *daemon) opening() opening {
+	if d.open != nil {
+		return d.open
+	}
+	return store.Open
 }
 
 // Kairosd runs the daemon or one of its maintenance commands and returns the
 // exit code.
 func Kairosd(ctx context.Context, s Streams, args []string) int {
+	return kairosd(ctx, &daemon{Streams: s}, args)
+}
+
+func kairosd(ctx context.Context, d *daemon, args []string) int {
 	code := codeFor
 	if len(args) > 0 && args[0] == "serve" {
 		code = sysexitFor
 	}
-	return execute(ctx, (&daemon{Streams: s}).root(), s, args, "kairosd", code)
+	return execute(ctx, d.root(), d.Streams, args, "kairosd", code)
 }
 
 // root is the tree of kairosd's commands.

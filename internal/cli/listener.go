@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"crypto/tls"
 	"fmt"
 	"log/slog"
@@ -15,6 +16,7 @@ import (
 	"golang.org/x/net/netutil"
 
 	"github.com/kairosd/kairosd/internal/config"
+	"github.com/kairosd/kairosd/internal/kairos"
 )
 
 // maxConnections bounds connections at once; idle ones end after a minute (A09).
@@ -56,8 +58,8 @@ func (c *certificate) config() *tls.Config {
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.current.Load(), nil }}
 }
 
-// hangups answers SIGHUP until stop is called: the certificate is read again,
-// and the configuration is checked, so that a mistake in it is known before the
+// hangups answers SIGHUP until stop is called: the certificate and the files of
+// secrets are read again, and the configuration is checked, so that a mistake in it is known before the
 // restart that takes it up. SIGPIPE is caught, so that a log that nobody reads
 // does not end the daemon (O13, O15); neither is inherited by commands.
 func (s *server) hangups(cert *certificate) (stop func()) {
@@ -89,6 +91,17 @@ func (s *server) hungUp(cert *certificate) {
 		s.log.Error("SIGHUP: the configuration has a mistake; the one that was read at the start stays", "err", err)
 	} else {
 		s.log.Info("SIGHUP: the configuration is fine; what has changed in it is taken up by a restart")
+	}
+	changed, err := s.secrets.rotateAll()
+	for _, name := range changed {
+		s.log.Info("SIGHUP: the secret has a new value", "secret", name)
+		record := kairos.AuditRecord{Action: secretRotated, Actor: kairos.System.Name, Surface: kairos.System.Surface, Object: "secret:" + name, Reason: "SIGHUP"}
+		if err := s.store.Audit(context.Background(), record); err != nil {
+			s.log.Error("record a new secret", "secret", name, "err", err)
+		}
+	}
+	if err != nil {
+		s.log.Error("SIGHUP: a secret cannot be read; its value stays", "err", err)
 	}
 	if cert == nil {
 		return

@@ -6,12 +6,17 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/url"
 	"os"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/kairosd/kairosd/internal/config"
 	"github.com/kairosd/kairosd/internal/engine"
@@ -21,14 +26,23 @@ import (
 
 // secrets resolves ${secret.NAME} for the tools and hosts that each secret
 // names, and masks their values in everything that is stored, sent or logged
-// (ruling 40). It does not change after it was made.
+// (ruling 40). Which secrets there are does not change; the value of one that is
+// in a file can be taken up anew.
 type secrets struct {
-	values map[string]string
-	of     map[string]config.Secret
-	masked [][]byte // longest first
+	of map[string]config.Secret
 	// readable are the secrets whose file others on this machine may read: that is
 	// how containers mount them, so it is said and not refused (O10).
 	readable []string
+
+	rotating sync.Mutex
+	now      atomic.Pointer[secretValues]
+}
+
+// secretValues are the values of a moment.
+type secretValues struct {
+	of     map[string]string
+	taken  map[string]time.Time // when each was read
+	masked [][]byte             // longest first; those of before too: they are in what is stored
 }
 
 var _ engine.Secrets = (*secrets)(nil)
@@ -39,45 +53,114 @@ const minSecret = 4
 // newSecrets reads the secrets of a configuration. Values that are given to MCP
 // servers are masked too, although no plan can refer to them.
 func newSecrets(cfg config.Config) (*secrets, error) {
-	s := &secrets{values: map[string]string{}, of: cfg.Secrets}
+	s := &secrets{of: cfg.Secrets}
+	v := &secretValues{of: map[string]string{}, taken: map[string]time.Time{}}
 	for name, c := range cfg.Secrets {
-		value := ""
-		if c.File != "" {
-			b, err := os.ReadFile(c.File)
-			if err != nil {
-				return nil, kairos.Errorf(kairos.CodeInvalid, "secret %s: %w", name, err)
-			}
-			value = strings.TrimRight(string(b), "\r\n")
-			if info, err := os.Stat(c.File); err == nil && info.Mode().Perm()&0o004 != 0 {
-				s.readable = append(s.readable, name)
-			}
-		} else {
-			value = os.Getenv(c.Env)
+		value, err := readSecret(name, c)
+		if err != nil {
+			return nil, err
 		}
-		if value == "" {
-			return nil, kairos.Errorf(kairos.CodeInvalid, "secret %s is empty", name).Suggest("set the environment variable or fill the file that the configuration names")
+		if info, err := os.Stat(c.File); c.File != "" && err == nil && info.Mode().Perm()&0o004 != 0 {
+			s.readable = append(s.readable, name)
 		}
-		if len(value) < minSecret {
-			return nil, kairos.Errorf(kairos.CodeInvalid, "secret %s has fewer than %d characters and could not be masked", name, minSecret)
-		}
-		s.values[name] = value
-		s.mask(value)
+		v.take(name, value)
 	}
 	for _, server := range cfg.MCP.Servers {
 		for _, value := range server.Confidential() {
 			if len(value) >= minSecret {
-				s.mask(value)
+				v.mask(value)
 			}
 		}
 	}
-	slices.SortFunc(s.masked, func(a, b []byte) int { return cmp.Or(cmp.Compare(len(b), len(a)), bytes.Compare(a, b)) })
-	s.masked = slices.CompactFunc(s.masked, bytes.Equal)
+	v.order()
+	s.now.Store(v)
 	return s, nil
+}
+
+// readSecret reads a value from where the configuration says it is.
+func readSecret(name string, c config.Secret) (string, error) {
+	value := ""
+	if c.File != "" {
+		b, err := os.ReadFile(c.File)
+		if err != nil {
+			return "", kairos.Errorf(kairos.CodeInvalid, "secret %s: %w", name, err)
+		}
+		value = strings.TrimRight(string(b), "\r\n")
+	} else {
+		value = os.Getenv(c.Env)
+	}
+	if value == "" {
+		return "", kairos.Errorf(kairos.CodeInvalid, "secret %s is empty", name).Suggest("set the environment variable or fill the file that the configuration names")
+	}
+	if len(value) < minSecret {
+		return "", kairos.Errorf(kairos.CodeInvalid, "secret %s has fewer than %d characters and could not be masked", name, minSecret)
+	}
+	return value, nil
+}
+
+// rotate takes up what a secret's file holds now; calls that are under way keep
+// the value that they were given. CodeConflict if it holds what it held before,
+// or if the secret is in the environment, which no running process sees change.
+func (s *secrets) rotate(name string) error {
+	c, ok := s.of[name]
+	switch {
+	case !ok:
+		return kairos.Errorf(kairos.CodeNotFound, "there is no secret %.64q", name)
+	case c.File == "":
+		return kairos.Errorf(kairos.CodeConflict, "the secret %s is in the environment, which a running process cannot read again", name).Suggest("set the variable and restart kairosd, or keep the secret in a file")
+	}
+	s.rotating.Lock()
+	defer s.rotating.Unlock()
+	value, err := readSecret(name, c)
+	if err != nil {
+		return err
+	}
+	old := s.now.Load()
+	if old.of[name] == value {
+		return kairos.Errorf(kairos.CodeConflict, "the file of the secret %s holds the value that is in use", name).Suggest("write the new value into %s first", c.File)
+	}
+	v := &secretValues{of: maps.Clone(old.of), taken: maps.Clone(old.taken), masked: slices.Clone(old.masked)}
+	v.take(name, value)
+	v.order()
+	s.now.Store(v)
+	return nil
+}
+
+// rotateAll is rotate for every secret whose file holds another value, and names
+// them; what cannot be read keeps its value.
+func (s *secrets) rotateAll() (changed []string, failed error) {
+	for _, name := range sortedKeys(s.of) {
+		if s.of[name].File == "" {
+			continue
+		}
+		switch err := s.rotate(name); kairos.CodeOf(err) {
+		case "":
+			changed = append(changed, name)
+		case kairos.CodeConflict:
+		default:
+			failed = errors.Join(failed, err)
+		}
+	}
+	return changed, failed
+}
+
+// takenAt is when the value that is in use was read.
+func (s *secrets) takenAt(name string) time.Time { return s.now.Load().taken[name] }
+
+func (v *secretValues) take(name, value string) {
+	v.of[name], v.taken[name] = value, time.Now().UTC()
+	v.mask(value)
+}
+
+// order lets the longest value be masked first: one may be a part of another.
+func (v *secretValues) order() {
+	slices.SortFunc(v.masked, func(a, b []byte) int { return cmp.Or(cmp.Compare(len(b), len(a)), bytes.Compare(a, b)) })
+	v.masked = slices.CompactFunc(v.masked, bytes.Equal)
 }
 
 // mask adds every form that the value takes in what is stored: as it is, inside
 // JSON, inside an address, and encoded as credentials are.
-func (s *secrets) mask(value string) {
+func (v *secretValues) mask(value string) {
 	forms := []string{value, url.QueryEscape(value), url.PathEscape(value), base64.StdEncoding.EncodeToString([]byte(value)), base64.URLEncoding.EncodeToString([]byte(value))}
 	var plain bytes.Buffer
 	enc := json.NewEncoder(&plain)
@@ -89,7 +172,7 @@ func (s *secrets) mask(value string) {
 		}
 	}
 	for _, f := range forms {
-		s.masked = append(s.masked, []byte(f))
+		v.masked = append(v.masked, []byte(f))
 	}
 }
 
@@ -97,7 +180,7 @@ func (s *secrets) mask(value string) {
 // tools is given to none. A secret that names hosts is given only to calls that
 // go to one of them.
 func (s *secrets) Secret(name, toolName string, input any) (string, bool) {
-	v, ok := s.values[name]
+	v, ok := s.now.Load().of[name]
 	c := s.of[name]
 	if !ok || !slices.Contains(c.Tools, toolName) {
 		return "", false
@@ -118,7 +201,7 @@ func (s *secrets) Secret(name, toolName string, input any) (string, bool) {
 
 // Mask replaces every secret value by dots.
 func (s *secrets) Mask(text []byte) []byte {
-	for _, m := range s.masked {
+	for _, m := range s.now.Load().masked {
 		if bytes.Contains(text, m) {
 			text = bytes.ReplaceAll(text, m, []byte("••••"))
 		}
@@ -128,7 +211,7 @@ func (s *secrets) Mask(text []byte) []byte {
 
 // logger masks everything that is logged.
 func (s *secrets) logger(l *slog.Logger) *slog.Logger {
-	if len(s.masked) == 0 {
+	if len(s.now.Load().masked) == 0 {
 		return l
 	}
 	return slog.New(maskedLog{l.Handler(), s})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -72,7 +71,7 @@ each died within 30 seconds.`,
 			sink := newLogSink(d.Err)
 			defer sink.Close()
 			lines := &logLines{}
-			s := &server{daemon: d, cfg: cfg, listen: listen, examples: withExamples, safe: safe, crashLoop: crashLoop, lines: lines,
+			s := &server{daemon: d, cfg: cfg, listen: listen, examples: withExamples, safe: safe, crashLoop: crashLoop, lines: lines, open: d.opening(),
 				log: slog.New(slog.NewJSONHandler(io.MultiWriter(lines, sink), &slog.HandlerOptions{Level: level}))}
 			return s.serve(cmd.Context())
 		},
@@ -96,6 +95,8 @@ type server struct {
 	crashLoop int
 	log       *slog.Logger
 	lines     *logLines // the newest of the log, for the dashboard
+	open      opening
+	front     *front
 
 	store    *store.Store
 	engine   *engine.Engine
@@ -107,6 +108,7 @@ type server struct {
 	guard    *tool.Guard
 	system   *system
 	metrics  *metric.Recorder
+	secrets  *secrets
 	checker  *store.AuditChecker
 }
 
@@ -119,7 +121,18 @@ func (s *server) serve(ctx context.Context) error {
 		return &exit{sysUnavail, fmt.Errorf("cannot listen on %s: %w", s.listen, err)}
 	}
 	defer ln.Close()
-	if s.store, err = store.Open(ctx, s.database(), store.Options{Logger: s.log, Stay: true}); err != nil {
+	if s.front, err = s.newFront(ln); err != nil {
+		return err
+	}
+	defer func() { // after the engine, which may still answer
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		s.front.close(ctx)
+	}()
+	if s.store, err = s.open(ctx, s.database(), store.Options{Logger: s.log, Stay: true, Progress: s.front.tell}); err != nil {
+		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+			return nil // told to end; what was upgraded is as it was
+		}
 		return err
 	}
 	starts := startsOf(s.data)
@@ -192,7 +205,11 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe string) error {
 	if err != nil {
 		return &exit{sysConfig, err}
 	}
-	s.engine, s.asker, s.tools, err = newEngine(ctx, s.store, s.cfg, s.log, engine.Options{MaxRunning: s.cfg.Engine.MaxRunning, MaxNodes: s.cfg.Engine.MaxNodes,
+	s.front.stage(kairos.StartTools)
+	if s.secrets, err = newSecrets(s.cfg); err != nil {
+		return err
+	}
+	s.engine, s.asker, s.tools, err = newEngineWith(ctx, s.store, s.cfg, s.secrets, s.log, engine.Options{MaxRunning: s.cfg.Engine.MaxRunning, MaxNodes: s.cfg.Engine.MaxNodes,
 		SeparateApprovals: s.cfg.Approvals.Separate, ConsentTimeout: s.cfg.Approvals.Timeout, Safe: s.safe}, s.guard)
 	if err != nil {
 		return err
@@ -209,7 +226,7 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe string) error {
 	if err := s.system.checkClock(ctx); err != nil {
 		return err
 	}
-	access := auth.Config{Store: s.store, Audit: s.store, Log: s.log, SetupFile: filepath.Join(s.data, "setup.token"), NoPassword: !s.cfg.Login.Passwords(), Key: secondFactorKey(s.store.InstanceKey())}
+	access := auth.Config{Store: s.store, Audit: s.store, Log: s.log, SetupFile: filepath.Join(s.data, "setup.token"), NoPassword: !s.cfg.Login.Passwords(), Key: secondFactorKey(s.store.InstanceKey()), SecondFactorFor: s.cfg.Login.MustHaveSecondFactor()}
 	if provider, err := newIdentityProvider(s.cfg.Login.OIDC, s.log); err != nil {
 		return err
 	} else if provider != nil {
@@ -238,6 +255,7 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe string) error {
 	if err := s.system.resumeMaintenance(ctx); err != nil {
 		return err
 	}
+	s.front.stage(kairos.StartRuns)
 	if err := s.system.countUnfinished(ctx); err != nil {
 		return err
 	}
@@ -262,7 +280,7 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe string) error {
 	}
 	looking.Go(func() { s.metrics.Run(upkeep) })
 	defer func() { endUpkeep(); looking.Wait() }()
-	return s.listenAndServe(ctx, ln, handler, local)
+	return s.answer(ctx, handler, local)
 }
 
 // measure counts what the store commits and what the planner makes, and sends it
@@ -272,6 +290,7 @@ func (s *server) measure(ctx context.Context) (stop func(), err error) {
 	s.metrics = metric.New(metric.Options{Version: thisBuild().Version, RunSlots: runs, NodeSlots: nodes, Logger: s.log})
 	s.metrics.Attach(metric.Source{Load: func() metric.Load { return metric.Load(s.engine.Load()) }, Counts: s.store.RunCounts, Storage: s.store.Usage,
 		Providers: s.tools.Models.ProviderInfos, Listeners: s.engine.Listeners, Run: s.store.Run})
+	s.metrics.Keep(filepath.Join(s.data, "vitals.json"))
 	end, err := s.metrics.Export(ctx, s.cfg.Telemetry)
 	if err != nil {
 		return nil, &exit{sysConfig, err}
@@ -303,7 +322,7 @@ func secondFactorKey(instance []byte) []byte {
 // inode. A root of the file tools that lies in it, as in the documentation's
 // example, stays usable: then what kairosd keeps there is guarded file by file.
 func (s *server) guardFiles() {
-	own := []string{s.config, filepath.Join(s.data, "setup.token"), socketPath(s.database()), startsOf(s.data).path, failureFile(s.data), s.backups(s.cfg),
+	own := []string{s.config, filepath.Join(s.data, "setup.token"), filepath.Join(s.data, "vitals.json"), socketPath(s.database()), startsOf(s.data).path, failureFile(s.data), s.backups(s.cfg),
 		s.cfg.Server.TLSKey}
 	if o := s.cfg.Login.OIDC; o != nil {
 		own = append(own, o.ClientSecretFile)
@@ -377,7 +396,7 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 	if err != nil {
 		return nil, nil, nil, &exit{sysConfig, err}
 	}
-	set := &settings{cfg: s.cfg, file: s.config, listen: s.listen, data: s.data, notify: s.notifier, system: s.system}
+	set := &settings{cfg: s.cfg, file: s.config, listen: s.listen, data: s.data, notify: s.notifier, system: s.system, held: s.secrets, store: s.store}
 	base := api.Config{
 		Metrics:        s.metrics.Handler(),
 		Observe:        s.metrics.Request,
@@ -472,10 +491,10 @@ func (s *server) stopEngine() {
 	}
 }
 
-// listenAndServe serves until the context ends or storage fails.
-func (s *server) listenAndServe(ctx context.Context, ln net.Listener, handler, local http.Handler) error {
-	site := siteServer(handler, s.log)
-	socketServer := &http.Server{Handler: local, ReadHeaderTimeout: 5 * time.Second, ErrorLog: site.ErrorLog}
+// answer lets the pages take over from the front, and serves until the context
+// ends or storage fails.
+func (s *server) answer(ctx context.Context, handler, local http.Handler) error {
+	socketServer := &http.Server{Handler: local, ReadHeaderTimeout: 5 * time.Second, ErrorLog: s.front.server.ErrorLog}
 	path := socketPath(s.database())
 	// Only the holder of the lock is here, so a socket that is left is stale.
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -485,29 +504,17 @@ func (s *server) listenAndServe(ctx context.Context, ln net.Listener, handler, l
 	if err != nil {
 		return err
 	}
-	scheme := "http"
-	ln = bounded(ln, maxConnections)
-	var cert *certificate
-	if s.cfg.Server.TLSCert != "" {
-		if cert, err = loadCertificate(s.cfg.Server.TLSCert, s.cfg.Server.TLSKey); err != nil {
-			return &exit{sysConfig, err}
-		}
-		ln = tls.NewListener(ln, cert.config())
-		scheme = "https"
-	}
-	defer s.hangups(cert)()
-	failed := make(chan error, 2)
+	defer s.hangups(s.front.cert)()
+	failed := make(chan error, 1)
 	var wg sync.WaitGroup
-	for srv, l := range map[*http.Server]net.Listener{site: ln, socketServer: socket} {
-		wg.Go(func() {
-			if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-				failed <- err
-			}
-		})
-	}
+	wg.Go(func() {
+		if err := socketServer.Serve(socket); !errors.Is(err, http.ErrServerClosed) {
+			failed <- &exit{sysUnavail, err}
+		}
+	})
+	s.front.become(handler)
 	go s.auth.Run(ctx)
-	url := scheme + "://" + ln.Addr().String()
-	if err := s.announce(ctx, url); err != nil && ctx.Err() == nil {
+	if err := s.announce(ctx, s.front.url); err != nil && ctx.Err() == nil {
 		return err
 	}
 	go func() {
@@ -520,7 +527,7 @@ func (s *server) listenAndServe(ctx context.Context, ln net.Listener, handler, l
 	case <-ctx.Done():
 		s.log.Info("stopping", "grace", drain.String())
 	case cause = <-failed:
-		cause = &exit{sysUnavail, cause}
+	case cause = <-s.front.failed:
 	case <-s.store.Failed():
 		cause = s.store.Failure()
 		if code := kairos.CodeOf(cause); code != kairos.CodeCorrupt && code != kairos.CodeLocked {
@@ -529,10 +536,9 @@ func (s *server) listenAndServe(ctx context.Context, ln net.Listener, handler, l
 	}
 	stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	for _, srv := range []*http.Server{site, socketServer} {
-		if err := srv.Shutdown(stopCtx); err != nil {
-			_ = srv.Close() // streams that did not end by themselves
-		}
+	s.front.close(stopCtx)
+	if err := socketServer.Shutdown(stopCtx); err != nil {
+		_ = socketServer.Close() // streams that did not end by themselves
 	}
 	wg.Wait()
 	return cause

@@ -12,6 +12,7 @@ import (
 	"github.com/kairosd/kairosd/internal/config"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/notify"
+	"github.com/kairosd/kairosd/internal/store"
 )
 
 // settings says what the configuration sets, without any secret, and tries what
@@ -23,6 +24,8 @@ type settings struct {
 	data   string
 	notify *notify.Service
 	system *system
+	held   *secrets
+	store  *store.Store
 }
 
 // lastMessages is how many messages of a channel are listed.
@@ -30,8 +33,11 @@ const lastMessages = 20
 
 // Settings are what the configuration says.
 func (s *settings) Settings(ctx context.Context) (kairos.Settings, error) {
-	out := kairos.Settings{File: s.file, Access: s.access(), Effective: s.effective(), Retention: s.retention(), Secrets: s.secrets()}
+	out := kairos.Settings{File: s.file, Access: s.access(), Effective: s.effective(), Retention: s.retention()}
 	var err error
+	if out.Secrets, err = s.secrets(ctx); err != nil {
+		return out, err
+	}
 	out.Notifications, err = s.notify.Channels(ctx, lastMessages)
 	return out, err
 }
@@ -69,6 +75,7 @@ func (s *settings) access() []kairos.Setting {
 	out = append(out, kairos.Setting{Key: "sessions", Value: fmt.Sprintf("%s without a request, %s in all", auth.DefaultIdleTimeout, auth.DefaultSessionLifetime), Origin: "default"})
 	add("approvals.separate", map[bool]string{true: "true"}[c.Approvals.Separate], "false")
 	add("login.password", yes(c.Login.Password), "true")
+	add("login.second_factor", strings.Join(c.Login.SecondFactor, ", "), "whoever wants one")
 	if o := c.Login.OIDC; o != nil {
 		secret := "none: a public client"
 		if o.ClientSecretEnv != "" {
@@ -108,28 +115,6 @@ func (s *settings) retention() kairos.RetentionSettings {
 	return out
 }
 
-func (s *settings) secrets() []kairos.SecretInfo {
-	out := []kairos.SecretInfo{}
-	for _, name := range sortedKeys(s.cfg.Secrets) {
-		c := s.cfg.Secrets[name]
-		info := kairos.SecretInfo{Name: name, Source: "environment variable " + c.Env, Tools: slices.Clone(c.Tools), Hosts: slices.Clone(c.Hosts)}
-		if c.File != "" {
-			info.Source = "file " + c.File
-			if st, err := os.Stat(c.File); err == nil {
-				info.ChangedAt = st.ModTime().UTC()
-			}
-		}
-		if info.Tools == nil {
-			info.Tools = []string{}
-		}
-		if info.Hosts == nil {
-			info.Hosts = []string{}
-		}
-		out = append(out, info)
-	}
-	return out
-}
-
 // standards are what holds where the configuration is silent.
 var standards = []kairos.Setting{
 	{Key: "approvals.separate", Value: "false"},
@@ -142,6 +127,7 @@ var standards = []kairos.Setting{
 	{Key: "engine.max_running", Value: "64"},
 	{Key: "login.oidc", Value: "none"},
 	{Key: "login.password", Value: "true"},
+	{Key: "login.second_factor", Value: "whoever wants one"},
 	{Key: "planner.max_replans", Value: "2"},
 	{Key: "planner.mode", Value: "auto"},
 	{Key: "retention.every", Value: "1h"},

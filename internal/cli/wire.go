@@ -37,14 +37,19 @@ func newRegistry(cfg config.Config, tools *toolbox.Box) (*handler.Registry, erro
 // newEngine puts an engine on a store, and on the engine what makes plans for it.
 // The toolbox is to be closed after the engine has stopped.
 func newEngine(ctx context.Context, s *store.Store, cfg config.Config, log *slog.Logger, o engine.Options, guard *tool.Guard) (*engine.Engine, *supervisor.Service, *toolbox.Box, error) {
-	if guard == nil {
-		guard = &tool.Guard{}
-	}
-	guard.Files(s.Files()...)
 	secrets, err := newSecrets(cfg)
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	return newEngineWith(ctx, s, cfg, secrets, log, o, guard)
+}
+
+// newEngineWith is newEngine with secrets that somebody else looks after.
+func newEngineWith(ctx context.Context, s *store.Store, cfg config.Config, secrets *secrets, log *slog.Logger, o engine.Options, guard *tool.Guard) (*engine.Engine, *supervisor.Service, *toolbox.Box, error) {
+	if guard == nil {
+		guard = &tool.Guard{}
+	}
+	guard.Files(s.Files()...)
 	log = secrets.logger(log)
 	for _, name := range secrets.readable {
 		log.Warn("everybody on this machine may read the file of a secret", "secret", name)

@@ -100,22 +100,23 @@ func (c *Client) LoginLink(ctx context.Context, _ kairos.Actor, idOrName string)
 }
 
 type tokenWire struct {
-	ID         string      `json:"id"`
-	Name       string      `json:"name"`
-	Prefix     string      `json:"prefix"`
-	Role       kairos.Role `json:"role"`
-	Scopes     []string    `json:"scopes"`
-	CreatedBy  string      `json:"createdBy"`
-	CreatedAt  time.Time   `json:"createdAt"`
-	ExpiresAt  time.Time   `json:"expiresAt"`
-	LastUsedAt time.Time   `json:"lastUsedAt"`
-	RevokedAt  time.Time   `json:"revokedAt"`
-	Token      string      `json:"token"`
+	ID           string      `json:"id"`
+	Name         string      `json:"name"`
+	Prefix       string      `json:"prefix"`
+	Role         kairos.Role `json:"role"`
+	Scopes       []string    `json:"scopes"`
+	CreatedBy    string      `json:"createdBy"`
+	CreatedAt    time.Time   `json:"createdAt"`
+	ExpiresAt    time.Time   `json:"expiresAt"`
+	LastUsedAt   time.Time   `json:"lastUsedAt"`
+	LastUsedFrom string      `json:"lastUsedFrom"`
+	RevokedAt    time.Time   `json:"revokedAt"`
+	Token        string      `json:"token"`
 }
 
 func (w tokenWire) made() kairos.Token {
 	return kairos.Token{ID: w.ID, Name: w.Name, Prefix: w.Prefix, Role: w.Role, Scopes: w.Scopes, CreatedBy: w.CreatedBy,
-		CreatedAt: w.CreatedAt, ExpiresAt: w.ExpiresAt, LastUsedAt: w.LastUsedAt, RevokedAt: w.RevokedAt}
+		CreatedAt: w.CreatedAt, ExpiresAt: w.ExpiresAt, LastUsedAt: w.LastUsedAt, LastUsedFrom: w.LastUsedFrom, RevokedAt: w.RevokedAt}
 }
 
 // Tokens lists API tokens, newest first.
@@ -143,7 +144,7 @@ func (c *Client) CreateToken(ctx context.Context, _ kairos.Actor, name string, r
 }
 
 // RevokeToken ends an API token.
-func (c *Client) RevokeToken(ctx context.Context, _ kairos.Actor, id string) error {
-	_, err := c.do(ctx, call{method: http.MethodDelete, path: "/tokens/" + url.PathEscape(id)})
+func (c *Client) RevokeToken(ctx context.Context, _ kairos.Actor, id, reason string) error {
+	_, err := c.do(ctx, call{method: http.MethodDelete, path: "/tokens/" + url.PathEscape(id), query: url.Values{"reason": {reason}}})
 	return err
 }

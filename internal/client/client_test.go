@@ -360,7 +360,7 @@ func TestAccounts(t *testing.T) {
 	if _, err := ci.Plans(t.Context(), kairos.PlanFilter{}); kairos.CodeOf(err) != kairos.CodeForbidden {
 		t.Errorf("A21: a token without the scope lists plans: %v", err)
 	}
-	if err := admin.RevokeToken(t.Context(), me, tok.ID); err != nil {
+	if err := admin.RevokeToken(t.Context(), me, tok.ID, "it was lost"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := ci.Me(t.Context()); kairos.CodeOf(err) != kairos.CodeUnauthorized {

@@ -19,7 +19,26 @@ type Login struct {
 	// kairosd user login-link stay.
 	Password *bool `yaml:"password"`
 	OIDC     *OIDC `yaml:"oidc"`
+	// SecondFactor are the roles whose people must have a second factor besides
+	// their password, and stronger ones with them; all: everybody.
+	SecondFactor []string `yaml:"second_factor"`
 }
+
+// MustHaveSecondFactor are the roles of SecondFactor; the weakest stands for all
+// that are stronger.
+func (l Login) MustHaveSecondFactor() []kairos.Role {
+	var out []kairos.Role
+	for _, name := range l.SecondFactor {
+		if name == everybody {
+			return []kairos.Role{kairos.RoleViewer}
+		}
+		out = append(out, kairos.Role(name))
+	}
+	return out
+}
+
+// everybody is the word for all roles.
+const everybody = "all"
 
 // OIDC is a provider of OpenID Connect.
 type OIDC struct {
@@ -64,6 +83,11 @@ func (l Login) Issuer() string {
 func (l Login) Passwords() bool { return l.Password == nil || *l.Password }
 
 func (l Login) check() error {
+	for _, name := range l.SecondFactor {
+		if name != everybody && !slices.Contains(kairos.Roles, kairos.Role(name)) {
+			return fmt.Errorf("second_factor: %q is not viewer, operator, author, admin or all", name)
+		}
+	}
 	if l.OIDC == nil {
 		if !l.Passwords() {
 			return errors.New("password: false needs oidc, or nobody could log in")

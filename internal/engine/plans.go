@@ -193,6 +193,11 @@ func factsOf(p *planner.Program, canonical []byte, author string) []kairos.PlanF
 		n := &p.Nodes[i]
 		add(kairos.FactTool, n.Tool)
 		add(kairos.FactAgent, n.Agent)
+		if n.Input != nil {
+			for _, ref := range n.Input.References() {
+				add(kairos.FactSecret, ref.Secret())
+			}
+		}
 	}
 	owner := author
 	var metadata map[string]any

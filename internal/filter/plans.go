@@ -9,9 +9,9 @@ import (
 
 // PlanKeys are the keys of a filter of plans, in the order in which help shows
 // them.
-var PlanKeys = []string{kairos.FactTool, kairos.FactAgent, kairos.FactOwner}
+var PlanKeys = []string{kairos.FactTool, kairos.FactAgent, kairos.FactSecret, kairos.FactOwner}
 
-// ParsePlans reads a filter of plans: tool:, agent:, owner: and label.key=value are
+// ParsePlans reads a filter of plans: tool:, agent:, secret:, owner: and label.key=value are
 // all true of a plan, other words are in its name or key (UI 3.3.6).
 func ParsePlans(q string) (f kairos.PlanFilter, problem *kairos.Error) {
 	if problem := readable(q); problem != nil {

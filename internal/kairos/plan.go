@@ -33,16 +33,17 @@ const (
 	StageTrial PlanStage = "trial"
 )
 
-// PlanFact is something that plans are found by: a tool or agent that the newest
+// PlanFact is something that plans are found by: a tool, agent or secret that the newest
 // version names, its owner, or a label ("key=value") of its metadata.
 type PlanFact struct{ Kind, Value string }
 
 // The kinds of a PlanFact.
 const (
-	FactTool  = "tool"
-	FactAgent = "agent"
-	FactOwner = "owner"
-	FactLabel = "label"
+	FactTool   = "tool"
+	FactAgent  = "agent"
+	FactSecret = "secret"
+	FactOwner  = "owner"
+	FactLabel  = "label"
 )
 
 // Version is one immutable content of a plan.

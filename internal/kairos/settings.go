@@ -49,4 +49,24 @@ type SecretInfo struct {
 	Hosts  []string `json:"hosts" doc:"The hosts that may be told it."`
 	// ChangedAt is when the file was last written; zero for the environment.
 	ChangedAt time.Time `json:"changedAt,omitzero"`
+	// TakenAt is when the value in use was read; zero for what only kairosd itself
+	// uses, which reads it at its start.
+	TakenAt time.Time `json:"takenAt,omitzero"`
+	// Plans name it in their newest version; at most MaxSecretPlans are listed.
+	Plans []string `json:"plans"`
+	// UsedBy are the parts of the configuration that hold the same secret.
+	UsedBy []SecretUse `json:"usedBy"`
+	// Rotates says that a new value can be taken up without a restart, and
+	// Pending that the file was written since it was read.
+	Rotates bool `json:"rotates"`
+	Pending bool `json:"pending"`
 }
+
+// SecretUse is a part of the configuration that a secret belongs to.
+type SecretUse struct {
+	Kind string `json:"kind" enum:"provider,mcp,channel,login,telemetry"`
+	Name string `json:"name"`
+}
+
+// MaxSecretPlans is how many plans are listed of those that name a secret.
+const MaxSecretPlans = 20

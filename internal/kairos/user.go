@@ -41,7 +41,9 @@ type Token struct {
 	CreatedAt  time.Time
 	ExpiresAt  time.Time
 	LastUsedAt time.Time
-	RevokedAt  time.Time
+	// LastUsedFrom is the address that it was last used from; "": never.
+	LastUsedFrom string
+	RevokedAt    time.Time
 }
 
 // Scopes lists what a token can be narrowed to (RELIABILITY 4.2).

@@ -34,7 +34,8 @@ func (r *Recorder) Run(ctx context.Context) {
 	tick := time.NewTicker(beat)
 	defer tick.Stop()
 	last, sampled := time.Now(), time.Now()
-	for {
+	defer r.keep()
+	for taken := 0; ; {
 		select {
 		case <-ctx.Done():
 			return
@@ -53,6 +54,9 @@ func (r *Recorder) Run(ctx context.Context) {
 		if now.Sub(sampled) >= time.Minute {
 			sampled = now
 			r.Sample(ctx)
+			if taken++; taken%keepEvery == 0 {
+				r.keep()
+			}
 		}
 	}
 }

@@ -81,6 +81,7 @@ type Recorder struct {
 	now     minute           // being counted
 	minutes []minute         // the last few, oldest first
 	past    []kairos.Sample  // a day, oldest first
+	file    string           // keeps past over a restart; empty: nothing does
 
 	tracer *tracer // nil: nobody collects traces
 }

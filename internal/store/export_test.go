@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"os"
 
 	"github.com/kairosd/kairosd/db"
@@ -31,12 +30,6 @@ func (s *Store) Checkpoint() error {
 	}
 	_, err = pool.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
 	return errors.Join(err, pool.Close())
-}
-
-// Migrating has an older database brought to a newer schema.
-func (o Options) Migrating(files fs.FS) Options {
-	o.migrations = files
-	return o
 }
 
 // MigrationSums are the hashes of this binary's migrations.

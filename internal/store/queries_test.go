@@ -553,7 +553,7 @@ func everyUserQuery(t *testing.T, s *Store, must func(string, error)) {
 	}
 	tok := kairos.Token{ID: kairos.NewID(), Name: "ci", Prefix: "kt_", SecretHash: "s", Role: kairos.RoleOperator, Scopes: []string{"runs:read"}, CreatedAt: now}
 	must("token", s.CreateToken(ctx, tok))
-	must("touch", s.TouchToken(ctx, tok.ID, now))
+	must("touch", s.TouchToken(ctx, tok.ID, now, "192.0.2.7"))
 	must("revoke", s.RevokeToken(ctx, tok.ID, now))
 	must("revoke again", s.RevokeToken(ctx, tok.ID, now.Add(time.Hour)))
 	back, err := s.TokenByHash(ctx, "s")

@@ -225,7 +225,11 @@ func examineOlder(ctx context.Context, b kairos.Backup) (kairos.Backup, error) {
 	if err != nil {
 		return b, err
 	}
-	found, err := describeAny(ctx, pool, b.Schema)
+	rows, err := soundness(ctx, pool, func(int64, int64) {})
+	if err != nil {
+		return b, errors.Join(err, pool.Close())
+	}
+	found, err := describeAny(ctx, pool, b.Schema, rows)
 	return found, errors.Join(err, pool.Close())
 }
 
@@ -335,22 +339,41 @@ func build(ctx context.Context, b kairos.Backup, path, work string, key []byte, 
 	return *held, syncDir(work)
 }
 
-func copyFile(from, to string) error {
+func copyFile(from, to string) error { return copyWith(from, to, func(int64, int64) {}) }
+
+// copyWith is copyFile that tells how many bytes are copied.
+func copyWith(from, to string, tell func(done, of int64)) error {
 	in, err := os.Open(from)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return err
+	}
 	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(out, in)
+	tell(0, info.Size())
+	for done := int64(0); err == nil; {
+		var n int64
+		n, err = io.CopyN(out, in, copyPiece)
+		done += n
+		tell(done, max(done, info.Size()))
+	}
+	if err == io.EOF {
+		err = nil
+	}
 	if err := errors.Join(err, out.Sync(), out.Close()); err != nil {
 		return kairos.Errorf(kairos.CodeUnavailable, "copy %s: %w", from, err)
 	}
 	return nil
 }
+
+// copyPiece is how much is copied between two words on it.
+const copyPiece = 16 << 20
 
 // finishRestore completes a restore whose new database is ready: what is in the
 // way goes aside, what is new takes its place. It does the rest of what an

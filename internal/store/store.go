@@ -63,6 +63,10 @@ type Options struct {
 	// for writing (O11). The events of before can then not be verified any more.
 	NewKey bool
 
+	// Progress hears how far opening is: of an upgrade, which may take minutes. It
+	// is called by Open itself, and must not block; nil: nobody does.
+	Progress func(kairos.Startup)
+
 	keyless bool // nobody has the key that the audit log was written with
 
 	// For tests.
@@ -78,6 +82,13 @@ type Options struct {
 // virtual time pass quickly.
 func (o Options) Through(vfs string, walPages int) Options {
 	o.vfs, o.walPages, o.watchEvery = vfs, walPages, time.Hour
+	return o
+}
+
+// Migrating is for proofs: the database is brought to the schema of other
+// migrations than this binary's.
+func (o Options) Migrating(files fs.FS) Options {
+	o.migrations = files
 	return o
 }
 
@@ -100,6 +111,7 @@ type Store struct {
 	vfs        string
 	walPages   int
 	keyless    bool
+	progress   func(kairos.Startup)
 	rolledBack bool
 	watched    []watchedFile
 	watchEvery time.Duration
@@ -141,7 +153,7 @@ var driverSetup = sync.OnceValue(func() error {
 // there. A second opener gets CodeLocked with the holder's process id; a
 // database of a newer kairosd, or of another program, CodeInvalid.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
-	s := &Store{path: path, log: o.Logger, now: o.Now, migrations: o.files(), vfs: o.vfs, walPages: cmp.Or(o.walPages, walPages), keyless: o.keyless,
+	s := &Store{path: path, log: o.Logger, now: o.Now, migrations: o.files(), vfs: o.vfs, walPages: cmp.Or(o.walPages, walPages), keyless: o.keyless, progress: o.Progress,
 		watchEvery: cmp.Or(o.watchEvery, watchEvery), held: map[string]*os.File{}}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)

@@ -76,11 +76,11 @@ func (s *Store) upgrade(ctx context.Context, allowed bool) error {
 }
 
 func (s *Store) upgradeCopy(ctx context.Context, old *sql.DB, from int64) error {
-	before, err := soundness(ctx, old)
+	before, err := soundness(ctx, old, s.counting(kairos.StartExamining))
 	if err != nil {
 		return err
 	}
-	manifest, err := describeAny(ctx, old, from)
+	manifest, err := describeAny(ctx, old, from, before)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (s *Store) upgradeCopy(ctx context.Context, old *sql.DB, from int64) error 
 	}
 	err = func() error {
 		target := filepath.Join(work, name)
-		if err := copyFile(s.path, target); err != nil {
+		if err := copyWith(s.path, target, s.counting(kairos.StartCopying)); err != nil {
 			return err
 		}
 		failpoint.Hit("upgrade.copied")
@@ -153,10 +153,10 @@ func (s *Store) applyTo(ctx context.Context, path string, before map[string]int6
 	if err != nil {
 		return err
 	}
-	if _, err := p.Up(ctx); err != nil {
-		return translate(err, "apply the migrations")
+	if err := s.applyEach(ctx, p); err != nil {
+		return err
 	}
-	after, err := soundness(ctx, pool)
+	after, err := soundness(ctx, pool, s.counting(kairos.StartVerifying))
 	if err != nil {
 		return err
 	}
@@ -175,9 +175,50 @@ func (s *Store) applyTo(ctx context.Context, path string, before map[string]int6
 	return syncFile(path)
 }
 
+// applyEach applies what is pending, a migration at a time: each is a transaction
+// of its own, and whoever waits learns which one it is.
+func (s *Store) applyEach(ctx context.Context, p *goose.Provider) error {
+	from, to, err := p.GetVersions(ctx)
+	if err != nil {
+		return translate(err, "read the schema version")
+	}
+	pending := 0
+	for _, m := range p.ListSources() {
+		if m.Version > from && m.Version <= to {
+			pending++
+		}
+	}
+	for i := range pending {
+		s.tell(kairos.Startup{Stage: kairos.StartMigrating, Step: i + 1, Of: pending, Percent: 100 * i / pending})
+		if _, err := p.UpByOne(ctx); err != nil {
+			return translate(err, "apply the migrations")
+		}
+	}
+	return nil
+}
+
+func (s *Store) tell(p kairos.Startup) {
+	if s.progress != nil {
+		s.progress(p)
+	}
+}
+
+// counting tells how much of a stage is done.
+func (s *Store) counting(stage kairos.StartStage) func(done, of int64) {
+	last := int64(-1)
+	return func(done, of int64) {
+		if percent := 100 * done / max(of, 1); percent != last {
+			last = percent
+			s.tell(kairos.Startup{Stage: stage, Percent: int(percent)})
+		}
+	}
+}
+
 // soundness checks a database by what SQLite itself knows of it and counts the
-// rows of its tables.
-func soundness(ctx context.Context, pool *sql.DB) (map[string]int64, error) {
+// rows of its tables. It tells how many of its parts are done: the check of all
+// pages, that of all references, each table.
+func soundness(ctx context.Context, pool *sql.DB, tell func(done, of int64)) (map[string]int64, error) {
+	tell(0, 1)
 	var result string
 	if err := pool.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&result); err != nil {
 		return nil, translate(err, "check the database")
@@ -209,7 +250,8 @@ func soundness(ctx context.Context, pool *sql.DB) (map[string]int64, error) {
 		return nil, translate(err, "list tables")
 	}
 	counts := map[string]int64{}
-	for _, name := range names {
+	for i, name := range names {
+		tell(int64(i+2), int64(len(names)+2))
 		var n int64
 		if err := pool.QueryRowContext(ctx, `SELECT count(*) FROM "`+strings.ReplaceAll(name, `"`, `""`)+`"`).Scan(&n); err != nil {
 			return nil, translate(err, "count rows")
@@ -221,8 +263,8 @@ func soundness(ctx context.Context, pool *sql.DB) (map[string]int64, error) {
 
 // describeAny is describe for a database of any schema: settings and audit_events
 // have been there from the first.
-func describeAny(ctx context.Context, pool *sql.DB, schema int64) (kairos.Backup, error) {
-	b := kairos.Backup{Format: manifestFormat, Schema: schema, Verified: []kairos.Check{}}
+func describeAny(ctx context.Context, pool *sql.DB, schema int64, rows map[string]int64) (kairos.Backup, error) {
+	b := kairos.Backup{Format: manifestFormat, Schema: schema, Verified: []kairos.Check{}, Rows: rows}
 	var key string
 	var mac []byte
 	for _, q := range []struct {
@@ -238,9 +280,7 @@ func describeAny(ctx context.Context, pool *sql.DB, schema int64) (kairos.Backup
 		}
 	}
 	b.Instance, b.AuditMac = fingerprint(key), hex.EncodeToString(mac)
-	var err error
-	b.Rows, err = soundness(ctx, pool)
-	return b, err
+	return b, nil
 }
 
 // checkMigrations refuses a database whose applied migrations are not those of

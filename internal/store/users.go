@@ -217,7 +217,7 @@ func (s *Store) DeleteExpiredSessions(_ context.Context, now, idle time.Time) er
 
 func token(r dbsqlc.Token) (kairos.Token, error) {
 	t := kairos.Token{ID: r.ID, Name: r.Name, Prefix: r.Prefix, SecretHash: r.SecretHash, Role: kairos.Role(r.Role), CreatedBy: r.CreatedBy,
-		CreatedAt: fromMicros(r.CreatedAt), ExpiresAt: fromMicros(r.ExpiresAt), LastUsedAt: fromMicros(r.LastUsedAt), RevokedAt: fromMicros(r.RevokedAt)}
+		CreatedAt: fromMicros(r.CreatedAt), ExpiresAt: fromMicros(r.ExpiresAt), LastUsedAt: fromMicros(r.LastUsedAt), LastUsedFrom: r.LastUsedFrom, RevokedAt: fromMicros(r.RevokedAt)}
 	if err := json.Unmarshal([]byte(r.Scopes), &t.Scopes); err != nil {
 		return t, kairos.Errorf(kairos.CodeCorrupt, "scopes of token %s: %w", r.Name, err)
 	}
@@ -271,9 +271,12 @@ func (s *Store) RevokeToken(_ context.Context, id string, at time.Time, said ...
 	})
 }
 
-// TouchToken sets LastUsedAt; it never moves it back.
-func (s *Store) TouchToken(_ context.Context, id string, used time.Time) error {
-	return s.exec("touch token", func(ctx context.Context, q *dbsqlc.Queries) error { return q.TokenTouch(ctx, micros(used), id) })
+// TouchToken sets when and from which address a token was last used; it never
+// moves the time back.
+func (s *Store) TouchToken(_ context.Context, id string, used time.Time, from string) error {
+	return s.exec("touch token", func(ctx context.Context, q *dbsqlc.Queries) error {
+		return q.TokenTouch(ctx, micros(used), from, id)
+	})
 }
 
 // ReserveResponse claims a principal, route and key for one request; see

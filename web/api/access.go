@@ -128,6 +128,7 @@ var access = map[string]need{
 	"POST /users":         {kairos.RoleAdmin, "admin"},
 	"PATCH /users/{id}":   {kairos.RoleAdmin, "admin"},
 
+	"POST /secrets/{name}/rotate":        {kairos.RoleAdmin, "admin"},
 	"GET /settings":                      {kairos.RoleAdmin, "admin"},
 	"POST /notifications/{channel}/test": {kairos.RoleAdmin, "admin"},
 

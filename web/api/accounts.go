@@ -24,16 +24,17 @@ type UserView struct {
 
 // TokenView is an API token on the wire, without its secret.
 type TokenView struct {
-	ID         string      `json:"id"`
-	Name       string      `json:"name"`
-	Prefix     string      `json:"prefix" doc:"The first characters, to recognise it by."`
-	Role       kairos.Role `json:"role"`
-	Scopes     []string    `json:"scopes" doc:"Empty: all that the role allows."`
-	CreatedBy  string      `json:"createdBy"`
-	CreatedAt  time.Time   `json:"createdAt"`
-	ExpiresAt  time.Time   `json:"expiresAt"`
-	LastUsedAt time.Time   `json:"lastUsedAt,omitzero"`
-	RevokedAt  time.Time   `json:"revokedAt,omitzero"`
+	ID           string      `json:"id"`
+	Name         string      `json:"name"`
+	Prefix       string      `json:"prefix" doc:"The first characters, to recognise it by."`
+	Role         kairos.Role `json:"role"`
+	Scopes       []string    `json:"scopes" doc:"Empty: all that the role allows."`
+	CreatedBy    string      `json:"createdBy"`
+	CreatedAt    time.Time   `json:"createdAt"`
+	ExpiresAt    time.Time   `json:"expiresAt"`
+	LastUsedAt   time.Time   `json:"lastUsedAt,omitzero"`
+	LastUsedFrom string      `json:"lastUsedFrom,omitempty" doc:"The address that it was last used from."`
+	RevokedAt    time.Time   `json:"revokedAt,omitzero"`
 }
 
 // NewUserBody makes a user.
@@ -203,7 +204,7 @@ func (a *API) listTokens(ctx context.Context, _ *struct{}) (*tokensOut, error) {
 
 func viewToken(t kairos.Token) TokenView {
 	v := TokenView{ID: t.ID, Name: t.Name, Prefix: t.Prefix, Role: t.Role, Scopes: t.Scopes, CreatedBy: t.CreatedBy,
-		CreatedAt: t.CreatedAt, ExpiresAt: t.ExpiresAt, LastUsedAt: t.LastUsedAt, RevokedAt: t.RevokedAt}
+		CreatedAt: t.CreatedAt, ExpiresAt: t.ExpiresAt, LastUsedAt: t.LastUsedAt, LastUsedFrom: t.LastUsedFrom, RevokedAt: t.RevokedAt}
 	if v.Scopes == nil {
 		v.Scopes = []string{}
 	}
@@ -233,14 +234,15 @@ func (a *API) createToken(ctx context.Context, in *createTokenIn) (*newTokenOut,
 	return &newTokenOut{Body: NewToken{TokenView: viewToken(t), Token: text}}, nil
 }
 
-type tokenIn struct {
-	ID string `path:"id" maxLength:"64"`
+type revokeIn struct {
+	ID     string `path:"id" maxLength:"64"`
+	Reason string `query:"reason" maxLength:"500" doc:"Why; it goes to the audit log."`
 }
 
-func (a *API) revokeToken(ctx context.Context, in *tokenIn) (*struct{}, error) {
+func (a *API) revokeToken(ctx context.Context, in *revokeIn) (*struct{}, error) {
 	acc, err := a.accounts()
 	if err != nil {
 		return nil, err
 	}
-	return nil, acc.RevokeToken(ctx, actorOf(ctx), in.ID)
+	return nil, acc.RevokeToken(ctx, actorOf(ctx), in.ID, in.Reason)
 }

@@ -354,6 +354,8 @@ func (f *fake) Token(_ context.Context, token string) (kairos.Actor, error) {
 // Fresh is every session.
 func (f *fake) Fresh(context.Context, string) (bool, error) { return true, nil }
 
+func (f *fake) MustEnrol(context.Context, kairos.User) (bool, error) { return false, nil }
+
 func (f *fake) Session(_ context.Context, secret string) (kairos.User, error) {
 	u, ok := f.sessions[secret]
 	if !ok {
@@ -388,7 +390,7 @@ func (f *fake) CreateToken(_ context.Context, _ kairos.Actor, name string, role 
 	return "kro_text", kairos.Token{ID: "t1", Name: name, Role: role, Scopes: scopes, SecretHash: "secret-hash"}, nil
 }
 
-func (f *fake) RevokeToken(context.Context, kairos.Actor, string) error { return nil }
+func (f *fake) RevokeToken(context.Context, kairos.Actor, string, string) error { return nil }
 
 func (f *fake) ReserveResponse(_ context.Context, r kairos.StoredResponse, _ time.Duration) (kairos.StoredResponse, bool, error) {
 	f.mu.Lock()

@@ -77,6 +77,9 @@ type Principals interface {
 	Session(ctx context.Context, secret string) (kairos.User, error)
 	// Fresh reports whether the person behind a session proved lately who they are.
 	Fresh(ctx context.Context, secret string) (bool, error)
+	// MustEnrol reports whether somebody must set up a second factor before anything
+	// else.
+	MustEnrol(ctx context.Context, u kairos.User) (bool, error)
 }
 
 // AuditLog verifies the audit log as a whole.
@@ -110,7 +113,7 @@ type Accounts interface {
 	// CreateToken returns the token's text, which is shown only here. A zero
 	// lifetime means the default of 90 days.
 	CreateToken(ctx context.Context, actor kairos.Actor, name string, role kairos.Role, scopes []string, lifetime time.Duration) (text string, t kairos.Token, err error)
-	RevokeToken(ctx context.Context, actor kairos.Actor, id string) error
+	RevokeToken(ctx context.Context, actor kairos.Actor, id, reason string) error
 }
 
 // IdempotencyStore keeps the answers of requests that carry an Idempotency-Key,

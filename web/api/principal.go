@@ -40,6 +40,11 @@ func (a *API) credential(r *http.Request) (func(context.Context) (kairos.Actor, 
 		if err != nil {
 			return kairos.Actor{}, err
 		}
+		if must, err := a.Principals.MustEnrol(ctx, u); err != nil {
+			return kairos.Actor{}, err
+		} else if must {
+			return kairos.Actor{}, kairos.Errorf(kairos.CodeForbidden, "the role %s must have a second factor", u.Role).Suggest("set it up on /me/second-factor")
+		}
 		actor := kairos.Actor{Name: u.Name, Role: u.Role, Surface: "ui"}
 		if actor.Role == kairos.RoleAdmin && unsafeMethod(r.Method) {
 			// An open browser is not the person: what only admins may do wants a proof

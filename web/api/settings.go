@@ -15,6 +15,9 @@ type Settings interface {
 	// TestChannel sends a message at once, and gives what came of it;
 	// CodeNotFound, CodeForbidden.
 	TestChannel(ctx context.Context, actor kairos.Actor, channel string) (kairos.Delivery, error)
+	// RotateSecret takes up what a secret's file holds now; CodeNotFound,
+	// CodeConflict if nothing new is there, CodeForbidden.
+	RotateSecret(ctx context.Context, actor kairos.Actor, name, reason string) error
 }
 
 type (
@@ -23,6 +26,12 @@ type (
 		Channel string `path:"channel" maxLength:"128"`
 	}
 	deliveryOut struct{ Body kairos.Delivery }
+	rotateIn    struct {
+		Name string `path:"name" maxLength:"128"`
+		Body struct {
+			Reason string `json:"reason,omitempty" maxLength:"500" doc:"Why; it goes to the audit log."`
+		}
+	}
 )
 
 func (a *API) settingsRoutes() {
@@ -49,5 +58,13 @@ func (a *API) settingsRoutes() {
 			}
 			d, err := a.Settings.TestChannel(ctx, actorOf(ctx), in.Channel)
 			return &deliveryOut{Body: d}, err
+		})
+	register(a, huma.Operation{OperationID: "rotate-secret", Method: http.MethodPost, Path: "/secrets/{name}/rotate", Tags: []string{"settings"},
+		Summary: "Take up the value that a secret's file holds now; 409 if it is in use already"},
+		func(ctx context.Context, in *rotateIn) (*struct{}, error) {
+			if err := there(); err != nil {
+				return nil, err
+			}
+			return nil, a.Settings.RotateSecret(ctx, actorOf(ctx), in.Name, in.Body.Reason)
 		})
 }

@@ -113,6 +113,7 @@ var coreTasks = []coreTask{
 		b.fill(`main form input[name="name"]`, "robot")
 		b.follow(`main form.form button[type="submit"]`, "#token")
 		b.follow(`main a[href$="/revoke"]`, `main form[action$="/revoke"]`)
+		b.fill(`main form[action$="/revoke"] input[name="reason"]`, "it is not needed")
 		b.follow(`main form[action$="/revoke"] button[type="submit"]`, `main form input[name="name"]`)
 		tokens, err := d.api.Tokens(b.t.Context())
 		must(b.t, err)

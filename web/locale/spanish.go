@@ -23,6 +23,8 @@ var (
 		spanishMemory,
 		spanishStale,
 		spanishSystem,
+		spanishStarting,
+		spanishSecrets,
 		spanishHome,
 		spanishAudit,
 		spanishHandoffs,

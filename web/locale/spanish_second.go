@@ -2,6 +2,9 @@ package locale
 
 // What is said about the second factor of a login, and about proving who one is.
 var spanishSecond = map[string]string{
+	"off, though the role must have one":                      "desactivado, aunque el rol debe tenerlo",
+	"Your role must have a second factor":                     "Su rol debe tener un segundo factor",
+	"Set it up now: until then nothing else is shown to you.": "Configúrelo ahora: hasta entonces no se le muestra nada más.",
 	"Copy details": "Copiar los detalles",
 	"Runs go on, and the other pages work. The daemon's log has the cause, under this id.": "Las ejecuciones siguen y las demás páginas funcionan. El registro del demonio tiene la causa, bajo este identificador.",
 	"on":                                  "activado",

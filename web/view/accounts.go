@@ -50,6 +50,7 @@ type TokensPage struct {
 // TokenRow is a token in the list; Href revokes it.
 type TokenRow struct {
 	ID, Name, Prefix, Role, Scopes, By, Href string
+	From, Log                                string // the address of the last use; where the log tells of it
 	Created, Expires, Used, Revoked          Time
 	Live, Over                               bool
 }
@@ -57,8 +58,10 @@ type TokenRow struct {
 // RevokeTokenPage asks before a token ends.
 type RevokeTokenPage struct {
 	Shell
-	Idem, Name, Prefix, Action, Question string
-	Used                                 Time
+	Idem, Error, Prefix, By, Action, Question, Verb string
+	Used                                            Time
+	From                                            string // the address of the last use
+	Over                                            bool   // it is not valid any more
 }
 
 // MePage is the reader's own.

@@ -21,6 +21,7 @@ type LoginCodePage struct {
 // SecondFactorPage turns a second factor on or off.
 type SecondFactorPage struct {
 	Shell
+	Must                 bool // nothing else is shown until it is on
 	Idem, Error          string
 	On, HasPassword      bool
 	Left                 string

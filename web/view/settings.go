@@ -20,7 +20,21 @@ type SecretsPage struct {
 // SecretRow is a secret in the list.
 type SecretRow struct {
 	Name, Source, Tools, Hosts string
-	Changed                    Time
+	Plain                      bool // plans may refer to it
+	Changed, Taken             Time
+	Age                        string // since the file was written
+	Pending                    bool   // the file was written since it was read
+	Rotate                     string // takes up the file's value; empty: a restart does
+	Uses                       []Link
+}
+
+// RotateSecretPage asks before a new value is taken up.
+type RotateSecretPage struct {
+	Shell
+	Idem, Error, Source, Action, Question string
+	Changed, Taken                        Time
+	Pending                               bool
+	Uses                                  []Link
 }
 
 // RetentionPage shows what is kept for how long, and what would go now.

@@ -36,7 +36,7 @@ func (s *settings) Settings(ctx context.Context) (kairos.Settings, error) {
 	return kairos.Settings{File: "/etc/kairos/kairos.yaml", Access: []kairos.Setting{{Key: "--listen", Value: "127.0.0.1:8080", Origin: "command line"}, {Key: "server.hosts", Value: "kairos.example.com", Origin: "file"}, {Key: "login.password", Value: "true", Origin: "default"}},
 		Effective: []kairos.Setting{{Key: "--listen", Value: "127.0.0.1:8080", Origin: "command line"}, {Key: "agents.writer.system_prompt", Value: Hostile, Origin: "file"}, {Key: "providers.claude.api_key_env", Value: "KEY (not set)", Origin: "environment"}, {Key: "approvals.separate", Value: "false", Origin: "default"}},
 		Retention: kairos.RetentionSettings{Rules: []kairos.RetentionRow{{Completed: "90d", Failed: "365d", Keep: 10000}, {Plan: "invoice", Completed: "3650d"}}, Every: "1h"},
-		Secrets:   []kairos.SecretInfo{{Name: "BANK", Source: "file /etc/kairos/bank", Tools: []string{"http"}, Hosts: []string{"bank.example.com"}, ChangedAt: time.Now().Add(-time.Hour)}, {Name: "UNUSED", Source: "environment variable UNUSED"}}, Notifications: channels}, err
+		Secrets:   []kairos.SecretInfo{{Name: "BANK", Source: "file /etc/kairos/bank", Tools: []string{"http"}, Hosts: []string{"bank.example.com"}, ChangedAt: time.Now().Add(-time.Hour), TakenAt: time.Now().Add(-2 * time.Hour), Pending: true, Rotates: true, Plans: []string{"ledger"}, UsedBy: []kairos.SecretUse{{Kind: "provider", Name: "script"}}}, {Name: "UNUSED", Source: "environment variable UNUSED"}, {Name: "KEY", Source: "environment variable KEY", UsedBy: []kairos.SecretUse{{Kind: "channel", Name: "ops"}, {Kind: "login", Name: "oidc"}}}}, Notifications: channels}, err
 }
 
 func (s *settings) Retain(ctx context.Context, actor kairos.Actor, dryRun bool) (kairos.Retained, error) {
@@ -49,4 +49,12 @@ func (s *settings) Retain(ctx context.Context, actor kairos.Actor, dryRun bool) 
 
 func (s *settings) TestChannel(ctx context.Context, actor kairos.Actor, channel string) (kairos.Delivery, error) {
 	return s.notify.Test(ctx, actor, channel)
+}
+
+// RotateSecret takes up a new value of BANK, as often as it is asked to.
+func (s *settings) RotateSecret(ctx context.Context, actor kairos.Actor, name, reason string) error {
+	if name != "BANK" {
+		return kairos.Errorf(kairos.CodeConflict, "the file of the secret %s holds the value that is in use", name)
+	}
+	return s.store.Audit(ctx, kairos.AuditRecord{Action: "secret.rotate", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "secret:" + name, Reason: reason})
 }

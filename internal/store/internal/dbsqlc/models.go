@@ -389,17 +389,18 @@ type StepResult struct {
 }
 
 type Token struct {
-	ID         string
-	Name       string
-	Prefix     string
-	SecretHash string
-	Role       string
-	Scopes     string
-	CreatedBy  string
-	CreatedAt  int64
-	ExpiresAt  int64
-	LastUsedAt int64
-	RevokedAt  int64
+	ID           string
+	Name         string
+	Prefix       string
+	SecretHash   string
+	Role         string
+	Scopes       string
+	CreatedBy    string
+	CreatedAt    int64
+	ExpiresAt    int64
+	LastUsedAt   int64
+	LastUsedFrom string
+	RevokedAt    int64
 }
 
 type User struct {

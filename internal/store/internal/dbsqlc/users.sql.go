@@ -240,7 +240,7 @@ func (q *Queries) SessionTouch(ctx context.Context, seenAt int64, iDHash string)
 }
 
 const tokenByHash = `-- name: TokenByHash :one
-SELECT id, name, prefix, secret_hash, role, scopes, created_by, created_at, expires_at, last_used_at, revoked_at FROM tokens WHERE secret_hash = ?1
+SELECT id, name, prefix, secret_hash, role, scopes, created_by, created_at, expires_at, last_used_at, last_used_from, revoked_at FROM tokens WHERE secret_hash = ?1
 `
 
 func (q *Queries) TokenByHash(ctx context.Context, secretHash string) (Token, error) {
@@ -257,14 +257,15 @@ func (q *Queries) TokenByHash(ctx context.Context, secretHash string) (Token, er
 		&i.CreatedAt,
 		&i.ExpiresAt,
 		&i.LastUsedAt,
+		&i.LastUsedFrom,
 		&i.RevokedAt,
 	)
 	return i, err
 }
 
 const tokenInsert = `-- name: TokenInsert :exec
-INSERT INTO tokens (id, name, prefix, secret_hash, role, scopes, created_by, created_at, expires_at, last_used_at, revoked_at)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 0, 0)
+INSERT INTO tokens (id, name, prefix, secret_hash, role, scopes, created_by, created_at, expires_at, last_used_at, last_used_from, revoked_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 0, '', 0)
 `
 
 type TokenInsertParams struct {
@@ -295,7 +296,7 @@ func (q *Queries) TokenInsert(ctx context.Context, arg TokenInsertParams) error 
 }
 
 const tokenList = `-- name: TokenList :many
-SELECT id, name, prefix, secret_hash, role, scopes, created_by, created_at, expires_at, last_used_at, revoked_at FROM tokens ORDER BY created_at DESC, id DESC
+SELECT id, name, prefix, secret_hash, role, scopes, created_by, created_at, expires_at, last_used_at, last_used_from, revoked_at FROM tokens ORDER BY created_at DESC, id DESC
 `
 
 func (q *Queries) TokenList(ctx context.Context) ([]Token, error) {
@@ -318,6 +319,7 @@ func (q *Queries) TokenList(ctx context.Context) ([]Token, error) {
 			&i.CreatedAt,
 			&i.ExpiresAt,
 			&i.LastUsedAt,
+			&i.LastUsedFrom,
 			&i.RevokedAt,
 		); err != nil {
 			return nil, err
@@ -346,11 +348,11 @@ func (q *Queries) TokenRevoke(ctx context.Context, revokedAt int64, iD string) (
 }
 
 const tokenTouch = `-- name: TokenTouch :exec
-UPDATE tokens SET last_used_at = max(last_used_at, cast(?1 AS integer)) WHERE id = ?2
+UPDATE tokens SET last_used_at = cast(?1 AS integer), last_used_from = ?2 WHERE id = ?3 AND last_used_at <= cast(?1 AS integer)
 `
 
-func (q *Queries) TokenTouch(ctx context.Context, usedAt int64, iD string) error {
-	_, err := q.exec(ctx, q.tokenTouchStmt, tokenTouch, usedAt, iD)
+func (q *Queries) TokenTouch(ctx context.Context, usedAt int64, usedFrom string, iD string) error {
+	_, err := q.exec(ctx, q.tokenTouchStmt, tokenTouch, usedAt, usedFrom, iD)
 	return err
 }
 

@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// secretRotated is the record of a secret whose new value was taken up.
+const secretRotated = "secret.rotate"
+
+// secrets lists what the configuration holds back, by name: the secrets that
+// plans may refer to, then the keys that only kairosd itself uses. What comes
+// from one variable or file is one secret, whoever uses it.
+func (s *settings) secrets(ctx context.Context) ([]kairos.SecretInfo, error) {
+	out := []kairos.SecretInfo{}
+	at := map[string]int{} // by source
+	for _, name := range sortedKeys(s.cfg.Secrets) {
+		c := s.cfg.Secrets[name]
+		info := kairos.SecretInfo{Name: name, Source: sourceOf(c.Env, c.File), Tools: append([]string{}, c.Tools...), Hosts: append([]string{}, c.Hosts...), UsedBy: []kairos.SecretUse{}, Rotates: c.File != ""}
+		if s.held != nil {
+			info.TakenAt = s.held.takenAt(name)
+		}
+		if c.File != "" {
+			if st, err := os.Stat(c.File); err == nil {
+				info.ChangedAt = st.ModTime().UTC()
+				info.Pending = info.ChangedAt.After(info.TakenAt)
+			}
+		}
+		var err error
+		if info.Plans, err = s.plansNaming(ctx, name); err != nil {
+			return nil, err
+		}
+		at[info.Source] = len(out)
+		out = append(out, info)
+	}
+	for _, n := range s.cfg.Named {
+		use, env, file := keyOf(n.Key, n.Value)
+		if use.Kind == "" {
+			continue
+		}
+		source := sourceOf(env, file)
+		i, known := at[source]
+		if !known {
+			i = len(out)
+			at[source] = i
+			info := kairos.SecretInfo{Name: n.Value, Source: source, Tools: []string{}, Hosts: []string{}, Plans: []string{}, UsedBy: []kairos.SecretUse{}}
+			if st, err := os.Stat(file); file != "" && err == nil {
+				info.ChangedAt = st.ModTime().UTC()
+				info.Pending = s.system != nil && info.ChangedAt.After(s.system.started)
+			}
+			out = append(out, info)
+		}
+		if !slices.Contains(out[i].UsedBy, use) {
+			out[i].UsedBy = append(out[i].UsedBy, use)
+		}
+	}
+	return out, nil
+}
+
+func sourceOf(env, file string) string {
+	if file != "" {
+		return "file " + file
+	}
+	return "environment variable " + env
+}
+
+// keyOf reads of a place in the configuration that it names a key, whose it is,
+// and where the key comes from; an empty use: it names none.
+func keyOf(key, value string) (use kairos.SecretUse, env, file string) {
+	parts := strings.Split(key, ".")
+	if len(parts) < 2 || value == "" {
+		return use, "", ""
+	}
+	last := parts[len(parts)-1]
+	switch {
+	case parts[0] == "mcp" && len(parts) > 3 && (strings.HasPrefix(parts[3], "env_from") || parts[3] == "headers_from"):
+		return kairos.SecretUse{Kind: "mcp", Name: parts[2]}, value, ""
+	case strings.HasSuffix(last, "_env"):
+		env = value
+	case slices.Contains([]string{"api_key_file", "client_secret_file", "url_file", "secret_file", "password_file"}, last):
+		file = value
+	default:
+		return use, "", ""
+	}
+	switch parts[0] {
+	case "providers":
+		use = kairos.SecretUse{Kind: "provider", Name: parts[1]}
+	case "login":
+		use = kairos.SecretUse{Kind: "login", Name: "oidc"}
+	case "notifications":
+		use = kairos.SecretUse{Kind: "channel", Name: parts[min(2, len(parts)-2)]}
+	case "telemetry":
+		use = kairos.SecretUse{Kind: "telemetry", Name: "telemetry"}
+	}
+	return use, env, file
+}
+
+// plansNaming are the keys of plans whose newest version names a secret.
+func (s *settings) plansNaming(ctx context.Context, name string) ([]string, error) {
+	out := []string{}
+	if s.store == nil {
+		return out, nil
+	}
+	list, err := s.store.Plans(ctx, kairos.PlanFilter{Facts: []kairos.PlanFact{{Kind: kairos.FactSecret, Value: name}}, Page: kairos.Page{Limit: kairos.MaxSecretPlans}})
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range list.Items {
+		out = append(out, p.Key)
+	}
+	return out, nil
+}
+
+// RotateSecret takes up what a secret's file holds now; only admins may. Both
+// outcomes are recorded.
+func (s *settings) RotateSecret(ctx context.Context, actor kairos.Actor, name, reason string) error {
+	if err := s.system.admin(ctx, actor, secretRotated); err != nil {
+		return err
+	}
+	record := kairos.AuditRecord{Action: secretRotated, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "secret:" + name, Reason: reason}
+	err := s.held.rotate(name)
+	if kairos.CodeOf(err) == kairos.CodeNotFound {
+		return err
+	}
+	if err != nil {
+		record.Result, record.Reason = "failed", err.Error()
+	}
+	if auditErr := s.store.Audit(context.WithoutCancel(ctx), record); err == nil {
+		err = auditErr
+	}
+	return err
+}

@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/handler"
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// The audit log has every start of the daemon; one that followed a death without
+// a goodbye has a result that says so.
+const (
+	startAction  = "daemon.start"
+	afterCrash   = "unclean"
+	startsWindow = 7 * 24 * time.Hour
+)
+
+// noteStart records the start, and with what: a failure that is new since another
+// model answers, or since an agent's prompt changed, is known by it.
+func (s *system) noteStart(ctx context.Context, with *handler.Models) error {
+	detail := startedWith(with)
+	detail["runs"] = map[string]string{"takenUp": strconv.FormatInt(s.takenUp, 10)}
+	raw, err := json.Marshal(detail)
+	if err != nil {
+		return fmt.Errorf("record the start: %w", err)
+	}
+	r := kairos.AuditRecord{Action: startAction, Actor: kairos.System.Name, Surface: kairos.System.Surface, Object: "version:" + thisBuild().Version, Detail: raw}
+	if s.unclean {
+		r.Reason = afterCrash
+	}
+	return s.store.Audit(ctx, r)
+}
+
+// startedWith names the model of each provider, and each agent by a digest of
+// what it is told: no text of a configuration belongs into the audit log.
+func startedWith(m *handler.Models) map[string]map[string]string {
+	out := map[string]map[string]string{kairos.UseProvider: {}, kairos.UseAgent: {}}
+	for _, p := range m.ProviderInfos() {
+		out[kairos.UseProvider][p.Name] = strings.TrimSpace(p.Type + " " + p.Model)
+	}
+	for _, a := range m.AgentInfos() {
+		a.Activity = kairos.Activity{}             // how it fared does not change what it is
+		if b, err := json.Marshal(a); err == nil { // strings and booleans
+			sum := sha256.Sum256(b)
+			out[kairos.UseAgent][a.ID] = hex.EncodeToString(sum[:6])
+		}
+	}
+	return out
+}
+
+// countUnfinished notes, before the engine opens, how many runs it will take up.
+func (s *system) countUnfinished(ctx context.Context) error {
+	counts, err := s.store.RunCounts(ctx)
+	s.takenUp = counts.ByStatus[kairos.RunRunning] + counts.ByStatus[kairos.RunQueued]
+	return err
+}
+
+// recentStarts counts the starts of the last week, those after a crash, and the
+// runs that they went on with; at most 200 are looked at.
+func (s *system) recentStarts(ctx context.Context) (starts, unclean int, takenUp int64, err error) {
+	l, err := s.store.AuditEvents(ctx, kairos.AuditFilter{Action: startAction, Since: time.Now().Add(-startsWindow), Page: kairos.Page{Limit: 200}})
+	for _, ev := range l.Items {
+		if ev.Reason == afterCrash {
+			unclean++
+		}
+		var detail struct {
+			Runs struct {
+				TakenUp int64 `json:"takenUp,string"`
+			} `json:"runs"`
+		}
+		if len(ev.Detail) > 0 && json.Unmarshal(ev.Detail, &detail) == nil { // a start of before does not say
+			takenUp += detail.Runs.TakenUp
+		}
+	}
+	return len(l.Items), unclean, takenUp, err
+}
+
+// checkClock compares the machine's clock with the newest record.
+func (s *system) checkClock(ctx context.Context) error {
+	last, err := s.store.LastEvent(ctx)
+	if err != nil || last == 0 {
+		return err
+	}
+	events, err := s.store.AuditLog(ctx, last-1, 1)
+	if err != nil {
+		return err
+	}
+	if behind := time.Until(events[0].At); behind > 5*time.Minute {
+		s.clock = fmt.Sprintf("The clock of this machine was %s behind the newest record when kairosd started: timers and sessions may end late.",
+			behind.Round(time.Minute))
+		s.log.Error("the clock is behind what was recorded", "by", behind.String())
+	}
+	return nil
+}

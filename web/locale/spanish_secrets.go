@@ -1,0 +1,33 @@
+package locale
+
+// spanishSecrets is secrets, who uses them and their rotation; tokens and their end.
+var spanishSecrets = map[string]string{
+	"Values are in no page, log or database: they stay in the files and variables that are named here.": "Los valores no están en ninguna página, registro ni base de datos: se quedan en los archivos y variables que aquí se nombran.",
+	"Used by":                    "La usan",
+	"Written":                    "Escrita",
+	"Rotate":                     "Rotar",
+	"Rotate…":                    "Rotar…",
+	"kairosd alone":              "solo a kairosd",
+	"nobody can tell":            "no se puede saber",
+	"not in use yet":             "aún no está en uso",
+	"by a restart":               "con un reinicio",
+	"nothing":                    "nada",
+	"provider %s":                "proveedor %s",
+	"tool server %s":             "servidor de herramientas %s",
+	"notifications %s":           "notificaciones %s",
+	"the identity provider":      "el proveedor de identidad",
+	"telemetry":                  "telemetría",
+	"plan %s":                    "plan %s",
+	"all plans that name it":     "todos los planes que la nombran",
+	"In use since":               "En uso desde",
+	"Take up a new value of %s?": "¿Tomar un valor nuevo de %s?",
+	"Take up the new value":      "Tomar el valor nuevo",
+	"The file was written since it was read. Calls that begin from now on get its new value; those under way keep the old one, which stays masked.": "El archivo se ha escrito después de leerlo. Las llamadas que empiecen desde ahora reciben el valor nuevo; las que están en marcha conservan el antiguo, que sigue enmascarado.",
+	"The file was not written since it was read. Write the new value into it first.":                                                                "El archivo no se ha escrito desde que se leyó. Escriba primero en él el valor nuevo.",
+	"Say why, in at most %d characters: the audit log keeps it.":                                                                                    "Diga por qué, en %d caracteres como máximo: la auditoría lo guarda.",
+	"Revoke %s": "Revocar %s",
+	"Token":     "Token",
+	"from %s":   "desde %s",
+	"never":     "nunca",
+	"It is not valid any more: there is nothing to revoke.": "Ya no es válido: no hay nada que revocar.",
+}

@@ -1,0 +1,128 @@
+package web
+
+import (
+	"fmt"
+	"log/slog"
+	"math"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/static"
+	"github.com/kairosd/kairosd/web/view"
+)
+
+// StartingConfig is what pages need while there is nothing behind them yet.
+type StartingConfig struct {
+	// Progress is how far the start is.
+	Progress func() kairos.Startup
+	// API answers what programs ask.
+	API     http.Handler
+	Hosts   []string
+	TLS     bool
+	Proxies []netip.Prefix
+	Version string
+	Logger  *slog.Logger // nil: nothing is logged
+}
+
+// startingPart is the part of the page that asks again by itself.
+const startingPart = "starting"
+
+// NewStarting answers on behalf of a dashboard that is not there yet: the process
+// lives, it is not ready, and every page says how far the start is. It tells
+// nobody anything of what is stored (UI 3.3.16).
+func NewStarting(c StartingConfig) http.Handler {
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Server{Config: Config{API: c.API, Hosts: c.Hosts, TLS: c.TLS, Proxies: c.Proxies, Version: c.Version, Logger: c.Logger, Zone: time.UTC, Now: time.Now}, echo: echo.New()}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.starting(w, r, c.Progress) })
+}
+
+func (s *Server) starting(w http.ResponseWriter, r *http.Request, progress func() kairos.Startup) {
+	s.headers(w.Header(), r)
+	if !s.hostAllowed(r) {
+		http.Error(w, "this host name is not served here", http.StatusMisdirectedRequest)
+		return
+	}
+	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(kairos.StartRetryAfter.Seconds()))))
+	if asked, ok := s.forAPI(r); ok {
+		s.API.ServeHTTP(w, asked)
+		return
+	}
+	c := s.echo.NewContext(r, w)
+	var err error
+	switch file, isFile := staticFile(r.URL.Path); {
+	case isFile:
+		w.Header().Del("Retry-After")
+		static.Serve(w, r, file)
+	case r.URL.Path == "/healthz":
+		w.Header().Del("Retry-After")
+		err = c.String(http.StatusOK, "ok\n")
+	case r.URL.Path == "/readyz":
+		err = c.String(http.StatusServiceUnavailable, "kairosd is starting: "+progress().String()+"\n")
+	default:
+		err = s.startingPage(c, progress())
+	}
+	if err != nil {
+		s.Logger.Debug("answer while starting", "err", err)
+	}
+}
+
+// startingPage is what every address shows meanwhile.
+func (s *Server) startingPage(c echo.Context, p kairos.Startup) error {
+	r := &request{s: s, c: c, began: time.Now(), who: principal{csrf: "anonymous"}}
+	r.display = r.readDisplay()
+	r.ctx = locale.With(c.Request().Context(), r.display.lang)
+	c.Response().Header().Set("Vary", "HX-Request, HX-Target")
+	v := view.StartingPage{Shell: r.shell("", ""), Sent: c.Request().Method != http.MethodGet && c.Request().Method != http.MethodHead}
+	v.Display = nil // a form would not be answered
+	v.Stage = r.t("kairosd is starting: %s", r.stage(p))
+	v.Title = v.Stage
+	v.Began = r.began
+	v.For = r.t("It has been at it for %s.", took(s.now().Sub(p.Since)))
+	if p.Percent >= 0 {
+		v.Done = fmt.Sprintf("%d%%", min(p.Percent, 100))
+	}
+	if r.target() == startingPart {
+		return r.render(http.StatusOK, view.Startup(v)) // or the browser's script would not show it
+	}
+	return r.render(http.StatusServiceUnavailable, view.Starting(v))
+}
+
+var stageWords = map[kairos.StartStage]string{
+	kairos.StartOpening:   locale.Mark("opening the database"),
+	kairos.StartExamining: locale.Mark("examining the database before its upgrade"),
+	kairos.StartCopying:   locale.Mark("copying the database"),
+	kairos.StartVerifying: locale.Mark("verifying the upgraded database"),
+	kairos.StartTools:     locale.Mark("starting tools and models"),
+	kairos.StartRuns:      locale.Mark("taking up unfinished runs"),
+}
+
+// stage says in the reader's language what is done.
+func (r *request) stage(p kairos.Startup) string {
+	text := r.t("migration %d of %d", p.Step, p.Of)
+	if p.Stage != kairos.StartMigrating {
+		text = r.t(stageWords[p.Stage])
+	}
+	if p.Percent >= 0 {
+		text += fmt.Sprintf(", %d%%", p.Percent)
+	}
+	return text
+}
+
+// staticFile is the name of the file that a path asks for.
+func staticFile(path string) (name string, ok bool) {
+	rest, ok := strings.CutPrefix(path, "/static/")
+	if !ok {
+		return "", false
+	}
+	_, name, ok = strings.Cut(rest, "/")
+	return name, ok
+}

@@ -1,0 +1,21 @@
+package view
+
+import "github.com/a-h/templ"
+
+// StartingPage is what every page says while the daemon starts.
+type StartingPage struct {
+	Shell
+	Stage string // how far it is
+	Done  string // the share that is done, "40%"; empty: nobody knows
+	For   string // how long it has been at it
+	Sent  bool   // something was sent, and not done
+}
+
+// startingAgain makes the part fetch itself anew; when the pages are there they
+// let the whole page be loaded instead.
+func startingAgain(p StartingPage) templ.Attributes {
+	if p.Sent {
+		return nil
+	}
+	return templ.Attributes{"hx-get": p.Here, "hx-trigger": "every 1s", "hx-swap": "outerHTML", "hx-target": "this"}
+}
