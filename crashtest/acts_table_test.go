@@ -47,13 +47,13 @@ func deeds(s scenery) []deed {
 		})
 	}
 	plan := func(key string, is func(kairos.Plan) bool) done {
-		return func(ctx context.Context, h *house) (bool, error) {
-			p, err := h.api.Plan(ctx, key)
+		return database(func(ctx context.Context, db *store.Store) (bool, error) {
+			p, err := db.Plan(ctx, key)
 			if kairos.CodeOf(err) == kairos.CodeNotFound {
 				return false, nil
 			}
 			return err == nil && is(p), err
-		}
+		})
 	}
 	acknowledged := func(ctx context.Context, db *store.Store) (bool, error) {
 		groups, err := db.FailureGroups(ctx, 10)
@@ -168,10 +168,10 @@ func deeds(s scenery) []deed {
 				return i.Maintenance != nil, err
 			}},
 		{name: "forget", method: http.MethodDelete, path: "/memory/the%20session?reason=asked", action: "memory.forget", again: true,
-			done: database(func(ctx context.Context, db *store.Store) (bool, error) {
-				list, err := db.MemorySessions(ctx, "local", kairos.Page{})
-				return len(list.Items) == 0, err
-			})},
+			done: func(ctx context.Context, h *house) (bool, error) {
+				list, err := h.api.MemorySessions(ctx, "", kairos.Page{})
+				return !slices.ContainsFunc(list.Items, func(m kairos.MemorySession) bool { return m.Session == "the session" }), err
+			}},
 		{name: "back up", method: http.MethodPost, path: "/system/backup", body: `{}`, action: "store.backup", steps: true,
 			done: func(_ context.Context, h *house) (bool, error) {
 				found, err := filepath.Glob(filepath.Join(h.data(), "backups", "*"+store.ManifestSuffix))

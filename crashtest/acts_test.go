@@ -267,7 +267,10 @@ func outside(t *testing.T) (*httptest.Server, chan struct{}) {
 			http.Error(w, "perhaps", http.StatusInternalServerError)
 		}
 	}))
-	t.Cleanup(s.Close)
+	t.Cleanup(func() {
+		s.CloseClientConnections() // of daemons that were killed while they waited
+		s.Close()
+	})
 	return s, called
 }
 

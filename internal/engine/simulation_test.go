@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -120,15 +121,40 @@ func installation(tb testing.TB, dir string) map[string][]byte {
 	return files
 }
 
+// watch ends the process when a world takes minutes of the processors: in virtual
+// time nothing ends that spins.
+func watch(t *testing.T, seed uint64) (stop func()) {
+	t.Helper()
+	used := func() time.Duration {
+		var r syscall.Rusage
+		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
+			panic(err)
+		}
+		return time.Duration(r.Utime.Nano() + r.Stime.Nano())
+	}
+	most, ended := used()+4*time.Minute, make(chan struct{})
+	go func() {
+		tick := time.NewTicker(10 * time.Second)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ended:
+				return
+			case <-tick.C:
+				if used() > most {
+					panic(fmt.Sprintf("seed %d (KAIROS_SIM=%d runs it alone): something spins for ever", seed, seed))
+				}
+			}
+		}
+	}()
+	return func() { close(ended) }
+}
+
 // simulate lives one seed's life and reports what went wrong in it.
 func simulate(t *testing.T, base map[string][]byte, seed uint64) *world {
 	t.Helper()
 	w := newWorld(base, seed)
-	// Real time: in virtual time nothing ends that spins.
-	spins := time.AfterFunc(time.Minute, func() {
-		panic(fmt.Sprintf("seed %d (KAIROS_SIM=%d runs it alone): something spins for ever", seed, seed))
-	})
-	defer spins.Stop()
+	defer watch(t, seed)()
 	w.live(t)
 	for _, wrong := range w.wrong {
 		t.Errorf("seed %d (KAIROS_SIM=%d runs it alone), life %d, step %d: %s", seed, seed, w.life, w.step, wrong)

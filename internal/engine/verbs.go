@@ -235,8 +235,11 @@ func (a *actor) act(m verbMsg) error {
 		if !a.ended {
 			return a.conflict("a run that is not over cannot be deleted").(*kairos.Error).Suggest("cancel it first")
 		}
+		if !a.run.DeletedAt.IsZero() {
+			return a.conflict("the run was deleted before")
+		}
 		now := a.e.now()
-		patchOf(&a.next).DeletedAt = &now
+		patchOf(&a.next).DeletedAt, a.run.DeletedAt = &now, now
 	case kairos.ActionResume:
 		if a.ended {
 			return a.resume(m, record)

@@ -1,0 +1,126 @@
+package crashtest
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/prooftest"
+	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// The daemon is killed at every step of a backup, and at moments between, while
+// many runs work. What has a manifest is a whole backup; the runs go on and lose
+// nothing; the next daemon makes a backup that can be restored (T16).
+func TestKillInABackupUnderLoad(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
+	defer cancel()
+	bin, in := build(t), prooftest.Dir(t)
+	points := []string{"backup.verified:1"}
+	runs := prooftest.Size(16, 64)
+	if prooftest.Large() > 0 {
+		points = []string{"backup.copied:1", "backup.verified:1", "backup.renamed:1", "file.synced:1", "file.renamed:1"}
+		r := rand.New(rand.NewPCG(prooftest.Seed(t), 9))
+		for range prooftest.Size(1, 5) { // somewhere in it
+			points = append(points, fmt.Sprintf("commit.after:%d", 1+r.IntN(400)), fmt.Sprintf("commit.before:%d", 1+r.IntN(400)))
+		}
+	}
+	deaths, whole := 0, 0
+	for i, p := range points {
+		h := &house{bin: bin, dir: filepath.Join(in, fmt.Sprint(i))}
+		if err := os.MkdirAll(h.data(), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(h.dir, "kairos.yaml"), []byte("engine: {max_running: 128, max_nodes: 128}\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.open("from=" + h.now() + ";kill=" + p); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = h.end() }) // it may have ended already
+		if _, _, _, problems, err := h.api.SavePlan(ctx, actor, []byte(works), planner.FormatYAML, "", ""); err != nil {
+			t.Fatal(err, problems)
+		}
+		var ids []string
+		for range runs {
+			r, err := h.api.Start(ctx, actor, kairos.StartRequest{Plan: "works", Input: kairos.RawJSON(`{"text": "` + string(letters(3000)) + `"}`)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, r.ID)
+		}
+		if err := os.WriteFile(h.now(), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := h.api.BackUp(ctx, actor)
+		died := err != nil
+		if err := h.end(); err != nil {
+			t.Fatal(err)
+		}
+		if died {
+			deaths++
+		}
+		dir := filepath.Join(h.data(), "backups")
+		drill := func(manifest string) {
+			t.Helper()
+			file := manifest[:len(manifest)-len(store.ManifestSuffix)]
+			if _, err := command(bin, "", "restore", "--data", h.data(), "--drill", file); err != nil {
+				t.Errorf("%s: there is a manifest, but no backup: %v", p, err)
+			}
+		}
+		found, err := filepath.Glob(filepath.Join(dir, "*"+store.ManifestSuffix))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range found {
+			drill(m)
+			whole++
+		}
+		if !died && len(found) != 1 {
+			t.Errorf("%s: a backup was acknowledged, and %d are there", p, len(found))
+		}
+		if err := h.open(""); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.api.BackUp(ctx, actor); err != nil {
+			t.Errorf("%s: the next backup: %v", p, err)
+		}
+		for _, id := range ids {
+			if r, err := h.api.Wait(ctx, id); err != nil || r.Status != kairos.RunCompleted || r.Steps != 80 {
+				t.Fatalf("%s: run %s is %s after %d steps: %v", p, id, r.Status, r.Steps, err)
+			}
+		}
+		if err := h.end(); err != nil {
+			t.Fatal(err)
+		}
+		again, err := filepath.Glob(filepath.Join(dir, "*"+store.ManifestSuffix))
+		if err != nil || len(again) != len(found)+1 {
+			t.Fatalf("%s: %d backups are there, %d were: %v", p, len(again), len(found), err)
+		}
+		drill(again[len(again)-1])
+		if err := h.examine(ctx); err != nil {
+			t.Errorf("%s: %v", p, err)
+		}
+	}
+	t.Logf("%d deaths beside %d runs, %d whole backups", deaths, runs, whole)
+	if deaths == 0 {
+		t.Error("nothing was killed")
+	}
+	prooftest.Figure(t, "crash points", deaths)
+}
+
+// letters is a text of a length.
+func letters(n int) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = 'a' + byte(i*7%26)
+	}
+	return b
+}

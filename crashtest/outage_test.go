@@ -1,0 +1,226 @@
+package crashtest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/prooftest"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// works keeps a run at work for as long as a test needs: a durable wait, a value
+// of some size, and again, forty times.
+var works = func() string {
+	nodes, edges := "", ""
+	for i := range 40 {
+		nodes += fmt.Sprintf("  wait%[1]d: {type: wait, input: {for: 20ms}}\n  set%[1]d: {type: set, input: \"${input}\"}\n", i)
+		edges += fmt.Sprintf("  - {from: wait%[1]d, to: set%[1]d}\n", i)
+		if i > 0 {
+			edges += fmt.Sprintf("  - {from: set%d, to: wait%d}\n", i-1, i)
+		}
+	}
+	return "id: works\nnodes:\n" + nodes + "edges:\n" + edges
+}()
+
+// ext4 mounts a disk of its own, if this process may.
+func ext4(t *testing.T) string {
+	t.Helper()
+	image, dir := filepath.Join(t.TempDir(), "image"), t.TempDir()
+	for _, command := range [][]string{{"truncate", "-s", "96M", image}, {"mkfs.ext4", "-q", image}, {"mount", "-o", "loop", image, dir}} {
+		if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {
+			t.Skipf("a disk cannot be mounted here: %v: %s", err, out)
+		}
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// busy starts runs that go on working, and waits until each has done something.
+func busy(ctx context.Context, t *testing.T, d *daemon, n int) (ids []string) {
+	t.Helper()
+	if _, _, _, problems, err := d.api.SavePlan(ctx, actor, []byte(works), planner.FormatYAML, "upload", ""); err != nil {
+		t.Fatal(err, problems)
+	}
+	for range n {
+		r, err := d.api.Start(ctx, actor, kairos.StartRequest{Plan: "works", Input: fmt.Appendf(nil, `{"text": %q}`, letters(3000))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, r.ID)
+	}
+	for _, id := range ids {
+		for {
+			r, err := d.api.FindRun(ctx, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Steps > 2 {
+				break
+			}
+			time.Sleep(5 * time.Millisecond) // it works
+		}
+	}
+	return ids
+}
+
+// over waits until the runs are done, with all that they do.
+func over(ctx context.Context, t *testing.T, d *daemon, ids []string) {
+	t.Helper()
+	for _, id := range ids {
+		if r, err := d.api.Wait(ctx, id); err != nil || r.Status != kairos.RunCompleted || r.Steps != 80 {
+			t.Fatalf("run %s is %s after %d steps: %v %v", id, r.Status, r.Steps, r.Error, err)
+		}
+	}
+}
+
+// A file system finds an error and becomes read-only under a daemon that works, as
+// Linux does it: the daemon ends with 74, and when the disk is in order it has
+// everything that it acknowledged, and its runs go on (G14).
+func TestADiskThatTurnsReadOnly(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	disk := ext4(t)
+	data := filepath.Join(disk, "data")
+	if err := os.Mkdir(data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	bin, config := build(t), configFile(t, "")
+	logs := filepath.Join(disk, "log") // start keeps it beside the data
+	if err := os.Symlink(filepath.Join(t.TempDir(), "log"), logs); err != nil {
+		t.Fatal(err)
+	}
+	d := start(t, bin, data, config)
+	if _, _, _, problems, err := d.api.SavePlan(ctx, actor, []byte(keeps), planner.FormatYAML, "upload", ""); err != nil {
+		t.Fatal(err, problems)
+	}
+	acked, err := startRuns(ctx, d, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := busy(ctx, t, d, 16)
+	d.api.Retry = nil
+	if out, err := exec.Command("mount", "-o", "remount,abort", disk).CombinedOutput(); err != nil {
+		t.Skipf("%v: %s", err, out)
+	}
+	if code := ended(t, d); code != 74 {
+		t.Errorf("exit %d, want 74", code)
+	}
+	// The disk is mended: what its journal holds is done when it is mounted.
+	image, err := exec.Command("findmnt", "-n", "-o", "SOURCE", disk).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	device := string(image[:len(image)-1])
+	again := t.TempDir()
+	hold, err := os.Open(device) // the device stays when its last mount goes
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer hold.Close()
+	if err := syscall.Unmount(disk, 0); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("mount", device, again).CombinedOutput(); err != nil {
+		t.Fatalf("mount it again: %v: %s", err, out)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(again, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=1m"); err != nil { // for the first clean-up
+		t.Fatal(err)
+	}
+	d = start(t, bin, filepath.Join(again, "data"), config)
+	over(ctx, t, d, ids)
+	d.kill(t)
+	allThere(t, filepath.Join(again, "data", "kairos.db"), acked)
+	prooftest.Figure(t, "environment faults", 1)
+}
+
+// The data directory is moved away under a daemon that works: it ends with 74,
+// and where the directory is now, another one goes on.
+func TestADirectoryThatIsMovedAway(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	dir := t.TempDir()
+	data, moved := filepath.Join(dir, "data"), filepath.Join(dir, "moved")
+	if err := os.Mkdir(data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	bin, config := build(t), configFile(t, "")
+	d := start(t, bin, data, config)
+	if _, _, _, problems, err := d.api.SavePlan(ctx, actor, []byte(keeps), planner.FormatYAML, "upload", ""); err != nil {
+		t.Fatal(err, problems)
+	}
+	acked, err := startRuns(ctx, d, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := busy(ctx, t, d, 16)
+	if err := os.Rename(data, moved); err != nil {
+		t.Fatal(err)
+	}
+	if code := ended(t, d); code != 74 {
+		t.Errorf("exit %d, want 74", code)
+	}
+	d = start(t, bin, moved, config)
+	over(ctx, t, d, ids)
+	d.kill(t)
+	allThere(t, filepath.Join(moved, "kairos.db"), acked)
+	prooftest.Figure(t, "environment faults", 1)
+}
+
+// The disk fills up under runs that work: none of them fails or loses a step; they
+// wait until there is space, and go on without a restart (RELIABILITY 2.4).
+func TestRunsWaitForSpace(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	disk := tmpfs(t, 42)
+	data := filepath.Join(disk, "data")
+	if err := os.Mkdir(data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	d := start(t, build(t), data, configFile(t, ""))
+	if _, _, _, problems, err := d.api.SavePlan(ctx, actor, []byte(keeps), planner.FormatYAML, "upload", ""); err != nil {
+		t.Fatal(err, problems)
+	}
+	ids := busy(ctx, t, d, 16)
+	ballast, err := os.Create(filepath.Join(disk, "ballast"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for piece := make([]byte, 64<<10); ; {
+		if _, err := ballast.Write(piece); err != nil {
+			break // the disk is full
+		}
+	}
+	if err := ballast.Close(); err != nil {
+		t.Fatal(err)
+	}
+	acked, err := startRuns(ctx, d, 500) // the log has room of its own
+	if kairos.CodeOf(err) != kairos.CodeNoSpace {
+		t.Fatalf("after %d runs on a full disk: %v", len(acked), err)
+	}
+	if err := os.Remove(ballast.Name()); err != nil {
+		t.Fatal(err)
+	}
+	over(ctx, t, d, ids)
+	d.kill(t)
+	allThere(t, filepath.Join(data, "kairos.db"), acked)
+	prooftest.Figure(t, "environment faults", 1)
+}
