@@ -55,6 +55,10 @@ func exceeded(l kairos.Limits, s spent) string {
 	return ""
 }
 
+// ran is how long the run is running without a break. It is measured, whatever the
+// clock is set to meanwhile.
+func (a *actor) ran() time.Duration { return time.Since(a.runningSince).Truncate(timeUnit) }
+
 // overBudget says why no further node may start; "": one may.
 func (a *actor) overBudget() string {
 	l := a.run.Limits
@@ -63,7 +67,7 @@ func (a *actor) overBudget() string {
 	}
 	s := spent{steps: a.run.Steps + int64(len(a.running)), time: a.run.RunningTime, usage: a.run.Usage}
 	if l.MaxDuration > 0 && a.run.Status == kairos.RunRunning && !a.runningSince.IsZero() {
-		s.time += a.e.now().Sub(a.runningSince)
+		s.time += a.ran()
 	}
 	return exceeded(l, s)
 }

@@ -269,7 +269,7 @@ func (a *actor) recover() {
 		a.settleFlying("the database was taken back to a moment at which it ran", "restore")
 		return
 	}
-	a.runningSince = a.e.now()
+	a.runningSince = time.Now()
 	if a.s.clean {
 		return
 	}

@@ -2,13 +2,16 @@ package engine_test
 
 import (
 	"context"
+	"path/filepath"
 	"runtime"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
 	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -117,5 +120,61 @@ func TestVerbsRefuseWhatTheyDoNotTake(t *testing.T) {
 	}
 	if _, err := e.Act(t.Context(), enginetest.Operator, kairos.VerbRequest{Run: kairos.NewID(), Action: kairos.ActionCancel}); kairos.CodeOf(err) != kairos.CodeNotFound {
 		t.Errorf("an unknown run: %v", err)
+	}
+}
+
+// All attempts of a visit carry one key, also in a restored database; a new visit,
+// a rerun and a fork have their own (G6, ruling 25).
+func TestOneKeyPerVisit(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var keys []string
+	reg := enginetest.NewRegistry().Handle("call", planner.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if keys = append(keys, c.IdempotencyKey); len(keys) == 1 {
+			return engine.Result{}, &planner.Failure{Code: "busy", Message: "not now", RetryAfter: time.Hour}
+		}
+		return engine.Result{Output: "done"}, nil
+	})
+	path := filepath.Join(t.TempDir(), "kairos.db")
+	var run kairos.Run
+	for _, restored := range []string{"", "backup"} {
+		s, err := store.Open(t.Context(), path, store.Options{Restored: restored})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := enginetest.OpenOn(t, s, reg, engine.Options{})
+		if restored == "" {
+			run = e.Run(`{nodes: {a: {type: call, retry: {max_attempts: 3, backoff: [1h]}}}}`, "")
+			e.Until(run.ID, kairos.RunWaiting, kairos.WaitRetry)
+		} else {
+			for _, act := range []kairos.Action{kairos.ActionRelease, kairos.ActionRetryNow} {
+				if _, err := e.Do(run.ID, act); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if r := e.Settle(run.ID); r.Status != kairos.RunCompleted {
+				t.Fatalf("the run is %s: %+v", r.Status, r.Error)
+			}
+			for _, act := range []kairos.Action{kairos.ActionRerun, kairos.ActionFork} {
+				r, err := e.Do(run.ID, act)
+				if err != nil {
+					t.Fatal(err)
+				}
+				e.Until(r.ID, kairos.RunWaiting, kairos.WaitHeld) // the installation still is
+				if _, err := e.Do(r.ID, kairos.ActionRelease); err != nil {
+					t.Fatal(err)
+				}
+				e.Settle(r.ID)
+			}
+		}
+		e.Close()
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(keys) != 4 || keys[0] != keys[1] || keys[2] == keys[1] || keys[3] == keys[1] || keys[2] == keys[3] {
+		t.Errorf("the keys of two attempts, a rerun and a fork are %q", keys)
 	}
 }

@@ -61,7 +61,7 @@ func (a *actor) status() {
 	p := patchOf(&a.next)
 	p.Status, p.WaitReason = status, reason
 	if a.run.Status == kairos.RunRunning && !a.runningSince.IsZero() {
-		total := a.run.RunningTime + now.Sub(a.runningSince)
+		total := a.run.RunningTime + a.ran()
 		a.run.RunningTime, p.RunningTime = total, &total
 	}
 	if a.run.StartedAt.IsZero() && status != kairos.RunQueued && status != kairos.RunCancelled {
@@ -71,7 +71,7 @@ func (a *actor) status() {
 	p.Headline, p.Node = &headline, &node
 	switch {
 	case status == kairos.RunRunning:
-		a.runningSince = now
+		a.runningSince = time.Now()
 	case status.Final():
 		a.finish(p, now)
 	}

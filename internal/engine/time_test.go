@@ -233,3 +233,76 @@ func TestADueRetryWaitsForASlotQuietly(t *testing.T) {
 		}
 	})
 }
+
+// The clock is put back by two days while kairosd is down. Runs go on where they
+// were, timers are due when the clock says so, once; what is written has its place
+// in the log by its number and not by its time.
+func TestAClockThatIsPutBack(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int64
+	reg := enginetest.NewRegistry().Handle("call", planner.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
+		if calls.Add(1); c.Attempt == 1 && c.Node.ID == "flaky" {
+			return engine.Result{}, errors.New("not yet")
+		}
+		return engine.Result{Output: c.IdempotencyKey}, nil
+	})
+	path := filepath.Join(t.TempDir(), "kairos.db")
+	life := func(f func(t *testing.T, s *store.Store, e *enginetest.Engine)) {
+		synctest.Test(t, func(t *testing.T) { // each begins at the same time
+			s, err := store.Open(context.Background(), path, store.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			e := enginetest.OpenOn(t, s, reg, engine.Options{})
+			f(t, s, e)
+			e.Close()
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	var waits, retries, asks, done string
+	life(func(t *testing.T, _ *store.Store, e *enginetest.Engine) {
+		time.Sleep(48 * time.Hour)
+		done = e.Run(`{nodes: {a: {type: call}}}`, "").ID
+		e.Settle(done)
+		waits = e.Run(`{nodes: {a: {type: call}, b: {type: wait, needs: [a], input: {for: 1h}}, c: {type: call, needs: [b]}}, limits: {max_duration: 3h}}`, "").ID
+		retries = e.Run(`{nodes: {flaky: {type: call, retry: {max_attempts: 3, backoff: [2h]}}}}`, "").ID
+		asks = e.Run(`{nodes: {a: {type: approval, input: {message: "well?", timeout: 3h, on_timeout: approve}}}}`, "").ID
+		e.Until(waits, kairos.RunWaiting, kairos.WaitTimer)
+		e.Until(retries, kairos.RunWaiting, kairos.WaitRetry)
+		e.Until(asks, kairos.RunWaiting, kairos.WaitApproval)
+	})
+	life(func(t *testing.T, s *store.Store, e *enginetest.Engine) {
+		began := time.Now()
+		fresh := e.Run(`{nodes: {a: {type: call}, b: {type: wait, needs: [a], input: {for: 1h}}}}`, "").ID
+		for _, x := range []struct {
+			run    string
+			reason kairos.WaitReason
+			until  time.Duration // by the clock
+		}{{fresh, kairos.WaitTimer, time.Hour}, {waits, kairos.WaitTimer, 49 * time.Hour}, {retries, kairos.WaitRetry, 50 * time.Hour}, {asks, kairos.WaitApproval, 51 * time.Hour}} {
+			time.Sleep(time.Until(began.Add(x.until - time.Minute)))
+			e.Until(x.run, kairos.RunWaiting, x.reason)
+			time.Sleep(30 * time.Minute) // a retry comes up to a tenth later
+			if r, err := s.Run(context.Background(), x.run); err != nil || !r.Status.Final() || x.run != asks && r.Status != kairos.RunCompleted {
+				t.Errorf("half an hour after %s the run that waited for %s is %s: %+v, %v", x.until, x.reason, r.Status, r.Error, err)
+			}
+		}
+		if n := calls.Load(); n != 6 {
+			t.Errorf("%d calls, want 6: each once, and the flaky one twice", n)
+		}
+		list, err := s.Runs(context.Background(), kairos.RunFilter{})
+		if err != nil || len(list.Items) != 5 || list.Items[0].ID != fresh || list.Items[4].ID != done {
+			t.Errorf("the newest run is not first: %+v, %v", list.Items, err)
+		}
+		checks, err := s.Verify(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range checks {
+			if len(c.Problems) > 0 {
+				t.Errorf("%s: %v", c.Name, c.Problems)
+			}
+		}
+	})
+}

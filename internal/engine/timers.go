@@ -76,10 +76,14 @@ func (t *timers) loop() {
 	}
 }
 
+// mostWait is how long a clock that jumps forwards may go unnoticed: timers are
+// due by the clock, waiting is not.
+const mostWait = time.Minute
+
 // fireDue fires what is due and returns the wait until the next.
 func (t *timers) fireDue() time.Duration {
 	var due []string
-	wait := time.Hour
+	wait := mostWait
 	t.mu.Lock()
 	now := time.Now()
 	for len(t.heap) > 0 {
