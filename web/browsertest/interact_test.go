@@ -48,7 +48,7 @@ func interactions(s webtest.Seeded) []interaction {
 		}},
 		{"an edited plan with problems", "/plans/ledger/edit", func(b *tab, _ webtest.Seeded) {
 			b.fill(`textarea[name="source"]`, "id: ledger\nnodes:\n  check: {type: nonsense}\n")
-			b.until("the problems are shown", there("#check .problems li"))
+			b.until("the problems are shown", there("#problems li"))
 		}},
 		{"an edited state", completed + "/fork?at=1", func(b *tab, _ webtest.Seeded) {
 			b.fill(`textarea[name="edit.list"]`, `{"items": [5`)

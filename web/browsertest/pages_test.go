@@ -89,7 +89,7 @@ func TestPagesStayAccessible(t *testing.T) {
 	b := d.tab()
 	b.open("/plans/ledger/edit")
 	b.fill(`textarea[name="source"]`, "id: ledger\nnodes:\n  check: {type: nonsense}\n")
-	b.until("the problems are shown", there("#check .problems li"))
+	b.until("the problems are shown", there("#problems li"))
 	b.accessible("the editor with problems")
 	b.open("/runs").live()
 	d.run("report", `null`)
