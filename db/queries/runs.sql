@@ -1,9 +1,10 @@
--- name: RunInsert :one
+-- A run whose id is there already is not inserted again.
+-- name: RunInsert :execresult
 INSERT INTO runs (public_id, tail, plan_id, version_id, status, wait_reason, attention, last_seq, steps, path, actor, origin, priority, run_key,
                   conc_key, parent_run, forked_from, fork_seq, rerun_of, start_at, created_at)
 VALUES (@public_id, @tail, @plan_id, @version_id, @status, @wait_reason, @attention, @last_seq, @steps, @path, @actor, @origin, @priority, @run_key,
         @conc_key, @parent_run, @forked_from, @fork_seq, @rerun_of, @start_at, @created_at)
-RETURNING id;
+ON CONFLICT (public_id) DO NOTHING;
 
 -- name: RunDetailInsert :exec
 INSERT INTO run_details (run_id, input, session, limits, labels, parent, concurrency)

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"crypto/sha256"
-	"database/sql"
 	"errors"
 	"fmt"
 
@@ -309,13 +308,11 @@ func (p *prepared) advance(w *writer, before, next *runState) (int64, error) {
 		next.ErrorCode = ""
 	}
 	if patch.Hash != "" {
-		v, err := w.q.VersionIDs(w.ctx, patch.Hash)
-		if errors.Is(err, sql.ErrNoRows) {
-			return 0, kairos.Errorf(kairos.CodeNotFound, "no plan version with hash %s", patch.Hash)
-		} else if err != nil {
+		v, err := w.planVersionOf(patch.Hash)
+		if err != nil {
 			return 0, err
 		}
-		next.VersionID = v.ID
+		next.VersionID = v.id
 	}
 	if patch.DueAt != nil {
 		next.DueAt = micros(*patch.DueAt)
@@ -411,13 +408,13 @@ func (w *writer) state(rowID int64, runID string) (*runState, error) {
 	if st := w.hot[rowID]; st != nil {
 		return st, nil
 	}
-	row, err := w.q.RunState(w.ctx, runID)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, kairos.Errorf(kairos.CodeNotFound, "no run %s", runID)
-	} else if err != nil {
+	row, found, err := w.storedState(runID)
+	if err != nil {
 		return nil, err
+	} else if !found {
+		return nil, kairos.Errorf(kairos.CodeNotFound, "no run %s", runID)
 	}
-	if len(w.hot) > 20_000 {
+	if len(w.hot) > mostHot {
 		if err := w.settleRuns(); err != nil {
 			return nil, err
 		}
@@ -426,6 +423,20 @@ func (w *writer) state(rowID int64, runID string) (*runState, error) {
 	st := &runState{RunStateRow: row}
 	w.hot[rowID] = st
 	return st, nil
+}
+
+// mostHot is how many runs the writer remembers, mostNew of those how many at
+// most that were created and have done nothing yet.
+const (
+	mostHot = 20_000
+	mostNew = 1000
+)
+
+// expect remembers a run that was just created: mostly it begins at once.
+func (w *writer) expect(rowID int64, st runState) {
+	if len(w.hot) < mostNew {
+		w.hot[rowID] = &st
+	}
 }
 
 // details writes what stands outside the hot row.

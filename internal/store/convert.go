@@ -100,7 +100,7 @@ func run(r dbsqlc.Run, d dbsqlc.RunDetail, planID, planKey string, number int64,
 		text string
 		into any
 	}{{d.Limits, &out.Limits}, {d.Labels, &out.Labels}, {d.GivenLabels, &out.Labels}, {orEmpty(d.Parent), &out.Parent}, {orEmpty(d.Concurrency), &out.Concurrency}} {
-		if f.text == "" {
+		if f.text == "" || f.text == "{}" {
 			continue
 		}
 		if err := json.Unmarshal([]byte(f.text), f.into); err != nil {

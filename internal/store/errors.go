@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 
-	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
 
 	"github.com/kairosd/kairosd/internal/kairos"
@@ -54,7 +53,11 @@ func translate(err error, doing string) error {
 
 // primary is SQLite's primary result code, 0 for other errors.
 func primary(err error) int {
-	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+	// The driver's errors, and those of package statement.
+	if e, ok := errors.AsType[interface {
+		error
+		Code() int
+	}](err); ok {
 		return e.Code() & 0xff
 	}
 	return 0

@@ -1,25 +1,16 @@
 package store
 
 import (
-	"context"
-	"database/sql"
-	"database/sql/driver"
-	"errors"
-	"fmt"
-
+	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// hotStmt is one of the few statements that every commit or checkpoint runs. It is prepared
-// on the driver's connection itself: database/sql spends a third of such a
-// statement's time on locking, converting and copying arguments.
-type hotStmt struct {
-	stmt driver.StmtExecContext
-	args []driver.NamedValue
-	n    int
-}
-
+// The statements that every commit or checkpoint runs are executed without the
+// driver, which would take as long again.
 const (
+	versionSQL = `SELECT v.id, v.plan_id, v.number, p.public_id, p.key FROM plan_versions AS v JOIN plans AS p ON p.id = v.plan_id WHERE v.hash = ?`
+	stateSQL   = `SELECT id, plan_id, status, wait_reason, attention, last_seq, path, headline, node, error_code, version_id, due_at, crashes, paused, started_at,
+ended_at, running_us, deleted_at, tries, origin FROM runs WHERE public_id = ?`
 	epochSQL   = `SELECT value FROM settings WHERE key = 'epoch'`
 	touchSQL   = `UPDATE runs SET last_seq = ?, steps = steps + ?, path = ? WHERE id = ? AND last_seq = ?`
 	touchAtSQL = `UPDATE runs SET last_seq = ?, steps = steps + ?, path = ?, headline = ?, node = ? WHERE id = ? AND last_seq = ?`
@@ -38,75 +29,38 @@ VALUES (?, ?, ?, ?, ?, ?, '` + ActionCheckpoint + `', 'system', 'engine', ?, 'ok
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 )
 
-// prepareHot prepares a statement on the writer's own connection.
-func prepareHot(conn *sql.Conn, text string, params int) (*hotStmt, error) {
-	h := &hotStmt{args: make([]driver.NamedValue, params)}
-	for i := range h.args {
-		h.args[i].Ordinal = i + 1
-	}
-	err := conn.Raw(func(c any) error {
-		stmt, err := c.(driver.Conn).Prepare(text)
-		if err != nil {
-			return err
-		}
-		var ok bool
-		if h.stmt, ok = stmt.(driver.StmtExecContext); !ok {
-			return errors.Join(errors.New("the driver's statements do not execute with a context"), stmt.Close())
-		}
-		return nil
-	})
+// planVersion is what a run needs to know of its version.
+type planVersion struct {
+	id, plan, number int64
+	planID, planKey  string // the plan's public id and key
+}
+
+// planVersionOf finds a version by its hash; CodeNotFound.
+func (w *writer) planVersionOf(hash string) (planVersion, error) {
+	h := w.planVersion
+	h.Text(hash)
+	found, err := h.Next()
 	if err != nil {
-		return nil, fmt.Errorf("prepare %.30s: %w", text, err)
+		return planVersion{}, err
+	} else if !found {
+		return planVersion{}, kairos.Errorf(kairos.CodeNotFound, "no plan version with hash %s", hash)
 	}
-	return h, nil
+	defer h.Done()
+	return planVersion{id: h.ColumnInt(0), plan: h.ColumnInt(1), number: h.ColumnInt(2), planID: h.ColumnText(3), planKey: h.ColumnText(4)}, nil
 }
 
-func (h *hotStmt) close() error { return h.stmt.(driver.Stmt).Close() }
-
-// set gives the next argument.
-func (h *hotStmt) set(v driver.Value) {
-	h.args[h.n].Value = v
-	h.n++
-}
-
-func (h *hotStmt) text(s *string) {
-	if s == nil {
-		h.set(nil)
-		return
+// storedState reads a run's state; found is false if there is no such run.
+func (w *writer) storedState(runID string) (_ dbsqlc.RunStateRow, found bool, err error) {
+	h := w.runState
+	h.Text(runID)
+	if found, err = h.Next(); !found {
+		return dbsqlc.RunStateRow{}, false, err
 	}
-	h.set(*s)
-}
-
-func (h *hotStmt) blob(b []byte) {
-	if b == nil {
-		h.set(nil)
-		return
-	}
-	h.set(b)
-}
-
-func (h *hotStmt) exec(ctx context.Context) (driver.Result, error) {
-	if h.n != len(h.args) {
-		return nil, fmt.Errorf("store: %d arguments for %d parameters", h.n, len(h.args))
-	}
-	h.n = 0
-	return h.stmt.ExecContext(ctx, h.args)
-}
-
-// value is the one value that the statement reads.
-func (h *hotStmt) value(ctx context.Context) (_ driver.Value, err error) {
-	q, ok := h.stmt.(driver.StmtQueryContext)
-	if !ok {
-		return nil, errors.New("the driver's statements do not query with a context")
-	}
-	rows, err := q.QueryContext(ctx, nil)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	var v [1]driver.Value
-	err = rows.Next(v[:])
-	return v[0], err
+	defer h.Done()
+	return dbsqlc.RunStateRow{ID: h.ColumnInt(0), PlanID: h.ColumnInt(1), Status: h.ColumnText(2), WaitReason: h.ColumnText(3), Attention: h.ColumnInt(4),
+		LastSeq: h.ColumnInt(5), Path: h.ColumnText(6), Headline: h.ColumnText(7), Node: h.ColumnText(8), ErrorCode: h.ColumnText(9), VersionID: h.ColumnInt(10),
+		DueAt: h.ColumnInt(11), Crashes: h.ColumnInt(12), Paused: h.ColumnInt(13), StartedAt: h.ColumnInt(14), EndedAt: h.ColumnInt(15), RunningUs: h.ColumnInt(16),
+		DeletedAt: h.ColumnInt(17), Tries: h.ColumnInt(18), Origin: h.ColumnText(19)}, true, nil
 }
 
 // touchRun moves a run's journal position past the checkpoints that this batch
@@ -116,20 +70,19 @@ func (w *writer) touchRun(rowID int64, st *runState) (int64, error) {
 	if st.moved.headline {
 		h = w.touchAt
 	}
-	h.set(st.LastSeq)
-	h.set(st.moved.steps)
-	h.set(st.Path)
+	h.Int(st.LastSeq)
+	h.Int(st.moved.steps)
+	h.Text(st.Path)
 	if st.moved.headline {
-		h.set(st.Headline)
-		h.set(st.Node)
+		h.Text(st.Headline)
+		h.Text(st.Node)
 	}
-	h.set(rowID)
-	h.set(st.moved.fence)
-	r, err := h.exec(w.ctx)
-	if err != nil {
+	h.Int(rowID)
+	h.Int(st.moved.fence)
+	if err := h.Exec(); err != nil {
 		return 0, err
 	}
-	return r.RowsAffected()
+	return w.c.Changes(), nil
 }
 
 // stepRow is a journal row on its way to the writer.
@@ -146,98 +99,94 @@ func (w *writer) insertStep(p *stepRow) error {
 		return w.insertPlainStep(p)
 	}
 	h := w.step
-	h.set(p.RunID)
-	h.set(p.Seq)
-	h.set(p.Kind)
-	h.set(p.Node)
-	h.set(p.Visit)
-	h.set(p.Item)
-	h.set(p.Attempt)
-	h.set(p.Substep)
-	h.set(p.Status)
-	h.set(p.Final)
-	h.set(p.Effect)
-	h.text(p.IdemKey)
-	h.text(p.Input)
-	h.text(p.Output)
-	h.text(p.Decision)
-	h.text(p.Failure)
-	h.set(p.InputTokens)
-	h.set(p.OutputTokens)
-	h.set(p.Cost)
-	h.text(p.Agent)
-	h.set(p.DueAt)
-	h.text(p.Ref)
-	h.text(p.Actor)
-	h.text(p.Reason)
-	h.text(p.Log)
-	h.set(p.StartedAt)
-	h.set(p.At)
-	h.set(p.AuditSeq)
-	h.blob(p.Hash)
-	_, err := h.exec(w.ctx)
-	return err
+	h.Int(p.RunID)
+	h.Int(p.Seq)
+	h.Text(p.Kind)
+	h.Text(p.Node)
+	h.Int(p.Visit)
+	h.Int(p.Item)
+	h.Int(p.Attempt)
+	h.Int(p.Substep)
+	h.Text(p.Status)
+	h.Int(p.Final)
+	h.Text(p.Effect)
+	h.TextOrNull(p.IdemKey)
+	h.TextOrNull(p.Input)
+	h.TextOrNull(p.Output)
+	h.TextOrNull(p.Decision)
+	h.TextOrNull(p.Failure)
+	h.Int(p.InputTokens)
+	h.Int(p.OutputTokens)
+	h.Float(p.Cost)
+	h.TextOrNull(p.Agent)
+	h.Int(p.DueAt)
+	h.TextOrNull(p.Ref)
+	h.TextOrNull(p.Actor)
+	h.TextOrNull(p.Reason)
+	h.TextOrNull(p.Log)
+	h.Int(p.StartedAt)
+	h.Int(p.At)
+	h.Int(p.AuditSeq)
+	h.BlobOrNull(p.Hash)
+	return h.Exec()
 }
 
 func (w *writer) insertPlainStep(p *stepRow) error {
 	h := w.plainStep
-	h.set(p.RunID)
-	h.set(p.Seq)
-	h.set(p.Kind)
-	h.set(p.Node)
-	h.set(p.Visit)
-	h.set(p.Item)
-	h.set(p.Attempt)
-	h.set(p.Status)
-	h.set(p.Final)
-	h.set(p.Effect)
-	h.text(p.IdemKey)
-	h.text(p.Input)
-	h.text(p.Output)
-	h.text(p.Decision)
-	h.set(p.StartedAt)
-	h.set(p.At)
-	h.set(p.AuditSeq)
-	h.blob(p.Hash)
-	_, err := h.exec(w.ctx)
-	return err
+	h.Int(p.RunID)
+	h.Int(p.Seq)
+	h.Text(p.Kind)
+	h.Text(p.Node)
+	h.Int(p.Visit)
+	h.Int(p.Item)
+	h.Int(p.Attempt)
+	h.Text(p.Status)
+	h.Int(p.Final)
+	h.Text(p.Effect)
+	h.TextOrNull(p.IdemKey)
+	h.TextOrNull(p.Input)
+	h.TextOrNull(p.Output)
+	h.TextOrNull(p.Decision)
+	h.Int(p.StartedAt)
+	h.Int(p.At)
+	h.Int(p.AuditSeq)
+	h.BlobOrNull(p.Hash)
+	return h.Exec()
 }
 
 func (w *writer) insertAudit(p *dbsqlc.AuditEvent) error {
 	if p.Action == ActionCheckpoint && p.RunID != nil && p.Actor == "system" && p.Surface == "engine" && p.Result == "ok" && p.Reason == "" && p.Detail == nil && p.Request == "" && p.Address == "" {
 		h := w.checkpointAudit
-		h.set(p.Seq)
-		h.set(p.At)
-		h.set(*p.RunID)
-		h.set(p.FirstSeq)
-		h.set(p.RunSeq)
-		h.blob(p.Digest)
-		h.set(p.Object)
-		h.blob(p.Mac)
-		_, err := h.exec(w.ctx)
-		return err
+		h.Int(p.Seq)
+		h.Int(p.At)
+		h.Int(*p.RunID)
+		h.Int(p.FirstSeq)
+		h.Int(p.RunSeq)
+		h.BlobOrNull(p.Digest)
+		h.Text(p.Object)
+		h.BlobOrNull(p.Mac)
+		return h.Exec()
 	}
 	h := w.audit
-	h.set(p.Seq)
-	h.set(p.At)
+	h.Int(p.Seq)
+	h.Int(p.At)
 	if p.RunID != nil {
-		h.set(*p.RunID)
+		h.Int(*p.RunID)
 	} else {
-		h.set(nil)
+		h.Null()
 	}
-	h.set(p.FirstSeq)
-	h.set(p.RunSeq)
-	h.blob(p.Digest)
-	h.set(p.Action)
-	h.set(p.Actor)
-	h.set(p.Surface)
-	h.set(p.Object)
-	h.set(p.Result)
-	h.set(p.Reason)
-	h.text(p.Detail)
-	h.set(p.Request)
-	h.set(p.Address)
-	h.blob(p.Mac)
-	_, err := h.exec(w.ctx)
-	return err
+	h.Int(p.FirstSeq)
+	h.Int(p.RunSeq)
+	h.BlobOrNull(p.Digest)
+	h.Text(p.Action)
+	h.Text(p.Actor)
+	h.Text(p.Surface)
+	h.Text(p.Object)
+	h.Text(p.Result)
+	h.Text(p.Reason)
+	h.TextOrNull(p.Detail)
+	h.Text(p.Request)
+	h.Text(p.Address)
+	h.BlobOrNull(p.Mac)
+	return h.Exec()
 }

@@ -33,11 +33,14 @@ func (s *Store) CreateRun(ctx context.Context, r kairos.NewRun) (kairos.Run, boo
 		return kairos.Run{}, false, err
 	}
 	if n.created {
-		s.rowIDs.Store(n.id, n.rowID) // only now is it certain to be the run's row
+		s.rowIDs.Store(n.id, n.row.ID) // only now is it certain to be the run's row
+		run, err := run(n.row, n.details, n.version.planID, n.version.planKey, n.version.number, r.Hash)
+		run.Input = r.Input
+		return run, true, err
 	}
-	// The run is stored: whoever asked must hear of it.
+	// Whoever asked must hear of the one that is there.
 	run, err := s.Run(context.WithoutCancel(ctx), n.id)
-	return run, n.created, err
+	return run, false, err
 }
 
 // newRun is a run on its way to the writer.
@@ -50,8 +53,11 @@ type newRun struct {
 	detail   dbsqlc.RunDetailInsertParams
 	digest   []byte // over the rows' hashes
 	id       string // of the run that is there afterwards
-	rowID    int64
 	created  bool
+	// as they are stored, if it was created
+	row     dbsqlc.Run
+	details dbsqlc.RunDetail
+	version planVersion
 }
 
 func (n *newRun) prepare() error {
@@ -110,15 +116,8 @@ func (n *newRun) apply(w *writer) ([]auditRow, error) {
 			return nil, err
 		}
 	}
-	if _, err := w.q.RunRowID(w.ctx, r.ID); err == nil {
-		return nil, nil
-	} else if !errors.Is(err, sql.ErrNoRows) {
-		return nil, err
-	}
-	v, err := w.q.VersionIDs(w.ctx, r.Hash)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, kairos.Errorf(kairos.CodeNotFound, "no plan version with hash %s", r.Hash)
-	} else if err != nil {
+	v, err := w.planVersionOf(r.Hash)
+	if err != nil {
 		return nil, err
 	}
 	others := make([]int64, len(r.Audit)) // runs that records are about instead of this one
@@ -133,7 +132,7 @@ func (n *newRun) apply(w *writer) ([]auditRow, error) {
 			others[i] = other.ID
 		}
 	}
-	p := dbsqlc.RunInsertParams{PublicID: r.ID, Tail: reversed(r.ID), PlanID: v.PlanID, VersionID: v.ID,
+	p := dbsqlc.RunInsertParams{PublicID: r.ID, Tail: reversed(r.ID), PlanID: v.plan, VersionID: v.id,
 		Status: string(r.Status), LastSeq: int64(len(n.steps)), Actor: r.Actor, Origin: r.Origin, Priority: int64(r.Priority), RunKey: orNull(r.Key),
 		ForkedFrom: r.ForkedFrom, ForkSeq: r.ForkSeq, RerunOf: r.RerunOf, StartAt: micros(r.StartAt), CreatedAt: w.s.now().UnixMicro()}
 	if r.Status == kairos.RunWaiting {
@@ -153,7 +152,14 @@ func (n *newRun) apply(w *writer) ([]auditRow, error) {
 	if r.Concurrency != nil {
 		p.ConcKey = r.Concurrency.Key
 	}
-	rowID, err := w.q.RunInsert(w.ctx, p)
+	inserted, err := w.q.RunInsert(w.ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	if rows, err := inserted.RowsAffected(); rows == 0 {
+		return nil, err // there is one with this id
+	}
+	rowID, err := inserted.LastInsertId()
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +193,12 @@ func (n *newRun) apply(w *writer) ([]auditRow, error) {
 	if r.Origin != kairos.OriginDry {
 		w.counts[countKey{p.Status, p.WaitReason}]++
 	}
-	n.created, n.rowID = true, rowID
+	n.created, n.version = true, v
+	n.row = dbsqlc.Run{ID: rowID, PublicID: p.PublicID, Status: p.Status, WaitReason: p.WaitReason, LastSeq: p.LastSeq, Steps: p.Steps, Path: p.Path, Actor: p.Actor,
+		Origin: p.Origin, Priority: p.Priority, RunKey: p.RunKey, ForkedFrom: p.ForkedFrom, ForkSeq: p.ForkSeq, RerunOf: p.RerunOf, StartAt: p.StartAt, CreatedAt: p.CreatedAt}
+	n.details = dbsqlc.RunDetail{Session: d.Session, Limits: d.Limits, Labels: d.Labels, Parent: d.Parent, Concurrency: d.Concurrency}
+	w.expect(rowID, runState{RunStateRow: dbsqlc.RunStateRow{ID: rowID, PlanID: v.plan, Status: p.Status, WaitReason: p.WaitReason, Attention: p.Attention, LastSeq: p.LastSeq,
+		Path: p.Path, VersionID: v.id, Origin: p.Origin}})
 	var rows []auditRow
 	for i, record := range r.Audit {
 		record.Run = cmp.Or(record.Run, r.ID)

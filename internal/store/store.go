@@ -101,7 +101,8 @@ type Store struct {
 	dir     string // temporary directory to remove at Close
 	write   *sql.DB
 	read    *sql.DB
-	q       *dbsqlc.Queries // prepared on the read pool
+	q       *dbsqlc.Queries // on the read pool
+	reads   lazy
 	writer  *writer
 	anchor  *anchor
 	epoch   int64
@@ -211,9 +212,8 @@ func (s *Store) open(ctx context.Context, o Options) error {
 	} else if err := s.checkCurrent(ctx); err != nil {
 		return err
 	}
-	if s.q, err = dbsqlc.Prepare(ctx, s.read); err != nil {
-		return translate(err, "prepare queries")
-	}
+	s.reads.on = s.read
+	s.q = dbsqlc.New(&s.reads)
 	if o.ReadOnly {
 		return s.loadSecrets(ctx, o.AuditKey)
 	}
@@ -298,10 +298,6 @@ func (s *Store) startWriter(ctx context.Context, o Options) error {
 	if err := s.begin(ctx, conn, q); err != nil {
 		return errors.Join(err, conn.Close())
 	}
-	prepared, err := dbsqlc.Prepare(ctx, conn)
-	if err != nil {
-		return errors.Join(translate(err, "prepare statements"), conn.Close())
-	}
 	last, err := q.AuditLast(ctx)
 	if err != nil {
 		return errors.Join(translate(err, "read the audit log"), conn.Close())
@@ -317,7 +313,7 @@ func (s *Store) startWriter(ctx context.Context, o Options) error {
 	if s.rolledBack, err = s.behind(ctx, q, s.anchor.head()); err != nil {
 		return errors.Join(err, conn.Close())
 	}
-	s.writer, err = newWriter(s, conn, prepared, last, mac.Mac)
+	s.writer, err = newWriter(s, conn, last, mac.Mac)
 	if err != nil {
 		return errors.Join(err, conn.Close())
 	}
@@ -545,9 +541,7 @@ func (s *Store) closeFiles() error {
 	if s.anchor != nil {
 		errs = append(errs, s.anchor.close())
 	}
-	if s.q != nil {
-		errs = append(errs, s.q.Close())
-	}
+	errs = append(errs, s.reads.close())
 	for _, db := range []*sql.DB{s.read, s.write} {
 		if db != nil {
 			errs = append(errs, db.Close())

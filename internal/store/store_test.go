@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
@@ -86,6 +88,45 @@ func TestCheckpointsAreReadBackAfterReopening(t *testing.T) {
 	counts, err := s.RunCounts(ctx)
 	if err != nil || counts.ByStatus[kairos.RunCompleted] != 1 || counts.Total != 1 {
 		t.Errorf("counts: %+v, %v", counts, err)
+	}
+}
+
+// What CreateRun gives is put together from what was written, not read back.
+func TestACreatedRunIsWhatIsStored(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := storetest.Open(t)
+	v := storetest.Plan(t, s, twoNodes)
+	parent := storetest.Run(t, s, v, "")
+	at := time.UnixMicro(1_700_000_000_000_001).UTC()
+	for name, n := range map[string]kairos.NewRun{
+		"nothing given": {},
+		"everything": {Input: kairos.RawJSON(`{"a":[1.50]}`), Status: kairos.RunWaiting, Actor: "ana", Origin: "api", Session: "s", Priority: 3,
+			Labels: map[string]string{"env": "prod"}, Limits: kairos.Limits{MaxSteps: 7}, Key: "once", StartAt: at, ForkedFrom: parent.ID, ForkSeq: 2, RerunOf: parent.ID,
+			Parent: &kairos.ParentRef{Run: parent.ID, Node: "a", Visit: 1, Item: -1}, Concurrency: &kairos.Concurrency{Key: "c", Limit: 2, OnConflict: "skip"},
+			Entries: []kairos.Entry{entry("a", "1"), entry("b", "2")}, Audit: []kairos.AuditRecord{{Action: "run.created", Actor: "ana", Surface: "api"}}},
+		"a large input": {Input: kairos.RawJSON(`"` + strings.Repeat("x", 10_000) + `"`), Origin: kairos.OriginDry},
+	} {
+		n.PlanID, n.Hash = v.PlanID, v.Hash
+		got, created, err := s.CreateRun(ctx, n)
+		if err != nil || !created {
+			t.Fatalf("%s: created %v, %v", name, created, err)
+		}
+		want, err := s.Run(ctx, got.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: the run that was given differs from the one that is stored (-stored +given):\n%s", name, diff)
+		}
+		n.ID = got.ID
+		again, created, err := s.CreateRun(ctx, n)
+		if err != nil || created || !cmp.Equal(want, again) {
+			t.Errorf("%s: created again: %v, %v", name, created, err)
+		}
+	}
+	if counts, err := s.RunCounts(ctx); err != nil || counts.Total != 3 {
+		t.Errorf("%d runs are counted, want 3 (a dry run is not): %v", counts.Total, err)
 	}
 }
 

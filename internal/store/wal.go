@@ -5,8 +5,6 @@ import (
 	"os"
 	"time"
 
-	"modernc.org/sqlite"
-
 	"github.com/kairosd/kairosd/internal/failpoint"
 )
 
@@ -86,15 +84,12 @@ func (w *writer) lengthen(suffix string, size int64) (_ bool, err error) {
 // checkpointIfDue empties the write-ahead log when it has grown. The writer does
 // it itself, because SQLite's automatic way swallows every error.
 func (w *writer) checkpointIfDue() {
-	err := w.conn.Raw(func(c any) error {
-		n, _, err := c.(sqlite.DBStatus).Status(sqlite.DBStatusCacheWrite, true)
-		w.wal.pages += n
-		return err
-	})
+	n, err := w.c.Written()
 	if err != nil {
 		w.s.log.Error("count written pages", "err", err)
 		return
 	}
+	w.wal.pages += n
 	if w.wal.pages < w.s.walPages {
 		return
 	}

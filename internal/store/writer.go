@@ -12,6 +12,7 @@ import (
 	"github.com/kairosd/kairosd/internal/failpoint"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
+	"github.com/kairosd/kairosd/internal/store/statement"
 )
 
 // batchCap bounds how many operations one transaction takes.
@@ -44,13 +45,15 @@ type auditRow struct {
 // and commits them together (group commit). A caller hears of its operation
 // when it is durable.
 type writer struct {
-	s    *Store
-	conn *sql.Conn
-	q    *dbsqlc.Queries
+	s       *Store
+	conn    *sql.Conn
+	c       *statement.Conn // the same
+	q       *dbsqlc.Queries
+	queries writing
 	// emptyWAL moves the write-ahead log into the database.
 	emptyWAL                                                *sql.Stmt
-	begin, end, undo, epoch                                 *hotStmt
-	touch, touchAt, step, plainStep, audit, checkpointAudit *hotStmt
+	begin, end, undo, epoch, planVersion, runState          *statement.Stmt
+	touch, touchAt, step, plainStep, audit, checkpointAudit *statement.Stmt
 
 	mu      sync.Mutex
 	queue   []op
@@ -65,13 +68,14 @@ type writer struct {
 	onBatch  atomic.Pointer[func(writes int, took time.Duration)]
 
 	// Only the goroutine touches these.
-	seq    int64 // last audit sequence number that is committed
-	next   int64 // last one given out in the transaction under way
-	rows   []auditRow
-	mac    []byte // the chain's head
-	hot    map[int64]*runState
-	moved  []int64 // runs whose rows settleRuns must write
-	counts map[countKey]int64
+	version int64 // of the database after the last commit; -1: unknown
+	seq     int64 // last audit sequence number that is committed
+	next    int64 // last one given out in the transaction under way
+	rows    []auditRow
+	mac     []byte // the chain's head
+	hot     map[int64]*runState
+	moved   []int64 // runs whose rows settleRuns must write
+	counts  map[countKey]int64
 	// outcomes are runs of the batch that ended.
 	outcomes map[endedKey]int64
 	wal      walGauge
@@ -85,26 +89,37 @@ type endedKey struct {
 	status              string
 }
 
-func newWriter(s *Store, conn *sql.Conn, q *dbsqlc.Queries, seq int64, mac []byte) (*writer, error) {
-	w := &writer{s: s, conn: conn, q: q, seq: seq, mac: mac, wake: make(chan struct{}, 1), ended: make(chan struct{}),
-		failed: make(chan struct{}), hot: map[int64]*runState{}, counts: map[countKey]int64{}, outcomes: map[endedKey]int64{},
+func newWriter(s *Store, conn *sql.Conn, seq int64, mac []byte) (*writer, error) {
+	w := &writer{s: s, conn: conn, seq: seq, mac: mac, wake: make(chan struct{}, 1), ended: make(chan struct{}),
+		failed: make(chan struct{}), version: -1, hot: map[int64]*runState{}, counts: map[countKey]int64{}, outcomes: map[endedKey]int64{},
 		ctx: context.Background()} // a write, once accepted, is finished whoever waits for it
 	var err error
 	if w.emptyWAL, err = conn.PrepareContext(w.ctx, "PRAGMA wal_checkpoint(PASSIVE)"); err != nil {
 		return nil, translate(err, "prepare the writer")
 	}
-	for _, p := range []struct {
-		stmt   **hotStmt
-		text   string
-		params int
-	}{{&w.begin, "BEGIN IMMEDIATE", 0}, {&w.end, "COMMIT", 0}, {&w.undo, "ROLLBACK", 0}, {&w.epoch, epochSQL, 0},
-		{&w.touch, touchSQL, 5}, {&w.touchAt, touchAtSQL, 7}, {&w.step, stepSQL, 29}, {&w.plainStep, plainStepSQL, 18},
-		{&w.audit, auditSQL, 16}, {&w.checkpointAudit, checkpointAuditSQL, 8}} {
-		if *p.stmt, err = prepareHot(conn, p.text, p.params); err != nil {
+	if err := conn.Raw(func(c any) (err error) { w.c, err = statement.Of(c); return err }); err != nil {
+		return nil, err
+	}
+	w.queries = writing{lazy: lazy{on: conn}, c: w.c, writes: map[string]*statement.Stmt{}}
+	w.q = dbsqlc.New(&w.queries)
+	for _, p := range w.statements() {
+		if *p.stmt, err = w.c.Prepare(p.text); err != nil {
 			return nil, err
 		}
 	}
 	return w, nil
+}
+
+type writerStatement struct {
+	stmt **statement.Stmt
+	text string
+}
+
+// statements are those that are executed without the driver.
+func (w *writer) statements() []writerStatement {
+	return []writerStatement{{&w.begin, "BEGIN IMMEDIATE"}, {&w.end, "COMMIT"}, {&w.undo, "ROLLBACK"}, {&w.epoch, epochSQL}, {&w.planVersion, versionSQL}, {&w.runState, stateSQL},
+		{&w.touch, touchSQL}, {&w.touchAt, touchAtSQL}, {&w.step, stepSQL}, {&w.plainStep, plainStepSQL},
+		{&w.audit, auditSQL}, {&w.checkpointAudit, checkpointAuditSQL}}
 }
 
 // submit hands over operations; their done is called once each, in their order,
@@ -236,7 +251,7 @@ func (w *writer) commit(batch []op) {
 // transaction applies a batch. Operations that are refused get their error in
 // results; an error of the transaction itself undoes all of it.
 func (w *writer) transaction(batch []op, results []error) (_ []kairos.AuditEvent, err error) {
-	if _, err := w.begin.exec(w.ctx); err != nil {
+	if err := w.begin.Exec(); err != nil {
 		return nil, err
 	}
 	w.next = w.seq
@@ -246,7 +261,7 @@ func (w *writer) transaction(batch []op, results []error) (_ []kairos.AuditEvent
 			clear(w.counts)
 			clear(w.outcomes)
 			w.moved = w.moved[:0]
-			if _, undo := w.undo.exec(w.ctx); undo != nil {
+			if undo := w.undo.Exec(); undo != nil {
 				// SQLite has undone it by itself after some errors.
 				w.s.log.Debug("rollback", "err", undo)
 			}
@@ -297,10 +312,13 @@ func (w *writer) transaction(batch []op, results []error) (_ []kairos.AuditEvent
 		return nil, err
 	}
 	failpoint.Hit("commit.before")
-	if _, err := w.end.exec(w.ctx); err != nil {
+	if err := w.end.Exec(); err != nil {
 		return nil, err
 	}
 	failpoint.Hit("commit.after")
+	if w.version, err = w.c.Version(); err != nil {
+		w.version = -1 // it is durable; the next transaction looks at the epoch
+	}
 	if len(events) > 0 {
 		w.seq += int64(len(events))
 		w.mac = mac
@@ -316,13 +334,21 @@ func (w *writer) stoppedBy() error {
 }
 
 // checkEpoch makes sure that no other process has opened the database since:
-// once per transaction (ruling 18).
+// once per transaction (ruling 18). As long as nobody else has written anything,
+// its epoch needs not be read.
 func (w *writer) checkEpoch() error {
-	v, err := w.epoch.value(w.ctx)
-	if err != nil {
+	v, err := w.c.Version()
+	if err != nil || v == w.version {
 		return err
 	}
-	if v != strconv.FormatInt(w.s.epoch, 10) {
+	if found, err := w.epoch.Next(); err != nil {
+		return err
+	} else if !found {
+		return errors.New("the database has no epoch")
+	}
+	epoch := w.epoch.ColumnText(0)
+	w.epoch.Done()
+	if epoch != strconv.FormatInt(w.s.epoch, 10) {
 		w.fail(kairos.Errorf(kairos.CodeLocked, "another process has taken over the database"))
 		return w.stoppedBy()
 	}
@@ -377,9 +403,10 @@ func (w *writer) close() error {
 	case <-time.After(30 * time.Second):
 		return errors.New("store: writes did not finish in 30 s")
 	}
-	errs := []error{w.q.Close()}
-	for _, h := range []*hotStmt{w.begin, w.end, w.undo, w.epoch, w.touch, w.touchAt, w.step, w.plainStep, w.audit, w.checkpointAudit} {
-		errs = append(errs, h.close())
+	errs := []error{w.queries.close()}
+	for _, p := range w.statements() {
+		(*p.stmt).Close()
 	}
+	w.c.Close()
 	return errors.Join(append(errs, w.emptyWAL.Close(), w.conn.Close())...)
 }

@@ -1,6 +1,8 @@
 package latch
 
 import (
+	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -10,11 +12,48 @@ import (
 )
 
 // mutex is one of SQLite's. It lies in memory that the collector does not know,
-// as everything of SQLite's.
+// as everything of SQLite's. Hardly ever do two want the same one, so what counts
+// is what it takes then: a look, one exchange to take it, and one to leave it,
+// after which it is not looked at any more: it may be gone.
 type mutex struct {
+	state atomic.Int64 // who holds it, 0: nobody; and above that, how many sleep or are about to
+	depth int32        // how often it is held; the holder's
+}
+
+// sleeper is one more that sleeps, in a mutex's state.
+const sleeper = 1 << 32
+
+// take makes id the holder if there is none.
+func (m *mutex) take(id int32) bool {
+	for {
+		s := m.state.Load()
+		if int32(s) != 0 {
+			return false
+		}
+		if m.state.CompareAndSwap(s, s|int64(id)) {
+			m.depth = 1
+			return true
+		}
+	}
+}
+
+// beds are where those sleep that wait for a mutex, by its address.
+var beds [64]bed
+
+type bed struct {
 	sync.Mutex
-	owner atomic.Int32 // who holds it, 0: nobody. Only a holder writes its own number
-	depth int32        // how often; the holder's
+	sleepers []*asleep // in the order in which they came
+}
+
+// asleep is locked while its owner sleeps; whoever wakes it unlocks it. Tests
+// wait for each other over bubbles of virtual time, which a sync.Cond may not.
+type asleep struct {
+	sync.Mutex
+	on *mutex
+}
+
+func bedOf(m *mutex) *bed {
+	return &beds[uintptr(unsafe.Pointer(m))/unsafe.Sizeof(*m)%uintptr(len(beds))]
 }
 
 // fixed are the mutexes that exist once, by their number.
@@ -61,34 +100,69 @@ func alloc(tls *libc.TLS, kind int32) uintptr {
 
 func enter(tls *libc.TLS, p uintptr) {
 	m := at(p)
-	if m.owner.Load() == tls.ID {
+	switch {
+	case int32(m.state.Load()) == tls.ID: // nobody else writes that
 		m.depth++
-		return
+	case !m.take(tls.ID):
+		m.wait(tls.ID)
 	}
-	m.Lock()
-	m.owner.Store(tls.ID)
-	m.depth = 1
 }
 
 func try(tls *libc.TLS, p uintptr) int32 {
 	m := at(p)
-	if m.owner.Load() == tls.ID {
+	switch {
+	case int32(m.state.Load()) == tls.ID:
 		m.depth++
-		return lib.SQLITE_OK
-	}
-	if !m.TryLock() {
+	case !m.take(tls.ID):
 		return lib.SQLITE_BUSY
 	}
-	m.owner.Store(tls.ID)
-	m.depth = 1
 	return lib.SQLITE_OK
 }
 
-func leave(_ *libc.TLS, p uintptr) {
+// wait takes the mutex when it is left. What SQLite does with one is mostly
+// short, so it is looked at a few times more before sleeping.
+func (m *mutex) wait(id int32) {
+	for range 4 {
+		runtime.Gosched()
+		if m.take(id) {
+			return
+		}
+	}
+	b, me := bedOf(m), &asleep{on: m}
+	me.Lock()
+	b.Lock()
+	m.state.Add(sleeper) // from here on who leaves it wakes somebody
+	for !m.take(id) {
+		b.sleepers = append(b.sleepers, me)
+		b.Unlock()
+		me.Lock()
+		b.Lock()
+	}
+	m.state.Add(-sleeper)
+	b.Unlock()
+}
+
+func leave(tls *libc.TLS, p uintptr) {
 	m := at(p)
-	if m.depth--; m.depth == 0 {
-		m.owner.Store(0)
-		m.Unlock()
+	if m.depth--; m.depth > 0 {
+		return
+	}
+	if m.state.Add(-int64(tls.ID)) >= sleeper {
+		bedOf(m).wake(m)
+	}
+}
+
+// wake wakes the first that sleeps for a mutex. Who is about to sleep has b until
+// it does, and looks at the mutex before.
+func (b *bed) wake(m *mutex) {
+	b.Lock()
+	defer b.Unlock()
+	for i, s := range b.sleepers {
+		if s.on == m {
+			b.sleepers = slices.Delete(b.sleepers, i, i+1)
+			s.Unlock()
+			return
+		}
 	}
 }
 

@@ -14,7 +14,7 @@ UPDATE approvals SET assignee = ?1 WHERE public_id = ?2 AND status = 'open' AND 
 `
 
 func (q *Queries) ApprovalAssign(ctx context.Context, assignee string, publicID string, before string) (int64, error) {
-	result, err := q.exec(ctx, q.approvalAssignStmt, approvalAssign, assignee, publicID, before)
+	result, err := q.db.ExecContext(ctx, approvalAssign, assignee, publicID, before)
 	if err != nil {
 		return 0, err
 	}
@@ -26,7 +26,7 @@ SELECT count(*) FROM (SELECT 1 FROM approvals WHERE status = 'open' LIMIT 10000)
 `
 
 func (q *Queries) ApprovalCountOpen(ctx context.Context) (int64, error) {
-	row := q.queryRow(ctx, q.approvalCountOpenStmt, approvalCountOpen)
+	row := q.db.QueryRowContext(ctx, approvalCountOpen)
 	var count int64
 	err := row.Scan(&count)
 	return count, err
@@ -43,7 +43,7 @@ type ApprovalGetRow struct {
 }
 
 func (q *Queries) ApprovalGet(ctx context.Context, publicID string) (ApprovalGetRow, error) {
-	row := q.queryRow(ctx, q.approvalGetStmt, approvalGet, publicID)
+	row := q.db.QueryRowContext(ctx, approvalGet, publicID)
 	var i ApprovalGetRow
 	err := row.Scan(
 		&i.Approval.ID,
@@ -92,7 +92,7 @@ type ApprovalListByRunRow struct {
 }
 
 func (q *Queries) ApprovalListByRun(ctx context.Context, run string) ([]ApprovalListByRunRow, error) {
-	rows, err := q.query(ctx, q.approvalListByRunStmt, approvalListByRun, run)
+	rows, err := q.db.QueryContext(ctx, approvalListByRun, run)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +152,7 @@ UPDATE approvals SET message = '', form = NULL, entered = NULL WHERE run_id = ?1
 // Retention takes away what was asked and what a person entered; who decided,
 // when and why stays.
 func (q *Queries) ApprovalPurge(ctx context.Context, runID int64) error {
-	_, err := q.exec(ctx, q.approvalPurgeStmt, approvalPurge, runID)
+	_, err := q.db.ExecContext(ctx, approvalPurge, runID)
 	return err
 }
 
@@ -197,7 +197,7 @@ type ApprovalPutParams struct {
 }
 
 func (q *Queries) ApprovalPut(ctx context.Context, arg ApprovalPutParams) error {
-	_, err := q.exec(ctx, q.approvalPutStmt, approvalPut,
+	_, err := q.db.ExecContext(ctx, approvalPut,
 		arg.PublicID,
 		arg.RunID,
 		arg.PlanKey,

@@ -21,7 +21,7 @@ type AuditAfterRow struct {
 }
 
 func (q *Queries) AuditAfter(ctx context.Context, after int64, max int64) ([]AuditAfterRow, error) {
-	rows, err := q.query(ctx, q.auditAfterStmt, auditAfter, after, max)
+	rows, err := q.db.QueryContext(ctx, auditAfter, after, max)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ DELETE FROM audit_events WHERE seq IN (SELECT e.seq FROM audit_events AS e WHERE
 
 // Only what was cut off may go; see settings.audit_cut.
 func (q *Queries) AuditDelete(ctx context.Context, upto int64, max int64) (int64, error) {
-	result, err := q.exec(ctx, q.auditDeleteStmt, auditDelete, upto, max)
+	result, err := q.db.ExecContext(ctx, auditDelete, upto, max)
 	if err != nil {
 		return 0, err
 	}
@@ -79,7 +79,7 @@ SELECT cast(coalesce(max(seq), 0) AS integer) AS seq FROM audit_events
 `
 
 func (q *Queries) AuditLast(ctx context.Context) (int64, error) {
-	row := q.queryRow(ctx, q.auditLastStmt, auditLast)
+	row := q.db.QueryRowContext(ctx, auditLast)
 	var seq int64
 	err := row.Scan(&seq)
 	return seq, err
@@ -97,7 +97,7 @@ type AuditLinkBeforeRow struct {
 // The last event before a position that carries a link of the chain: the last
 // event of every transaction does, so that it is near.
 func (q *Queries) AuditLinkBefore(ctx context.Context, seq int64) (AuditLinkBeforeRow, error) {
-	row := q.queryRow(ctx, q.auditLinkBeforeStmt, auditLinkBefore, seq)
+	row := q.db.QueryRowContext(ctx, auditLinkBefore, seq)
 	var i AuditLinkBeforeRow
 	err := row.Scan(&i.Seq, &i.Mac)
 	return i, err
@@ -114,7 +114,7 @@ type AuditLinkFromRow struct {
 
 // The link that covers an event: its own, or the next one.
 func (q *Queries) AuditLinkFrom(ctx context.Context, seq int64) (AuditLinkFromRow, error) {
-	row := q.queryRow(ctx, q.auditLinkFromStmt, auditLinkFrom, seq)
+	row := q.db.QueryRowContext(ctx, auditLinkFrom, seq)
 	var i AuditLinkFromRow
 	err := row.Scan(&i.Seq, &i.Mac)
 	return i, err
@@ -125,7 +125,7 @@ SELECT mac FROM audit_events WHERE seq = ?1
 `
 
 func (q *Queries) AuditMac(ctx context.Context, seq int64) ([]byte, error) {
-	row := q.queryRow(ctx, q.auditMacStmt, auditMac, seq)
+	row := q.db.QueryRowContext(ctx, auditMac, seq)
 	var mac []byte
 	err := row.Scan(&mac)
 	return mac, err
@@ -138,7 +138,7 @@ WHERE run_id = cast(?1 AS integer) AND run_id IS NOT NULL AND digest IS NULL AND
 
 // The other events of a run.
 func (q *Queries) AuditOfRun(ctx context.Context, runID int64, after int64, max int64) ([]AuditEvent, error) {
-	rows, err := q.query(ctx, q.auditOfRunStmt, auditOfRun, runID, after, max)
+	rows, err := q.db.QueryContext(ctx, auditOfRun, runID, after, max)
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +190,7 @@ type AuditOfStepsRow struct {
 
 // Events that stand for journal rows of a run, from a row on.
 func (q *Queries) AuditOfSteps(ctx context.Context, runID int64, afterStep int64, max int64) ([]AuditOfStepsRow, error) {
-	rows, err := q.query(ctx, q.auditOfStepsStmt, auditOfSteps, runID, afterStep, max)
+	rows, err := q.db.QueryContext(ctx, auditOfSteps, runID, afterStep, max)
 	if err != nil {
 		return nil, err
 	}
@@ -235,7 +235,7 @@ SELECT hash FROM step_results WHERE run_id = ?1 AND seq >= ?2 AND seq <= ?3 ORDE
 
 // The hashes of the journal rows that an event stands for.
 func (q *Queries) StepHashes(ctx context.Context, runID int64, first int64, last int64) ([][]byte, error) {
-	rows, err := q.query(ctx, q.stepHashesStmt, stepHashes, runID, first, last)
+	rows, err := q.db.QueryContext(ctx, stepHashes, runID, first, last)
 	if err != nil {
 		return nil, err
 	}

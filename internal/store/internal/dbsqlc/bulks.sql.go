@@ -14,7 +14,7 @@ UPDATE bulks SET acted = acted + ?1, refused = refused + ?2 WHERE public_id = ?3
 `
 
 func (q *Queries) BulkCount(ctx context.Context, acted int64, refused int64, publicID string) error {
-	_, err := q.exec(ctx, q.bulkCountStmt, bulkCount, acted, refused, publicID)
+	_, err := q.db.ExecContext(ctx, bulkCount, acted, refused, publicID)
 	return err
 }
 
@@ -23,7 +23,7 @@ SELECT id, public_id, "action", "query", reason, actor, role, surface, canary, r
 `
 
 func (q *Queries) BulkGet(ctx context.Context, publicID string) (Bulk, error) {
-	row := q.queryRow(ctx, q.bulkGetStmt, bulkGet, publicID)
+	row := q.db.QueryRowContext(ctx, bulkGet, publicID)
 	var i Bulk
 	err := row.Scan(
 		&i.ID,
@@ -75,7 +75,7 @@ type BulkInsertParams struct {
 }
 
 func (q *Queries) BulkInsert(ctx context.Context, arg BulkInsertParams) (int64, error) {
-	row := q.queryRow(ctx, q.bulkInsertStmt, bulkInsert,
+	row := q.db.QueryRowContext(ctx, bulkInsert,
 		arg.PublicID,
 		arg.Action,
 		arg.Query,
@@ -111,7 +111,7 @@ type BulkItemInsertParams struct {
 }
 
 func (q *Queries) BulkItemInsert(ctx context.Context, arg BulkItemInsertParams) error {
-	_, err := q.exec(ctx, q.bulkItemInsertStmt, bulkItemInsert,
+	_, err := q.db.ExecContext(ctx, bulkItemInsert,
 		arg.BulkID,
 		arg.Position,
 		arg.Run,
@@ -127,7 +127,7 @@ SELECT bulk_id, position, run, rev, node, code, state, result, detail, at FROM b
 `
 
 func (q *Queries) BulkItemList(ctx context.Context, bulk string, after int64, max int64) ([]BulkItem, error) {
-	rows, err := q.query(ctx, q.bulkItemListStmt, bulkItemList, bulk, after, max)
+	rows, err := q.db.QueryContext(ctx, bulkItemList, bulk, after, max)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +175,7 @@ type BulkItemSettleParams struct {
 }
 
 func (q *Queries) BulkItemSettle(ctx context.Context, arg BulkItemSettleParams) (int64, error) {
-	result, err := q.exec(ctx, q.bulkItemSettleStmt, bulkItemSettle,
+	result, err := q.db.ExecContext(ctx, bulkItemSettle,
 		arg.State,
 		arg.Result,
 		arg.Detail,
@@ -201,7 +201,7 @@ type BulkMoveParams struct {
 }
 
 func (q *Queries) BulkMove(ctx context.Context, arg BulkMoveParams) (int64, error) {
-	result, err := q.exec(ctx, q.bulkMoveStmt, bulkMove,
+	result, err := q.db.ExecContext(ctx, bulkMove,
 		arg.State,
 		arg.Note,
 		arg.EndedAt,
@@ -218,7 +218,7 @@ SELECT id, public_id, "action", "query", reason, actor, role, surface, canary, r
 `
 
 func (q *Queries) BulkNewest(ctx context.Context, max int64) ([]Bulk, error) {
-	rows, err := q.query(ctx, q.bulkNewestStmt, bulkNewest, max)
+	rows, err := q.db.QueryContext(ctx, bulkNewest, max)
 	if err != nil {
 		return nil, err
 	}
@@ -266,7 +266,7 @@ SELECT id, public_id, "action", "query", reason, actor, role, surface, canary, r
 `
 
 func (q *Queries) BulkUnderWay(ctx context.Context) ([]Bulk, error) {
-	rows, err := q.query(ctx, q.bulkUnderWayStmt, bulkUnderWay)
+	rows, err := q.db.QueryContext(ctx, bulkUnderWay)
 	if err != nil {
 		return nil, err
 	}
@@ -314,7 +314,7 @@ DELETE FROM saved_views WHERE owner = ?1 AND name = ?2
 `
 
 func (q *Queries) SavedViewDelete(ctx context.Context, owner string, name string) (int64, error) {
-	result, err := q.exec(ctx, q.savedViewDeleteStmt, savedViewDelete, owner, name)
+	result, err := q.db.ExecContext(ctx, savedViewDelete, owner, name)
 	if err != nil {
 		return 0, err
 	}
@@ -332,7 +332,7 @@ type SavedViewListRow struct {
 }
 
 func (q *Queries) SavedViewList(ctx context.Context, owner string) ([]SavedViewListRow, error) {
-	rows, err := q.query(ctx, q.savedViewListStmt, savedViewList, owner)
+	rows, err := q.db.QueryContext(ctx, savedViewList, owner)
 	if err != nil {
 		return nil, err
 	}
@@ -367,7 +367,7 @@ type SavedViewPutParams struct {
 }
 
 func (q *Queries) SavedViewPut(ctx context.Context, arg SavedViewPutParams) error {
-	_, err := q.exec(ctx, q.savedViewPutStmt, savedViewPut,
+	_, err := q.db.ExecContext(ctx, savedViewPut,
 		arg.Owner,
 		arg.Name,
 		arg.Query,

@@ -15,7 +15,7 @@ SELECT id FROM deliveries WHERE channel = ?1 AND likeness = ?2 AND created_at > 
 
 // The newest message that says the same and is not older than a time.
 func (q *Queries) DeliveryAlike(ctx context.Context, channel string, likeness string, since int64) (string, error) {
-	row := q.queryRow(ctx, q.deliveryAlikeStmt, deliveryAlike, channel, likeness, since)
+	row := q.db.QueryRowContext(ctx, deliveryAlike, channel, likeness, since)
 	var id string
 	err := row.Scan(&id)
 	return id, err
@@ -26,7 +26,7 @@ SELECT id, channel, kind, seq, likeness, more, body, status, attempts, due_at, c
 `
 
 func (q *Queries) DeliveryDue(ctx context.Context, now int64, max int64) ([]Delivery, error) {
-	rows, err := q.query(ctx, q.deliveryDueStmt, deliveryDue, now, max)
+	rows, err := q.db.QueryContext(ctx, deliveryDue, now, max)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ type DeliveryEventsRow struct {
 // What people and the daemon did after a time, in order: not the checkpoints,
 // which are many.
 func (q *Queries) DeliveryEvents(ctx context.Context, after int64, max int64) ([]DeliveryEventsRow, error) {
-	rows, err := q.query(ctx, q.deliveryEventsStmt, deliveryEvents, after, max)
+	rows, err := q.db.QueryContext(ctx, deliveryEvents, after, max)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +131,7 @@ type DeliveryInsertParams struct {
 }
 
 func (q *Queries) DeliveryInsert(ctx context.Context, arg DeliveryInsertParams) (int64, error) {
-	result, err := q.exec(ctx, q.deliveryInsertStmt, deliveryInsert,
+	result, err := q.db.ExecContext(ctx, deliveryInsert,
 		arg.ID,
 		arg.Channel,
 		arg.Kind,
@@ -152,7 +152,7 @@ SELECT id, channel, kind, seq, likeness, more, body, status, attempts, due_at, c
 `
 
 func (q *Queries) DeliveryList(ctx context.Context, channel string, max int64) ([]Delivery, error) {
-	rows, err := q.query(ctx, q.deliveryListStmt, deliveryList, channel, max)
+	rows, err := q.db.QueryContext(ctx, deliveryList, channel, max)
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +193,7 @@ UPDATE deliveries SET more = more + 1 WHERE id = ?1
 `
 
 func (q *Queries) DeliveryMore(ctx context.Context, id string) error {
-	_, err := q.exec(ctx, q.deliveryMoreStmt, deliveryMore, id)
+	_, err := q.db.ExecContext(ctx, deliveryMore, id)
 	return err
 }
 
@@ -202,7 +202,7 @@ SELECT cast(coalesce(min(due_at), 0) AS integer) FROM deliveries WHERE status = 
 `
 
 func (q *Queries) DeliveryNext(ctx context.Context) (int64, error) {
-	row := q.queryRow(ctx, q.deliveryNextStmt, deliveryNext)
+	row := q.db.QueryRowContext(ctx, deliveryNext)
 	var column_1 int64
 	err := row.Scan(&column_1)
 	return column_1, err
@@ -213,7 +213,7 @@ UPDATE deliveries SET more = 0 WHERE id = ?1 AND more = ?2
 `
 
 func (q *Queries) DeliveryNoMore(ctx context.Context, iD string, more int64) (int64, error) {
-	result, err := q.exec(ctx, q.deliveryNoMoreStmt, deliveryNoMore, iD, more)
+	result, err := q.db.ExecContext(ctx, deliveryNoMore, iD, more)
 	if err != nil {
 		return 0, err
 	}
@@ -225,7 +225,7 @@ DELETE FROM deliveries WHERE status <> 'pending' AND more = 0 AND created_at < ?
 `
 
 func (q *Queries) DeliveryPrune(ctx context.Context, before int64) error {
-	_, err := q.exec(ctx, q.deliveryPruneStmt, deliveryPrune, before)
+	_, err := q.db.ExecContext(ctx, deliveryPrune, before)
 	return err
 }
 
@@ -243,7 +243,7 @@ type DeliveryUpdateParams struct {
 }
 
 func (q *Queries) DeliveryUpdate(ctx context.Context, arg DeliveryUpdateParams) (int64, error) {
-	result, err := q.exec(ctx, q.deliveryUpdateStmt, deliveryUpdate,
+	result, err := q.db.ExecContext(ctx, deliveryUpdate,
 		arg.Status,
 		arg.Attempts,
 		arg.DueAt,
@@ -263,7 +263,7 @@ SELECT id, channel, kind, seq, likeness, more, body, status, attempts, due_at, c
 
 // Messages whose quiet time is over and that stand for more than themselves.
 func (q *Queries) DeliveryWithMore(ctx context.Context, before int64, max int64) ([]Delivery, error) {
-	rows, err := q.query(ctx, q.deliveryWithMoreStmt, deliveryWithMore, before, max)
+	rows, err := q.db.QueryContext(ctx, deliveryWithMore, before, max)
 	if err != nil {
 		return nil, err
 	}

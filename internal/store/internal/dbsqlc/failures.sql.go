@@ -14,7 +14,7 @@ SELECT plan_id, node, error_code, actor, note, runs, at FROM failure_acks WHERE 
 `
 
 func (q *Queries) FailureAck(ctx context.Context, planID int64, node string, errorCode string) (FailureAck, error) {
-	row := q.queryRow(ctx, q.failureAckStmt, failureAck, planID, node, errorCode)
+	row := q.db.QueryRowContext(ctx, failureAck, planID, node, errorCode)
 	var i FailureAck
 	err := row.Scan(
 		&i.PlanID,
@@ -33,7 +33,7 @@ DELETE FROM failure_acks WHERE plan_id = ?1 AND node = ?2 AND error_code = ?3
 `
 
 func (q *Queries) FailureAckDelete(ctx context.Context, planID int64, node string, errorCode string) error {
-	_, err := q.exec(ctx, q.failureAckDeleteStmt, failureAckDelete, planID, node, errorCode)
+	_, err := q.db.ExecContext(ctx, failureAckDelete, planID, node, errorCode)
 	return err
 }
 
@@ -57,7 +57,7 @@ type FailureAckListRow struct {
 
 // Failures that people took note of since a time, the newest first.
 func (q *Queries) FailureAckList(ctx context.Context, since int64, max int64) ([]FailureAckListRow, error) {
-	rows, err := q.query(ctx, q.failureAckListStmt, failureAckList, since, max)
+	rows, err := q.db.QueryContext(ctx, failureAckList, since, max)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ type FailureAckPutParams struct {
 }
 
 func (q *Queries) FailureAckPut(ctx context.Context, arg FailureAckPutParams) error {
-	_, err := q.exec(ctx, q.failureAckPutStmt, failureAckPut,
+	_, err := q.db.ExecContext(ctx, failureAckPut,
 		arg.PlanID,
 		arg.Node,
 		arg.ErrorCode,
@@ -132,7 +132,7 @@ type FailureAckRunsParams struct {
 
 // Failed runs that failed alike and need attention; and those that did.
 func (q *Queries) FailureAckRuns(ctx context.Context, arg FailureAckRunsParams) ([]int64, error) {
-	rows, err := q.query(ctx, q.failureAckRunsStmt, failureAckRuns,
+	rows, err := q.db.QueryContext(ctx, failureAckRuns,
 		arg.PlanID,
 		arg.Node,
 		arg.ErrorCode,
@@ -176,7 +176,7 @@ type FailureGroupFirstRow struct {
 
 // The first of the failures that are alike.
 func (q *Queries) FailureGroupFirst(ctx context.Context, plan string, node string, errorCode string) (FailureGroupFirstRow, error) {
-	row := q.queryRow(ctx, q.failureGroupFirstStmt, failureGroupFirst, plan, node, errorCode)
+	row := q.db.QueryRowContext(ctx, failureGroupFirst, plan, node, errorCode)
 	var i FailureGroupFirstRow
 	err := row.Scan(
 		&i.ID,
@@ -204,7 +204,7 @@ type FailureGroupNewestRow struct {
 }
 
 func (q *Queries) FailureGroupNewest(ctx context.Context, planID int64, node string, errorCode string) (FailureGroupNewestRow, error) {
-	row := q.queryRow(ctx, q.failureGroupNewestStmt, failureGroupNewest, planID, node, errorCode)
+	row := q.db.QueryRowContext(ctx, failureGroupNewest, planID, node, errorCode)
 	var i FailureGroupNewestRow
 	err := row.Scan(
 		&i.PublicID,
@@ -234,7 +234,7 @@ type FailureGroupsRow struct {
 }
 
 func (q *Queries) FailureGroups(ctx context.Context, max int64) ([]FailureGroupsRow, error) {
-	rows, err := q.query(ctx, q.failureGroupsStmt, failureGroups, max)
+	rows, err := q.db.QueryContext(ctx, failureGroups, max)
 	if err != nil {
 		return nil, err
 	}
@@ -278,7 +278,7 @@ type FailureUnackRunsParams struct {
 }
 
 func (q *Queries) FailureUnackRuns(ctx context.Context, arg FailureUnackRunsParams) ([]int64, error) {
-	rows, err := q.query(ctx, q.failureUnackRunsStmt, failureUnackRuns,
+	rows, err := q.db.QueryContext(ctx, failureUnackRuns,
 		arg.PlanID,
 		arg.Node,
 		arg.ErrorCode,
@@ -319,7 +319,7 @@ type OutcomeAddParams struct {
 }
 
 func (q *Queries) OutcomeAdd(ctx context.Context, arg OutcomeAddParams) error {
-	_, err := q.exec(ctx, q.outcomeAddStmt, outcomeAdd,
+	_, err := q.db.ExecContext(ctx, outcomeAdd,
 		arg.PlanID,
 		arg.Slot,
 		arg.Status,
@@ -344,7 +344,7 @@ type OutcomeListRow struct {
 
 // How runs ended since a slot, per plan, slot and status.
 func (q *Queries) OutcomeList(ctx context.Context, since int64, max int64) ([]OutcomeListRow, error) {
-	rows, err := q.query(ctx, q.outcomeListStmt, outcomeList, since, max)
+	rows, err := q.db.QueryContext(ctx, outcomeList, since, max)
 	if err != nil {
 		return nil, err
 	}
@@ -384,7 +384,7 @@ type OutcomeOfPlanRow struct {
 
 // How runs of one plan ended since a slot.
 func (q *Queries) OutcomeOfPlan(ctx context.Context, plan string, since int64) ([]OutcomeOfPlanRow, error) {
-	rows, err := q.query(ctx, q.outcomeOfPlanStmt, outcomeOfPlan, plan, since)
+	rows, err := q.db.QueryContext(ctx, outcomeOfPlan, plan, since)
 	if err != nil {
 		return nil, err
 	}
@@ -419,7 +419,7 @@ type OutcomeOfVersionsRow struct {
 
 // How runs of each version of a plan ended since a slot.
 func (q *Queries) OutcomeOfVersions(ctx context.Context, planPublicID string, since int64) ([]OutcomeOfVersionsRow, error) {
-	rows, err := q.query(ctx, q.outcomeOfVersionsStmt, outcomeOfVersions, planPublicID, since)
+	rows, err := q.db.QueryContext(ctx, outcomeOfVersions, planPublicID, since)
 	if err != nil {
 		return nil, err
 	}
@@ -446,7 +446,7 @@ SELECT value FROM preferences WHERE owner = ?1 AND key = ?2
 `
 
 func (q *Queries) PreferenceGet(ctx context.Context, owner string, key string) (string, error) {
-	row := q.queryRow(ctx, q.preferenceGetStmt, preferenceGet, owner, key)
+	row := q.db.QueryRowContext(ctx, preferenceGet, owner, key)
 	var value string
 	err := row.Scan(&value)
 	return value, err
@@ -458,7 +458,7 @@ ON CONFLICT (owner, key) DO UPDATE SET value = excluded.value
 `
 
 func (q *Queries) PreferencePut(ctx context.Context, owner string, key string, value string) error {
-	_, err := q.exec(ctx, q.preferencePutStmt, preferencePut, owner, key, value)
+	_, err := q.db.ExecContext(ctx, preferencePut, owner, key, value)
 	return err
 }
 
@@ -467,7 +467,7 @@ UPDATE runs SET attention = ?1 WHERE id = ?2 AND status = 'failed'
 `
 
 func (q *Queries) RunAttention(ctx context.Context, attention int64, iD int64) error {
-	_, err := q.exec(ctx, q.runAttentionStmt, runAttention, attention, iD)
+	_, err := q.db.ExecContext(ctx, runAttention, attention, iD)
 	return err
 }
 
@@ -486,7 +486,7 @@ type RunGoodBeforeRow struct {
 
 // The last run of a plan before another that succeeded.
 func (q *Queries) RunGoodBefore(ctx context.Context, planID int64, before int64) (RunGoodBeforeRow, error) {
-	row := q.queryRow(ctx, q.runGoodBeforeStmt, runGoodBefore, planID, before)
+	row := q.db.QueryRowContext(ctx, runGoodBefore, planID, before)
 	var i RunGoodBeforeRow
 	err := row.Scan(&i.PublicID, &i.CreatedAt, &i.Number)
 	return i, err

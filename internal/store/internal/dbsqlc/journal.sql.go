@@ -14,7 +14,7 @@ DELETE FROM handoffs WHERE run_id = ?1
 `
 
 func (q *Queries) HandoffDelete(ctx context.Context, runID int64) error {
-	_, err := q.exec(ctx, q.handoffDeleteStmt, handoffDelete, runID)
+	_, err := q.db.ExecContext(ctx, handoffDelete, runID)
 	return err
 }
 
@@ -36,7 +36,7 @@ type HandoffInsertParams struct {
 }
 
 func (q *Queries) HandoffInsert(ctx context.Context, arg HandoffInsertParams) error {
-	_, err := q.exec(ctx, q.handoffInsertStmt, handoffInsert,
+	_, err := q.db.ExecContext(ctx, handoffInsert,
 		arg.PublicID,
 		arg.RunID,
 		arg.Seq,
@@ -56,7 +56,7 @@ WHERE runs.public_id = ?1 ORDER BY handoffs.id LIMIT 1000
 `
 
 func (q *Queries) HandoffList(ctx context.Context, run string) ([]Handoff, error) {
-	rows, err := q.query(ctx, q.handoffListStmt, handoffList, run)
+	rows, err := q.db.QueryContext(ctx, handoffList, run)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ type MemoryByIDRow struct {
 }
 
 func (q *Queries) MemoryByID(ctx context.Context, id int64) (MemoryByIDRow, error) {
-	row := q.queryRow(ctx, q.memoryByIDStmt, memoryByID, id)
+	row := q.db.QueryRowContext(ctx, memoryByID, id)
 	var i MemoryByIDRow
 	err := row.Scan(
 		&i.ID,
@@ -127,7 +127,7 @@ SELECT count(*) FROM memory WHERE scope = ?1
 `
 
 func (q *Queries) MemoryCount(ctx context.Context, scope string) (int64, error) {
-	row := q.queryRow(ctx, q.memoryCountStmt, memoryCount, scope)
+	row := q.db.QueryRowContext(ctx, memoryCount, scope)
 	var count int64
 	err := row.Scan(&count)
 	return count, err
@@ -138,7 +138,7 @@ DELETE FROM memory WHERE run_id = ?1
 `
 
 func (q *Queries) MemoryDelete(ctx context.Context, runID int64) error {
-	_, err := q.exec(ctx, q.memoryDeleteStmt, memoryDelete, runID)
+	_, err := q.db.ExecContext(ctx, memoryDelete, runID)
 	return err
 }
 
@@ -147,7 +147,7 @@ DELETE FROM memory WHERE scope = ?1
 `
 
 func (q *Queries) MemoryForget(ctx context.Context, scope string) (int64, error) {
-	result, err := q.exec(ctx, q.memoryForgetStmt, memoryForget, scope)
+	result, err := q.db.ExecContext(ctx, memoryForget, scope)
 	if err != nil {
 		return 0, err
 	}
@@ -170,7 +170,7 @@ type MemoryInsertParams struct {
 }
 
 func (q *Queries) MemoryInsert(ctx context.Context, arg MemoryInsertParams) error {
-	_, err := q.exec(ctx, q.memoryInsertStmt, memoryInsert,
+	_, err := q.db.ExecContext(ctx, memoryInsert,
 		arg.RunID,
 		arg.Scope,
 		arg.Owner,
@@ -200,7 +200,7 @@ type MemoryLatestRow struct {
 }
 
 func (q *Queries) MemoryLatest(ctx context.Context, scope string, before int64, max int64) ([]MemoryLatestRow, error) {
-	rows, err := q.query(ctx, q.memoryLatestStmt, memoryLatest, scope, before, max)
+	rows, err := q.db.QueryContext(ctx, memoryLatest, scope, before, max)
 	if err != nil {
 		return nil, err
 	}
@@ -237,7 +237,7 @@ SELECT session FROM memory WHERE owner = ?1 AND session > ?2 ORDER BY session LI
 `
 
 func (q *Queries) MemorySessionAfter(ctx context.Context, owner string, after string) (string, error) {
-	row := q.queryRow(ctx, q.memorySessionAfterStmt, memorySessionAfter, owner, after)
+	row := q.db.QueryRowContext(ctx, memorySessionAfter, owner, after)
 	var session string
 	err := row.Scan(&session)
 	return session, err
@@ -248,7 +248,7 @@ DELETE FROM messages WHERE run_id = ?1
 `
 
 func (q *Queries) MessageDelete(ctx context.Context, runID int64) error {
-	_, err := q.exec(ctx, q.messageDeleteStmt, messageDelete, runID)
+	_, err := q.db.ExecContext(ctx, messageDelete, runID)
 	return err
 }
 
@@ -278,7 +278,7 @@ type MessageInsertParams struct {
 }
 
 func (q *Queries) MessageInsert(ctx context.Context, arg MessageInsertParams) error {
-	_, err := q.exec(ctx, q.messageInsertStmt, messageInsert,
+	_, err := q.db.ExecContext(ctx, messageInsert,
 		arg.PublicID,
 		arg.RunID,
 		arg.Seq,
@@ -305,7 +305,7 @@ WHERE runs.public_id = ?1 AND messages.id > ?2 ORDER BY messages.id LIMIT ?3
 `
 
 func (q *Queries) MessageList(ctx context.Context, run string, after int64, max int64) ([]Message, error) {
-	rows, err := q.query(ctx, q.messageListStmt, messageList, run, after, max)
+	rows, err := q.db.QueryContext(ctx, messageList, run, after, max)
 	if err != nil {
 		return nil, err
 	}
@@ -350,7 +350,7 @@ SELECT cast(coalesce(sum(length(data)), 0) AS integer) FROM payloads
 `
 
 func (q *Queries) PayloadBytes(ctx context.Context) (int64, error) {
-	row := q.queryRow(ctx, q.payloadBytesStmt, payloadBytes)
+	row := q.db.QueryRowContext(ctx, payloadBytes)
 	var column_1 int64
 	err := row.Scan(&column_1)
 	return column_1, err
@@ -362,7 +362,7 @@ WHERE payloads.hash = ?1 AND payloads.created_at < ?2 AND NOT EXISTS (SELECT 1 F
 `
 
 func (q *Queries) PayloadDelete(ctx context.Context, hash []byte, before int64) (int64, error) {
-	result, err := q.exec(ctx, q.payloadDeleteStmt, payloadDelete, hash, before)
+	result, err := q.db.ExecContext(ctx, payloadDelete, hash, before)
 	if err != nil {
 		return 0, err
 	}
@@ -380,7 +380,7 @@ type PayloadGetRow struct {
 }
 
 func (q *Queries) PayloadGet(ctx context.Context, hash []byte) (PayloadGetRow, error) {
-	row := q.queryRow(ctx, q.payloadGetStmt, payloadGet, hash)
+	row := q.db.QueryRowContext(ctx, payloadGet, hash)
 	var i PayloadGetRow
 	err := row.Scan(&i.Size, &i.Encoding, &i.Data)
 	return i, err
@@ -400,7 +400,7 @@ type PayloadInsertParams struct {
 }
 
 func (q *Queries) PayloadInsert(ctx context.Context, arg PayloadInsertParams) error {
-	_, err := q.exec(ctx, q.payloadInsertStmt, payloadInsert,
+	_, err := q.db.ExecContext(ctx, payloadInsert,
 		arg.Hash,
 		arg.Size,
 		arg.Encoding,
@@ -418,7 +418,7 @@ WHERE payload_refs.run_id = ?1
 
 // Payloads of a run that no other run needs.
 func (q *Queries) PayloadOnlyOf(ctx context.Context, runID int64) ([][]byte, error) {
-	rows, err := q.query(ctx, q.payloadOnlyOfStmt, payloadOnlyOf, runID)
+	rows, err := q.db.QueryContext(ctx, payloadOnlyOf, runID)
 	if err != nil {
 		return nil, err
 	}
@@ -453,7 +453,7 @@ type PayloadOrphansRow struct {
 
 // Payloads that were stored ahead of a checkpoint that never came.
 func (q *Queries) PayloadOrphans(ctx context.Context, after int64, before int64, max int64) ([]PayloadOrphansRow, error) {
-	rows, err := q.query(ctx, q.payloadOrphansStmt, payloadOrphans, after, before, max)
+	rows, err := q.db.QueryContext(ctx, payloadOrphans, after, before, max)
 	if err != nil {
 		return nil, err
 	}
@@ -480,7 +480,7 @@ DELETE FROM payload_refs WHERE run_id = ?1
 `
 
 func (q *Queries) PayloadRefDelete(ctx context.Context, runID int64) error {
-	_, err := q.exec(ctx, q.payloadRefDeleteStmt, payloadRefDelete, runID)
+	_, err := q.db.ExecContext(ctx, payloadRefDelete, runID)
 	return err
 }
 
@@ -489,7 +489,7 @@ INSERT OR IGNORE INTO payload_refs (run_id, hash) VALUES (?1, ?2)
 `
 
 func (q *Queries) PayloadRefInsert(ctx context.Context, runID int64, hash []byte) error {
-	_, err := q.exec(ctx, q.payloadRefInsertStmt, payloadRefInsert, runID, hash)
+	_, err := q.db.ExecContext(ctx, payloadRefInsert, runID, hash)
 	return err
 }
 
@@ -504,7 +504,7 @@ type PayloadScanRow struct {
 
 // Payloads in the order in which they were stored, without their values.
 func (q *Queries) PayloadScan(ctx context.Context, after int64, max int64) ([]PayloadScanRow, error) {
-	rows, err := q.query(ctx, q.payloadScanStmt, payloadScan, after, max)
+	rows, err := q.db.QueryContext(ctx, payloadScan, after, max)
 	if err != nil {
 		return nil, err
 	}
@@ -539,7 +539,7 @@ type PayloadTotalsRow struct {
 
 // How much large values take per plan.
 func (q *Queries) PayloadTotals(ctx context.Context) ([]PayloadTotalsRow, error) {
-	rows, err := q.query(ctx, q.payloadTotalsStmt, payloadTotals)
+	rows, err := q.db.QueryContext(ctx, payloadTotals)
 	if err != nil {
 		return nil, err
 	}
@@ -567,7 +567,7 @@ SELECT audit_seq FROM step_results WHERE run_id = ?1 AND seq = ?2
 
 // The audit event that stands for a row.
 func (q *Queries) StepAuditSeq(ctx context.Context, runID int64, seq int64) (int64, error) {
-	row := q.queryRow(ctx, q.stepAuditSeqStmt, stepAuditSeq, runID, seq)
+	row := q.db.QueryRowContext(ctx, stepAuditSeq, runID, seq)
 	var audit_seq int64
 	err := row.Scan(&audit_seq)
 	return audit_seq, err
@@ -579,7 +579,7 @@ DELETE FROM step_results WHERE id IN (SELECT s.id FROM step_results AS s WHERE s
 
 // Retention: the run must be marked as purged first.
 func (q *Queries) StepDelete(ctx context.Context, runID int64, max int64) (int64, error) {
-	result, err := q.exec(ctx, q.stepDeleteStmt, stepDelete, runID, max)
+	result, err := q.db.ExecContext(ctx, stepDelete, runID, max)
 	if err != nil {
 		return 0, err
 	}
@@ -594,7 +594,7 @@ LIMIT ?3
 `
 
 func (q *Queries) StepList(ctx context.Context, run string, after int64, max int64) ([]StepResult, error) {
-	rows, err := q.query(ctx, q.stepListStmt, stepList, run, after, max)
+	rows, err := q.db.QueryContext(ctx, stepList, run, after, max)
 	if err != nil {
 		return nil, err
 	}
@@ -652,7 +652,7 @@ SELECT id, run_id, seq, kind, node, visit, item, attempt, substep, status, final
 `
 
 func (q *Queries) StepRange(ctx context.Context, runID int64, first int64, last int64) ([]StepResult, error) {
-	rows, err := q.query(ctx, q.stepRangeStmt, stepRange, runID, first, last)
+	rows, err := q.db.QueryContext(ctx, stepRange, runID, first, last)
 	if err != nil {
 		return nil, err
 	}

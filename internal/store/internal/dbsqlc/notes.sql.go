@@ -14,7 +14,7 @@ SELECT count(*) FROM run_notes WHERE run_id = ?1
 `
 
 func (q *Queries) NoteCount(ctx context.Context, runID int64) (int64, error) {
-	row := q.queryRow(ctx, q.noteCountStmt, noteCount, runID)
+	row := q.db.QueryRowContext(ctx, noteCount, runID)
 	var count int64
 	err := row.Scan(&count)
 	return count, err
@@ -32,7 +32,7 @@ type NoteInsertParams struct {
 }
 
 func (q *Queries) NoteInsert(ctx context.Context, arg NoteInsertParams) (int64, error) {
-	row := q.queryRow(ctx, q.noteInsertStmt, noteInsert,
+	row := q.db.QueryRowContext(ctx, noteInsert,
 		arg.RunID,
 		arg.Actor,
 		arg.Text,
@@ -50,7 +50,7 @@ WHERE runs.public_id = ?1 ORDER BY run_notes.id LIMIT ?2
 
 // What people wrote about a run, in order.
 func (q *Queries) NoteList(ctx context.Context, run string, max int64) ([]RunNote, error) {
-	rows, err := q.query(ctx, q.noteListStmt, noteList, run, max)
+	rows, err := q.db.QueryContext(ctx, noteList, run, max)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ type NoteRecentRow struct {
 
 // What people wrote about runs since a time, the newest first.
 func (q *Queries) NoteRecent(ctx context.Context, since int64, max int64) ([]NoteRecentRow, error) {
-	rows, err := q.query(ctx, q.noteRecentStmt, noteRecent, since, max)
+	rows, err := q.db.QueryContext(ctx, noteRecent, since, max)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ UPDATE plans SET stage = '', updated_at = ?1 WHERE public_id = ?2
 `
 
 func (q *Queries) PlanAccept(ctx context.Context, updatedAt int64, publicID string) error {
-	_, err := q.exec(ctx, q.planAcceptStmt, planAccept, updatedAt, publicID)
+	_, err := q.db.ExecContext(ctx, planAccept, updatedAt, publicID)
 	return err
 }
 
@@ -35,7 +35,7 @@ type PlanAdvanceParams struct {
 }
 
 func (q *Queries) PlanAdvance(ctx context.Context, arg PlanAdvanceParams) error {
-	_, err := q.exec(ctx, q.planAdvanceStmt, planAdvance,
+	_, err := q.db.ExecContext(ctx, planAdvance,
 		arg.Latest,
 		arg.LatestHash,
 		arg.Name,
@@ -52,7 +52,7 @@ UPDATE plans SET archived_at = ?1 WHERE public_id = ?2
 `
 
 func (q *Queries) PlanArchive(ctx context.Context, archivedAt int64, publicID string) (int64, error) {
-	result, err := q.exec(ctx, q.planArchiveStmt, planArchive, archivedAt, publicID)
+	result, err := q.db.ExecContext(ctx, planArchive, archivedAt, publicID)
 	if err != nil {
 		return 0, err
 	}
@@ -64,7 +64,7 @@ SELECT id, public_id, "key", name, description, latest, latest_hash, archived_at
 `
 
 func (q *Queries) PlanByKey(ctx context.Context, key string) (Plan, error) {
-	row := q.queryRow(ctx, q.planByKeyStmt, planByKey, key)
+	row := q.db.QueryRowContext(ctx, planByKey, key)
 	var i Plan
 	err := row.Scan(
 		&i.ID,
@@ -87,7 +87,7 @@ SELECT id, public_id, "key", name, description, latest, latest_hash, archived_at
 `
 
 func (q *Queries) PlanByPublicID(ctx context.Context, publicID string) (Plan, error) {
-	row := q.queryRow(ctx, q.planByPublicIDStmt, planByPublicID, publicID)
+	row := q.db.QueryRowContext(ctx, planByPublicID, publicID)
 	var i Plan
 	err := row.Scan(
 		&i.ID,
@@ -110,7 +110,7 @@ INSERT INTO plan_facts (plan_id, kind, value) VALUES (?1, ?2, ?3) ON CONFLICT DO
 `
 
 func (q *Queries) PlanFactAdd(ctx context.Context, planID int64, kind string, value string) error {
-	_, err := q.exec(ctx, q.planFactAddStmt, planFactAdd, planID, kind, value)
+	_, err := q.db.ExecContext(ctx, planFactAdd, planID, kind, value)
 	return err
 }
 
@@ -124,7 +124,7 @@ type PlanFactsRow struct {
 }
 
 func (q *Queries) PlanFacts(ctx context.Context, plan string) ([]PlanFactsRow, error) {
-	rows, err := q.query(ctx, q.planFactsStmt, planFacts, plan)
+	rows, err := q.db.QueryContext(ctx, planFacts, plan)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ DELETE FROM plan_facts WHERE plan_id = ?1
 `
 
 func (q *Queries) PlanFactsClear(ctx context.Context, planID int64) error {
-	_, err := q.exec(ctx, q.planFactsClearStmt, planFactsClear, planID)
+	_, err := q.db.ExecContext(ctx, planFactsClear, planID)
 	return err
 }
 
@@ -172,7 +172,7 @@ type PlanInsertParams struct {
 }
 
 func (q *Queries) PlanInsert(ctx context.Context, arg PlanInsertParams) (Plan, error) {
-	row := q.queryRow(ctx, q.planInsertStmt, planInsert,
+	row := q.db.QueryRowContext(ctx, planInsert,
 		arg.PublicID,
 		arg.Key,
 		arg.Name,
@@ -220,7 +220,7 @@ type PlanListNewerParams struct {
 }
 
 func (q *Queries) PlanListNewer(ctx context.Context, arg PlanListNewerParams) ([]Plan, error) {
-	rows, err := q.query(ctx, q.planListNewerStmt, planListNewer,
+	rows, err := q.db.QueryContext(ctx, planListNewer,
 		arg.Archived,
 		arg.Text,
 		arg.Stage,
@@ -285,7 +285,7 @@ type PlanListOlderParams struct {
 
 // Newest first, from a position on.
 func (q *Queries) PlanListOlder(ctx context.Context, arg PlanListOlderParams) ([]Plan, error) {
-	rows, err := q.query(ctx, q.planListOlderStmt, planListOlder,
+	rows, err := q.db.QueryContext(ctx, planListOlder,
 		arg.Archived,
 		arg.Text,
 		arg.Stage,
@@ -338,7 +338,7 @@ type PlanNamesRow struct {
 }
 
 func (q *Queries) PlanNames(ctx context.Context) ([]PlanNamesRow, error) {
-	rows, err := q.query(ctx, q.planNamesStmt, planNames)
+	rows, err := q.db.QueryContext(ctx, planNames)
 	if err != nil {
 		return nil, err
 	}
@@ -367,7 +367,7 @@ WHERE plans.archived_at = 0 AND instr(cast(plan_versions.canonical AS text), cas
 
 // Plans whose newest version has a text in it.
 func (q *Queries) PlansWithText(ctx context.Context, text string, max int64) ([]string, error) {
-	rows, err := q.query(ctx, q.plansWithTextStmt, plansWithText, text, max)
+	rows, err := q.db.QueryContext(ctx, plansWithText, text, max)
 	if err != nil {
 		return nil, err
 	}
@@ -404,7 +404,7 @@ type RunsOfPlanRow struct {
 
 // How the newest runs of a plan went.
 func (q *Queries) RunsOfPlan(ctx context.Context, plan string, max int64) ([]RunsOfPlanRow, error) {
-	rows, err := q.query(ctx, q.runsOfPlanStmt, runsOfPlan, plan, max)
+	rows, err := q.db.QueryContext(ctx, runsOfPlan, plan, max)
 	if err != nil {
 		return nil, err
 	}
@@ -445,7 +445,7 @@ type VersionByHashRow struct {
 }
 
 func (q *Queries) VersionByHash(ctx context.Context, hash string) (VersionByHashRow, error) {
-	row := q.queryRow(ctx, q.versionByHashStmt, versionByHash, hash)
+	row := q.db.QueryRowContext(ctx, versionByHash, hash)
 	var i VersionByHashRow
 	err := row.Scan(
 		&i.PlanVersion.ID,
@@ -482,7 +482,7 @@ type VersionByNumberRow struct {
 }
 
 func (q *Queries) VersionByNumber(ctx context.Context, planPublicID string, number int64) (VersionByNumberRow, error) {
-	row := q.queryRow(ctx, q.versionByNumberStmt, versionByNumber, planPublicID, number)
+	row := q.db.QueryRowContext(ctx, versionByNumber, planPublicID, number)
 	var i VersionByNumberRow
 	err := row.Scan(
 		&i.PlanVersion.ID,
@@ -517,7 +517,7 @@ type VersionIDsRow struct {
 
 // The version without its documents: asked whenever a run is created.
 func (q *Queries) VersionIDs(ctx context.Context, hash string) (VersionIDsRow, error) {
-	row := q.queryRow(ctx, q.versionIDsStmt, versionIDs, hash)
+	row := q.db.QueryRowContext(ctx, versionIDs, hash)
 	var i VersionIDsRow
 	err := row.Scan(&i.ID, &i.PlanID)
 	return i, err
@@ -547,7 +547,7 @@ type VersionInsertParams struct {
 }
 
 func (q *Queries) VersionInsert(ctx context.Context, arg VersionInsertParams) (int64, error) {
-	row := q.queryRow(ctx, q.versionInsertStmt, versionInsert,
+	row := q.db.QueryRowContext(ctx, versionInsert,
 		arg.PlanID,
 		arg.Number,
 		arg.Hash,
@@ -574,7 +574,7 @@ SELECT cast(coalesce(max(number), 0) AS integer) FROM plan_versions WHERE plan_i
 
 // Versions of re-plans have numbers too, though they are never a plan's latest.
 func (q *Queries) VersionLast(ctx context.Context, planID int64) (int64, error) {
-	row := q.queryRow(ctx, q.versionLastStmt, versionLast, planID)
+	row := q.db.QueryRowContext(ctx, versionLast, planID)
 	var column_1 int64
 	err := row.Scan(&column_1)
 	return column_1, err
@@ -608,7 +608,7 @@ type VersionListRow struct {
 
 // Newest first, without the documents.
 func (q *Queries) VersionList(ctx context.Context, planPublicID string) ([]VersionListRow, error) {
-	rows, err := q.query(ctx, q.versionListStmt, versionList, planPublicID)
+	rows, err := q.db.QueryContext(ctx, versionList, planPublicID)
 	if err != nil {
 		return nil, err
 	}
@@ -658,7 +658,7 @@ type VersionsUnderWayRow struct {
 
 // How many runs of each version of a plan are under way.
 func (q *Queries) VersionsUnderWay(ctx context.Context, planPublicID string) ([]VersionsUnderWayRow, error) {
-	rows, err := q.query(ctx, q.versionsUnderWayStmt, versionsUnderWay, planPublicID)
+	rows, err := q.db.QueryContext(ctx, versionsUnderWay, planPublicID)
 	if err != nil {
 		return nil, err
 	}

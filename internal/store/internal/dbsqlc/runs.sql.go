@@ -7,6 +7,7 @@ package dbsqlc
 
 import (
 	"context"
+	"database/sql"
 )
 
 const runActiveByConcurrency = `-- name: RunActiveByConcurrency :many
@@ -16,7 +17,7 @@ ORDER BY id
 `
 
 func (q *Queries) RunActiveByConcurrency(ctx context.Context, concKey string) ([]string, error) {
-	rows, err := q.query(ctx, q.runActiveByConcurrencyStmt, runActiveByConcurrency, concKey)
+	rows, err := q.db.QueryContext(ctx, runActiveByConcurrency, concKey)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +72,7 @@ type RunAdvanceParams struct {
 }
 
 func (q *Queries) RunAdvance(ctx context.Context, arg RunAdvanceParams) (int64, error) {
-	result, err := q.exec(ctx, q.runAdvanceStmt, runAdvance,
+	result, err := q.db.ExecContext(ctx, runAdvance,
 		arg.LastSeq,
 		arg.AddSteps,
 		arg.Path,
@@ -104,7 +105,7 @@ SELECT public_id FROM runs WHERE run_key = ?1
 `
 
 func (q *Queries) RunByKey(ctx context.Context, runKey *string) (string, error) {
-	row := q.queryRow(ctx, q.runByKeyStmt, runByKey, runKey)
+	row := q.db.QueryRowContext(ctx, runByKey, runKey)
 	var public_id string
 	err := row.Scan(&public_id)
 	return public_id, err
@@ -116,7 +117,7 @@ SELECT public_id FROM runs WHERE public_id >= ?1 AND public_id < ?2 ORDER BY pub
 
 // Runs whose id begins with a prefix.
 func (q *Queries) RunByPrefix(ctx context.Context, low string, high string) ([]string, error) {
-	rows, err := q.query(ctx, q.runByPrefixStmt, runByPrefix, low, high)
+	rows, err := q.db.QueryContext(ctx, runByPrefix, low, high)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +159,7 @@ type RunByPublicIDRow struct {
 }
 
 func (q *Queries) RunByPublicID(ctx context.Context, publicID string) (RunByPublicIDRow, error) {
-	row := q.queryRow(ctx, q.runByPublicIDStmt, runByPublicID, publicID)
+	row := q.db.QueryRowContext(ctx, runByPublicID, publicID)
 	var i RunByPublicIDRow
 	err := row.Scan(
 		&i.Run.ID,
@@ -223,7 +224,7 @@ SELECT public_id FROM runs WHERE tail >= ?1 AND tail < ?2 ORDER BY tail LIMIT 3
 
 // Runs whose id ends with a tail; low and high are reversed.
 func (q *Queries) RunByTail(ctx context.Context, low string, high string) ([]string, error) {
-	rows, err := q.query(ctx, q.runByTailStmt, runByTail, low, high)
+	rows, err := q.db.QueryContext(ctx, runByTail, low, high)
 	if err != nil {
 		return nil, err
 	}
@@ -251,7 +252,7 @@ SELECT c.public_id FROM runs AS c WHERE c.parent_run = ?1 AND c.parent_run <> ''
 
 // A run's children, oldest first.
 func (q *Queries) RunChildren(ctx context.Context, run string) ([]string, error) {
-	rows, err := q.query(ctx, q.runChildrenStmt, runChildren, run)
+	rows, err := q.db.QueryContext(ctx, runChildren, run)
 	if err != nil {
 		return nil, err
 	}
@@ -279,7 +280,7 @@ ON CONFLICT (status, wait_reason) DO UPDATE SET n = n + excluded.n
 `
 
 func (q *Queries) RunCountAdd(ctx context.Context, status string, waitReason string, n int64) error {
-	_, err := q.exec(ctx, q.runCountAddStmt, runCountAdd, status, waitReason, n)
+	_, err := q.db.ExecContext(ctx, runCountAdd, status, waitReason, n)
 	return err
 }
 
@@ -288,7 +289,7 @@ SELECT status, wait_reason, n FROM run_counts
 `
 
 func (q *Queries) RunCountList(ctx context.Context) ([]RunCount, error) {
-	rows, err := q.query(ctx, q.runCountListStmt, runCountList)
+	rows, err := q.db.QueryContext(ctx, runCountList)
 	if err != nil {
 		return nil, err
 	}
@@ -315,7 +316,7 @@ UPDATE runs SET deleted_at = ?1, attention = ?2 WHERE id = ?3
 `
 
 func (q *Queries) RunDelete(ctx context.Context, deletedAt int64, attention int64, iD int64) error {
-	_, err := q.exec(ctx, q.runDeleteStmt, runDelete, deletedAt, attention, iD)
+	_, err := q.db.ExecContext(ctx, runDelete, deletedAt, attention, iD)
 	return err
 }
 
@@ -335,7 +336,7 @@ type RunDetailInsertParams struct {
 }
 
 func (q *Queries) RunDetailInsert(ctx context.Context, arg RunDetailInsertParams) error {
-	_, err := q.exec(ctx, q.runDetailInsertStmt, runDetailInsert,
+	_, err := q.db.ExecContext(ctx, runDetailInsert,
 		arg.RunID,
 		arg.Input,
 		arg.Session,
@@ -352,7 +353,7 @@ UPDATE run_details SET limits = ?1 WHERE run_id = ?2
 `
 
 func (q *Queries) RunDetailLimits(ctx context.Context, limits string, runID int64) error {
-	_, err := q.exec(ctx, q.runDetailLimitsStmt, runDetailLimits, limits, runID)
+	_, err := q.db.ExecContext(ctx, runDetailLimits, limits, runID)
 	return err
 }
 
@@ -368,7 +369,7 @@ type RunDetailOutputParams struct {
 }
 
 func (q *Queries) RunDetailOutput(ctx context.Context, arg RunDetailOutputParams) error {
-	_, err := q.exec(ctx, q.runDetailOutputStmt, runDetailOutput,
+	_, err := q.db.ExecContext(ctx, runDetailOutput,
 		arg.Output,
 		arg.ErrorMessage,
 		arg.ErrorNode,
@@ -382,7 +383,7 @@ UPDATE run_details SET input = NULL, output = NULL WHERE run_id = ?1
 `
 
 func (q *Queries) RunDetailPurge(ctx context.Context, runID int64) error {
-	_, err := q.exec(ctx, q.runDetailPurgeStmt, runDetailPurge, runID)
+	_, err := q.db.ExecContext(ctx, runDetailPurge, runID)
 	return err
 }
 
@@ -410,7 +411,7 @@ type RunEndedRow struct {
 // Final runs of all plans with one status that still have a journal, the oldest
 // end first.
 func (q *Queries) RunEnded(ctx context.Context, arg RunEndedParams) ([]RunEndedRow, error) {
-	rows, err := q.query(ctx, q.runEndedStmt, runEnded,
+	rows, err := q.db.QueryContext(ctx, runEnded,
 		arg.Status,
 		arg.AfterEnd,
 		arg.AfterID,
@@ -470,7 +471,7 @@ type RunEndedOfPlanRow struct {
 // Final runs of one plan with one status that ended before a time and still have
 // a journal, the oldest end first.
 func (q *Queries) RunEndedOfPlan(ctx context.Context, arg RunEndedOfPlanParams) ([]RunEndedOfPlanRow, error) {
-	rows, err := q.query(ctx, q.runEndedOfPlanStmt, runEndedOfPlan,
+	rows, err := q.db.QueryContext(ctx, runEndedOfPlan,
 		arg.PlanID,
 		arg.Status,
 		arg.Before,
@@ -512,7 +513,7 @@ WHERE runs.status = ?1 AND runs.ended_at <> 0 AND runs.ended_at >= ?2 AND runs.d
 
 // How many runs of one status ended since a time, counted up to a number.
 func (q *Queries) RunEndedSince(ctx context.Context, status string, since int64, max int64) (int64, error) {
-	row := q.queryRow(ctx, q.runEndedSinceStmt, runEndedSince, status, since, max)
+	row := q.db.QueryRowContext(ctx, runEndedSince, status, since, max)
 	var count int64
 	err := row.Scan(&count)
 	return count, err
@@ -523,7 +524,7 @@ SELECT c.public_id FROM runs AS c WHERE c.forked_from = ?1 AND c.forked_from <> 
 `
 
 func (q *Queries) RunForks(ctx context.Context, run string) ([]string, error) {
-	rows, err := q.query(ctx, q.runForksStmt, runForks, run)
+	rows, err := q.db.QueryContext(ctx, runForks, run)
 	if err != nil {
 		return nil, err
 	}
@@ -550,7 +551,7 @@ UPDATE run_details SET given_labels = ?1 WHERE run_id = ?2
 `
 
 func (q *Queries) RunGiveLabels(ctx context.Context, givenLabels string, runID int64) error {
-	_, err := q.exec(ctx, q.runGiveLabelsStmt, runGiveLabels, givenLabels, runID)
+	_, err := q.db.ExecContext(ctx, runGiveLabels, givenLabels, runID)
 	return err
 }
 
@@ -565,7 +566,7 @@ type RunGivenLabelsRow struct {
 
 // Labels that people gave a run.
 func (q *Queries) RunGivenLabels(ctx context.Context, publicID string) (RunGivenLabelsRow, error) {
-	row := q.queryRow(ctx, q.runGivenLabelsStmt, runGivenLabels, publicID)
+	row := q.db.QueryRowContext(ctx, runGivenLabels, publicID)
 	var i RunGivenLabelsRow
 	err := row.Scan(&i.ID, &i.GivenLabels)
 	return i, err
@@ -576,7 +577,7 @@ UPDATE runs SET status = 'waiting', wait_reason = 'held', attention = ?1, headli
 `
 
 func (q *Queries) RunHold(ctx context.Context, attention int64, iD int64) error {
-	_, err := q.exec(ctx, q.runHoldStmt, runHold, attention, iD)
+	_, err := q.db.ExecContext(ctx, runHold, attention, iD)
 	return err
 }
 
@@ -598,7 +599,7 @@ type RunHoldableRow struct {
 
 // Unfinished runs, for a hold. Quarantined ones are parked already.
 func (q *Queries) RunHoldable(ctx context.Context) ([]RunHoldableRow, error) {
-	rows, err := q.query(ctx, q.runHoldableStmt, runHoldable)
+	rows, err := q.db.QueryContext(ctx, runHoldable)
 	if err != nil {
 		return nil, err
 	}
@@ -628,12 +629,12 @@ func (q *Queries) RunHoldable(ctx context.Context) ([]RunHoldableRow, error) {
 	return items, nil
 }
 
-const runInsert = `-- name: RunInsert :one
+const runInsert = `-- name: RunInsert :execresult
 INSERT INTO runs (public_id, tail, plan_id, version_id, status, wait_reason, attention, last_seq, steps, path, actor, origin, priority, run_key,
                   conc_key, parent_run, forked_from, fork_seq, rerun_of, start_at, created_at)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,
         ?15, ?16, ?17, ?18, ?19, ?20, ?21)
-RETURNING id
+ON CONFLICT (public_id) DO NOTHING
 `
 
 type RunInsertParams struct {
@@ -660,8 +661,9 @@ type RunInsertParams struct {
 	CreatedAt  int64
 }
 
-func (q *Queries) RunInsert(ctx context.Context, arg RunInsertParams) (int64, error) {
-	row := q.queryRow(ctx, q.runInsertStmt, runInsert,
+// A run whose id is there already is not inserted again.
+func (q *Queries) RunInsert(ctx context.Context, arg RunInsertParams) (sql.Result, error) {
+	return q.db.ExecContext(ctx, runInsert,
 		arg.PublicID,
 		arg.Tail,
 		arg.PlanID,
@@ -684,9 +686,6 @@ func (q *Queries) RunInsert(ctx context.Context, arg RunInsertParams) (int64, er
 		arg.StartAt,
 		arg.CreatedAt,
 	)
-	var id int64
-	err := row.Scan(&id)
-	return id, err
 }
 
 const runKept = `-- name: RunKept :one
@@ -697,7 +696,7 @@ FROM runs AS r WHERE r.id = ?1
 
 // Why a run must be kept: it is pinned, or a living parent needs it; 0: it need not.
 func (q *Queries) RunKept(ctx context.Context, id int64) (int64, error) {
-	row := q.queryRow(ctx, q.runKeptStmt, runKept, id)
+	row := q.db.QueryRowContext(ctx, runKept, id)
 	var column_1 int64
 	err := row.Scan(&column_1)
 	return column_1, err
@@ -708,7 +707,7 @@ DELETE FROM run_labels WHERE run_id = ?1 AND key = ?2
 `
 
 func (q *Queries) RunLabelDrop(ctx context.Context, runID int64, key string) error {
-	_, err := q.exec(ctx, q.runLabelDropStmt, runLabelDrop, runID, key)
+	_, err := q.db.ExecContext(ctx, runLabelDrop, runID, key)
 	return err
 }
 
@@ -717,7 +716,7 @@ INSERT INTO run_labels (key, value, run_id) VALUES (?1, ?2, ?3)
 `
 
 func (q *Queries) RunLabelInsert(ctx context.Context, key string, value string, runID int64) error {
-	_, err := q.exec(ctx, q.runLabelInsertStmt, runLabelInsert, key, value, runID)
+	_, err := q.db.ExecContext(ctx, runLabelInsert, key, value, runID)
 	return err
 }
 
@@ -726,7 +725,7 @@ SELECT cast(coalesce(max(id), 0) AS integer) AS id FROM runs
 `
 
 func (q *Queries) RunLast(ctx context.Context) (int64, error) {
-	row := q.queryRow(ctx, q.runLastStmt, runLast)
+	row := q.db.QueryRowContext(ctx, runLast)
 	var id int64
 	err := row.Scan(&id)
 	return id, err
@@ -740,7 +739,7 @@ ORDER BY ended_at DESC LIMIT ?3
 
 // When the newest runs of a plan with one status ended that still have a journal.
 func (q *Queries) RunNewestEnds(ctx context.Context, planID int64, status string, max int64) ([]int64, error) {
-	rows, err := q.query(ctx, q.runNewestEndsStmt, runNewestEnds, planID, status, max)
+	rows, err := q.db.QueryContext(ctx, runNewestEnds, planID, status, max)
 	if err != nil {
 		return nil, err
 	}
@@ -791,7 +790,7 @@ type RunProgressParams struct {
 
 // What may change without the status: no index knows these columns.
 func (q *Queries) RunProgress(ctx context.Context, arg RunProgressParams) (int64, error) {
-	result, err := q.exec(ctx, q.runProgressStmt, runProgress,
+	result, err := q.db.ExecContext(ctx, runProgress,
 		arg.LastSeq,
 		arg.AddSteps,
 		arg.Path,
@@ -822,7 +821,7 @@ WHERE id = ?2 AND purged_at = 0 AND status IN ('completed', 'failed', 'cancelled
 
 // Retention takes away what only a person may have entered or a node produced.
 func (q *Queries) RunPurge(ctx context.Context, purgedAt int64, iD int64) (int64, error) {
-	result, err := q.exec(ctx, q.runPurgeStmt, runPurge, purgedAt, iD)
+	result, err := q.db.ExecContext(ctx, runPurge, purgedAt, iD)
 	if err != nil {
 		return 0, err
 	}
@@ -834,7 +833,7 @@ SELECT purged_at FROM runs WHERE id = ?1
 `
 
 func (q *Queries) RunPurgedAt(ctx context.Context, id int64) (int64, error) {
-	row := q.queryRow(ctx, q.runPurgedAtStmt, runPurgedAt, id)
+	row := q.db.QueryRowContext(ctx, runPurgedAt, id)
 	var purged_at int64
 	err := row.Scan(&purged_at)
 	return purged_at, err
@@ -845,7 +844,7 @@ UPDATE runs SET version_id = ?1 WHERE id = ?2
 `
 
 func (q *Queries) RunRepin(ctx context.Context, versionID int64, iD int64) error {
-	_, err := q.exec(ctx, q.runRepinStmt, runRepin, versionID, iD)
+	_, err := q.db.ExecContext(ctx, runRepin, versionID, iD)
 	return err
 }
 
@@ -854,7 +853,7 @@ SELECT c.public_id FROM runs AS c WHERE c.rerun_of = ?1 AND c.rerun_of <> '' ORD
 `
 
 func (q *Queries) RunReruns(ctx context.Context, run string) ([]string, error) {
-	rows, err := q.query(ctx, q.runRerunsStmt, runReruns, run)
+	rows, err := q.db.QueryContext(ctx, runReruns, run)
 	if err != nil {
 		return nil, err
 	}
@@ -888,7 +887,7 @@ type RunRowIDRow struct {
 }
 
 func (q *Queries) RunRowID(ctx context.Context, publicID string) (RunRowIDRow, error) {
-	row := q.queryRow(ctx, q.runRowIDStmt, runRowID, publicID)
+	row := q.db.QueryRowContext(ctx, runRowID, publicID)
 	var i RunRowIDRow
 	err := row.Scan(
 		&i.ID,
@@ -905,7 +904,7 @@ SELECT id FROM runs WHERE public_id >= ?1 AND public_id < ?2 ORDER BY public_id 
 
 // Row ids by prefix and by reversed tail, for lists.
 func (q *Queries) RunRowsByPrefix(ctx context.Context, low string, high string) ([]int64, error) {
-	rows, err := q.query(ctx, q.runRowsByPrefixStmt, runRowsByPrefix, low, high)
+	rows, err := q.db.QueryContext(ctx, runRowsByPrefix, low, high)
 	if err != nil {
 		return nil, err
 	}
@@ -932,7 +931,7 @@ SELECT id FROM runs WHERE tail >= ?1 AND tail < ?2 ORDER BY tail LIMIT 200
 `
 
 func (q *Queries) RunRowsByTail(ctx context.Context, low string, high string) ([]int64, error) {
-	rows, err := q.query(ctx, q.runRowsByTailStmt, runRowsByTail, low, high)
+	rows, err := q.db.QueryContext(ctx, runRowsByTail, low, high)
 	if err != nil {
 		return nil, err
 	}
@@ -984,7 +983,7 @@ type RunStateRow struct {
 }
 
 func (q *Queries) RunState(ctx context.Context, publicID string) (RunStateRow, error) {
-	row := q.queryRow(ctx, q.runStateStmt, runState, publicID)
+	row := q.db.QueryRowContext(ctx, runState, publicID)
 	var i RunStateRow
 	err := row.Scan(
 		&i.ID,
@@ -1023,7 +1022,7 @@ type RunToAckRow struct {
 }
 
 func (q *Queries) RunToAck(ctx context.Context, publicID string) (RunToAckRow, error) {
-	row := q.queryRow(ctx, q.runToAckStmt, runToAck, publicID)
+	row := q.db.QueryRowContext(ctx, runToAck, publicID)
 	var i RunToAckRow
 	err := row.Scan(
 		&i.ID,
@@ -1049,7 +1048,7 @@ type RunTotalsRow struct {
 
 // What the runs of each plan take.
 func (q *Queries) RunTotals(ctx context.Context) ([]RunTotalsRow, error) {
-	rows, err := q.query(ctx, q.runTotalsStmt, runTotals)
+	rows, err := q.db.QueryContext(ctx, runTotals)
 	if err != nil {
 		return nil, err
 	}
@@ -1081,7 +1080,7 @@ UPDATE runs SET tries = ?1 WHERE id = ?2
 `
 
 func (q *Queries) RunTries(ctx context.Context, tries int64, iD int64) error {
-	_, err := q.exec(ctx, q.runTriesStmt, runTries, tries, iD)
+	_, err := q.db.ExecContext(ctx, runTries, tries, iD)
 	return err
 }
 
@@ -1106,7 +1105,7 @@ type RunUnfinishedRow struct {
 }
 
 func (q *Queries) RunUnfinished(ctx context.Context) ([]RunUnfinishedRow, error) {
-	rows, err := q.query(ctx, q.runUnfinishedStmt, runUnfinished)
+	rows, err := q.db.QueryContext(ctx, runUnfinished)
 	if err != nil {
 		return nil, err
 	}
@@ -1186,7 +1185,7 @@ INSERT OR IGNORE INTO run_uses (kind, name, run_id) VALUES (?1, ?2, ?3)
 `
 
 func (q *Queries) RunUse(ctx context.Context, kind string, name string, runID int64) error {
-	_, err := q.exec(ctx, q.runUseStmt, runUse, kind, name, runID)
+	_, err := q.db.ExecContext(ctx, runUse, kind, name, runID)
 	return err
 }
 
@@ -1201,7 +1200,7 @@ type RunUsesRow struct {
 
 // What took part in a run, by kind and name.
 func (q *Queries) RunUses(ctx context.Context, run string) ([]RunUsesRow, error) {
-	rows, err := q.query(ctx, q.runUsesStmt, runUses, run)
+	rows, err := q.db.QueryContext(ctx, runUses, run)
 	if err != nil {
 		return nil, err
 	}

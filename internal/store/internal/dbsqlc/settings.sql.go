@@ -14,7 +14,7 @@ DELETE FROM settings WHERE key = ?1
 `
 
 func (q *Queries) SettingDelete(ctx context.Context, key string) (int64, error) {
-	result, err := q.exec(ctx, q.settingDeleteStmt, settingDelete, key)
+	result, err := q.db.ExecContext(ctx, settingDelete, key)
 	if err != nil {
 		return 0, err
 	}
@@ -26,7 +26,7 @@ SELECT value FROM settings WHERE key = ?1
 `
 
 func (q *Queries) SettingGet(ctx context.Context, key string) (string, error) {
-	row := q.queryRow(ctx, q.settingGetStmt, settingGet, key)
+	row := q.db.QueryRowContext(ctx, settingGet, key)
 	var value string
 	err := row.Scan(&value)
 	return value, err
@@ -38,6 +38,6 @@ ON CONFLICT (key) DO UPDATE SET value = excluded.value
 `
 
 func (q *Queries) SettingPut(ctx context.Context, key string, value string) error {
-	_, err := q.exec(ctx, q.settingPutStmt, settingPut, key, value)
+	_, err := q.db.ExecContext(ctx, settingPut, key, value)
 	return err
 }

@@ -22,7 +22,7 @@ type SkillRunInsertParams struct {
 }
 
 func (q *Queries) SkillRunInsert(ctx context.Context, arg SkillRunInsertParams) error {
-	_, err := q.exec(ctx, q.skillRunInsertStmt, skillRunInsert,
+	_, err := q.db.ExecContext(ctx, skillRunInsert,
 		arg.Skill,
 		arg.Bound,
 		arg.Ms,
@@ -42,7 +42,7 @@ type SkillRunListRow struct {
 }
 
 func (q *Queries) SkillRunList(ctx context.Context, skill string, bound string) ([]SkillRunListRow, error) {
-	rows, err := q.query(ctx, q.skillRunListStmt, skillRunList, skill, bound)
+	rows, err := q.db.QueryContext(ctx, skillRunList, skill, bound)
 	if err != nil {
 		return nil, err
 	}
@@ -71,6 +71,6 @@ WHERE id IN (SELECT s.id FROM skill_runs AS s WHERE s.skill = ?1 AND s.bound = ?
 
 // Forgets all but the newest of a pair.
 func (q *Queries) SkillRunTrim(ctx context.Context, skill string, bound string, keep int64) error {
-	_, err := q.exec(ctx, q.skillRunTrimStmt, skillRunTrim, skill, bound, keep)
+	_, err := q.db.ExecContext(ctx, skillRunTrim, skill, bound, keep)
 	return err
 }

@@ -23,7 +23,7 @@ type ResponseCompleteParams struct {
 }
 
 func (q *Queries) ResponseComplete(ctx context.Context, arg ResponseCompleteParams) error {
-	_, err := q.exec(ctx, q.responseCompleteStmt, responseComplete,
+	_, err := q.db.ExecContext(ctx, responseComplete,
 		arg.Status,
 		arg.Header,
 		arg.Body,
@@ -39,7 +39,7 @@ DELETE FROM responses WHERE created_at < ?1
 `
 
 func (q *Queries) ResponseDeleteBefore(ctx context.Context, before int64) error {
-	_, err := q.exec(ctx, q.responseDeleteBeforeStmt, responseDeleteBefore, before)
+	_, err := q.db.ExecContext(ctx, responseDeleteBefore, before)
 	return err
 }
 
@@ -56,7 +56,7 @@ type ResponseDeleteStaleParams struct {
 
 // A claim that was never answered does not hold for ever.
 func (q *Queries) ResponseDeleteStale(ctx context.Context, arg ResponseDeleteStaleParams) error {
-	_, err := q.exec(ctx, q.responseDeleteStaleStmt, responseDeleteStale,
+	_, err := q.db.ExecContext(ctx, responseDeleteStale,
 		arg.Principal,
 		arg.Route,
 		arg.Key,
@@ -70,7 +70,7 @@ SELECT principal, route, "key", body_hash, status, header, body, created_at FROM
 `
 
 func (q *Queries) ResponseGet(ctx context.Context, principal string, route string, key string) (Response, error) {
-	row := q.queryRow(ctx, q.responseGetStmt, responseGet, principal, route, key)
+	row := q.db.QueryRowContext(ctx, responseGet, principal, route, key)
 	var i Response
 	err := row.Scan(
 		&i.Principal,
@@ -99,7 +99,7 @@ type ResponseInsertParams struct {
 }
 
 func (q *Queries) ResponseInsert(ctx context.Context, arg ResponseInsertParams) (int64, error) {
-	result, err := q.exec(ctx, q.responseInsertStmt, responseInsert,
+	result, err := q.db.ExecContext(ctx, responseInsert,
 		arg.Principal,
 		arg.Route,
 		arg.Key,
@@ -117,7 +117,7 @@ DELETE FROM responses WHERE principal = ?1 AND route = ?2 AND key = ?3 AND statu
 `
 
 func (q *Queries) ResponseRelease(ctx context.Context, principal string, route string, key string) error {
-	_, err := q.exec(ctx, q.responseReleaseStmt, responseRelease, principal, route, key)
+	_, err := q.db.ExecContext(ctx, responseRelease, principal, route, key)
 	return err
 }
 
@@ -126,7 +126,7 @@ DELETE FROM sessions WHERE id_hash = ?1
 `
 
 func (q *Queries) SessionDelete(ctx context.Context, idHash string) error {
-	_, err := q.exec(ctx, q.sessionDeleteStmt, sessionDelete, idHash)
+	_, err := q.db.ExecContext(ctx, sessionDelete, idHash)
 	return err
 }
 
@@ -135,7 +135,7 @@ DELETE FROM sessions WHERE expires_at <= ?1 OR seen_at <= ?2
 `
 
 func (q *Queries) SessionDeleteExpired(ctx context.Context, now int64, idle int64) error {
-	_, err := q.exec(ctx, q.sessionDeleteExpiredStmt, sessionDeleteExpired, now, idle)
+	_, err := q.db.ExecContext(ctx, sessionDeleteExpired, now, idle)
 	return err
 }
 
@@ -144,7 +144,7 @@ DELETE FROM sessions WHERE user_id = ?1 AND id_hash <> ?2
 `
 
 func (q *Queries) SessionDeleteOfUser(ctx context.Context, userID string, keep string) error {
-	_, err := q.exec(ctx, q.sessionDeleteOfUserStmt, sessionDeleteOfUser, userID, keep)
+	_, err := q.db.ExecContext(ctx, sessionDeleteOfUser, userID, keep)
 	return err
 }
 
@@ -153,7 +153,7 @@ SELECT id_hash, user_id, created_at, seen_at, expires_at, address, agent FROM se
 `
 
 func (q *Queries) SessionGet(ctx context.Context, idHash string) (Session, error) {
-	row := q.queryRow(ctx, q.sessionGetStmt, sessionGet, idHash)
+	row := q.db.QueryRowContext(ctx, sessionGet, idHash)
 	var i Session
 	err := row.Scan(
 		&i.IDHash,
@@ -183,7 +183,7 @@ type SessionInsertParams struct {
 }
 
 func (q *Queries) SessionInsert(ctx context.Context, arg SessionInsertParams) error {
-	_, err := q.exec(ctx, q.sessionInsertStmt, sessionInsert,
+	_, err := q.db.ExecContext(ctx, sessionInsert,
 		arg.IDHash,
 		arg.UserID,
 		arg.CreatedAt,
@@ -200,7 +200,7 @@ SELECT id_hash, user_id, created_at, seen_at, expires_at, address, agent FROM se
 `
 
 func (q *Queries) SessionList(ctx context.Context, userID string) ([]Session, error) {
-	rows, err := q.query(ctx, q.sessionListStmt, sessionList, userID)
+	rows, err := q.db.QueryContext(ctx, sessionList, userID)
 	if err != nil {
 		return nil, err
 	}
@@ -235,7 +235,7 @@ UPDATE sessions SET seen_at = max(seen_at, cast(?1 AS integer)) WHERE id_hash = 
 `
 
 func (q *Queries) SessionTouch(ctx context.Context, seenAt int64, iDHash string) error {
-	_, err := q.exec(ctx, q.sessionTouchStmt, sessionTouch, seenAt, iDHash)
+	_, err := q.db.ExecContext(ctx, sessionTouch, seenAt, iDHash)
 	return err
 }
 
@@ -244,7 +244,7 @@ SELECT id, name, prefix, secret_hash, role, scopes, created_by, created_at, expi
 `
 
 func (q *Queries) TokenByHash(ctx context.Context, secretHash string) (Token, error) {
-	row := q.queryRow(ctx, q.tokenByHashStmt, tokenByHash, secretHash)
+	row := q.db.QueryRowContext(ctx, tokenByHash, secretHash)
 	var i Token
 	err := row.Scan(
 		&i.ID,
@@ -281,7 +281,7 @@ type TokenInsertParams struct {
 }
 
 func (q *Queries) TokenInsert(ctx context.Context, arg TokenInsertParams) error {
-	_, err := q.exec(ctx, q.tokenInsertStmt, tokenInsert,
+	_, err := q.db.ExecContext(ctx, tokenInsert,
 		arg.ID,
 		arg.Name,
 		arg.Prefix,
@@ -300,7 +300,7 @@ SELECT id, name, prefix, secret_hash, role, scopes, created_by, created_at, expi
 `
 
 func (q *Queries) TokenList(ctx context.Context) ([]Token, error) {
-	rows, err := q.query(ctx, q.tokenListStmt, tokenList)
+	rows, err := q.db.QueryContext(ctx, tokenList)
 	if err != nil {
 		return nil, err
 	}
@@ -340,7 +340,7 @@ UPDATE tokens SET revoked_at = CASE WHEN revoked_at = 0 THEN cast(?1 AS integer)
 `
 
 func (q *Queries) TokenRevoke(ctx context.Context, revokedAt int64, iD string) (int64, error) {
-	result, err := q.exec(ctx, q.tokenRevokeStmt, tokenRevoke, revokedAt, iD)
+	result, err := q.db.ExecContext(ctx, tokenRevoke, revokedAt, iD)
 	if err != nil {
 		return 0, err
 	}
@@ -352,7 +352,7 @@ UPDATE tokens SET last_used_at = cast(?1 AS integer), last_used_from = ?2 WHERE 
 `
 
 func (q *Queries) TokenTouch(ctx context.Context, usedAt int64, usedFrom string, iD string) error {
-	_, err := q.exec(ctx, q.tokenTouchStmt, tokenTouch, usedAt, usedFrom, iD)
+	_, err := q.db.ExecContext(ctx, tokenTouch, usedAt, usedFrom, iD)
 	return err
 }
 
@@ -361,7 +361,7 @@ SELECT id, name, role, password_hash, disabled, created_at, last_seen_at, settin
 `
 
 func (q *Queries) UserByIdentity(ctx context.Context, issuer string, subject string) (User, error) {
-	row := q.queryRow(ctx, q.userByIdentityStmt, userByIdentity, issuer, subject)
+	row := q.db.QueryRowContext(ctx, userByIdentity, issuer, subject)
 	var i User
 	err := row.Scan(
 		&i.ID,
@@ -383,7 +383,7 @@ SELECT count(*) FROM users
 `
 
 func (q *Queries) UserCount(ctx context.Context) (int64, error) {
-	row := q.queryRow(ctx, q.userCountStmt, userCount)
+	row := q.db.QueryRowContext(ctx, userCount)
 	var count int64
 	err := row.Scan(&count)
 	return count, err
@@ -394,7 +394,7 @@ SELECT id, name, role, password_hash, disabled, created_at, last_seen_at, settin
 `
 
 func (q *Queries) UserGet(ctx context.Context, idOrName string) (User, error) {
-	row := q.queryRow(ctx, q.userGetStmt, userGet, idOrName)
+	row := q.db.QueryRowContext(ctx, userGet, idOrName)
 	var i User
 	err := row.Scan(
 		&i.ID,
@@ -430,7 +430,7 @@ type UserInsertParams struct {
 }
 
 func (q *Queries) UserInsert(ctx context.Context, arg UserInsertParams) error {
-	_, err := q.exec(ctx, q.userInsertStmt, userInsert,
+	_, err := q.db.ExecContext(ctx, userInsert,
 		arg.ID,
 		arg.Name,
 		arg.Role,
@@ -450,7 +450,7 @@ SELECT id, name, role, password_hash, disabled, created_at, last_seen_at, settin
 `
 
 func (q *Queries) UserList(ctx context.Context) ([]User, error) {
-	rows, err := q.query(ctx, q.userListStmt, userList)
+	rows, err := q.db.QueryContext(ctx, userList)
 	if err != nil {
 		return nil, err
 	}
@@ -500,7 +500,7 @@ type UserUpdateParams struct {
 }
 
 func (q *Queries) UserUpdate(ctx context.Context, arg UserUpdateParams) (int64, error) {
-	result, err := q.exec(ctx, q.userUpdateStmt, userUpdate,
+	result, err := q.db.ExecContext(ctx, userUpdate,
 		arg.Role,
 		arg.PasswordHash,
 		arg.Disabled,
