@@ -28,6 +28,9 @@ func (r *request) approvalView(a kairos.Approval) view.ApprovalView {
 	}
 	v.Due = r.dueWords(a)
 	v.StartedBy = visible(a.StartedBy)
+	if r.s.TwoPeople && a.StartedBy != "" {
+		v.Two, v.OwnRun = r.t("1 of 2: %s started the run, somebody else answers", v.StartedBy), a.StartedBy == r.who.Name
+	}
 	if a.Tool != "" {
 		v.Tool, v.Arguments = a.Tool, visible(pretty(a.Arguments))
 		v.Facts = argumentFacts(a.Arguments)

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kairosd/kairosd/internal/filter"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/locale"
@@ -81,11 +82,15 @@ func (r *request) agents(p *view.CrewPage) error {
 	}); err != nil {
 		return err
 	}
+	open, err := r.openHandoffs()
+	if err != nil {
+		return err
+	}
 	own := false
 	for _, a := range list {
 		row := view.AgentRow{ID: a.ID, Name: visible(a.Name), Href: agentHref(a.ID), Icon: visible(a.Icon), About: visible(a.Description), Provider: a.Provider, Model: a.Model,
 			Tools: visible(strings.Join(a.Tools, ", ")), Capabilities: visible(strings.Join(a.Capabilities, ", ")), State: agentState(a, providers), Pulse: r.pulse(a.Activity), Plans: r.number(int64(named[a.ID]))}
-		row.Notes = r.agentNote(a)
+		row.Notes, row.Open = r.agentNote(a), open.link(r, a.ID)
 		p.Agents = append(p.Agents, row)
 		own = own || !a.System && a.Name != "Assistant"
 	}
@@ -93,6 +98,37 @@ func (r *request) agents(p *view.CrewPage) error {
 		p.Empty = "agents:\n  - {id: writer, name: Writer, description: Writes texts., system_prompt: You write., tools: [http]}\ndefault_agent: writer"
 	}
 	return nil
+}
+
+// openHandoffs counts the handoffs of the last week whose receiver is still at it,
+// by the receiver; more says that there are more than were counted.
+func (r *request) openHandoffs() (handoffsOpen, error) {
+	list, err := r.s.Reader.HandoffsOf(r.ctx, kairos.HandoffFilter{Status: "open", Since: r.s.now().AddDate(0, 0, -7), Page: kairos.Page{Limit: 500}})
+	if err != nil {
+		return handoffsOpen{}, err
+	}
+	out := handoffsOpen{to: map[string]int{}, more: list.Next != ""}
+	for _, h := range list.Items {
+		out.to[h.To]++
+	}
+	return out, nil
+}
+
+type handoffsOpen struct {
+	to   map[string]int
+	more bool
+}
+
+func (h handoffsOpen) link(r *request, agent string) view.Link {
+	n := h.to[agent]
+	l := view.Link{Text: r.number(int64(n))}
+	if n > 0 {
+		l.Href = listAt("/handoffs", "to:"+filter.Quote(agent)+" status:open since:7d")
+		if h.more {
+			l.Text += "+"
+		}
+	}
+	return l
 }
 
 // agentState says whether an agent can work: as its provider can, and as its own
@@ -203,6 +239,12 @@ func (r *request) agentPage() error {
 	p.Facts = []view.Fact{{Term: r.t("Agent"), Text: visible(a.ID)}, {Term: r.t("Provider"), Text: a.Provider, Href: providerHref(a.Provider)}, {Term: r.t("Model"), Text: cmp.Or(visible(a.Model), r.t("the provider's own"))},
 		{Term: r.t("Capabilities"), Text: cmp.Or(visible(strings.Join(a.Capabilities, ", ")), "—")}}
 	p.Facts = append(p.Facts, r.callFacts(a.Activity)...)
+	open, err := r.openHandoffs()
+	if err != nil {
+		return err
+	}
+	l := open.link(r, a.ID)
+	p.Facts = append(p.Facts, view.Fact{Term: r.t("Open handoffs"), Text: l.Text, Href: l.Href})
 	if a.SystemPrompt != "" {
 		p.Facts = append(p.Facts, view.Fact{Term: r.t("Version of its prompt"), Text: promptVersion(a.SystemPrompt), Mono: true})
 	}

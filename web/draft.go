@@ -3,14 +3,12 @@ package web
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/plandiff"
@@ -19,95 +17,13 @@ import (
 	"github.com/kairosd/kairosd/web/view"
 )
 
-// Planner makes plans of intents.
+// Planner knows why plans are as they are.
 type Planner interface {
 	// Classify judges a query without a model.
 	Classify(query string) kairos.Classification
-	// Ask stores the plan that answers an intent; with PlanOnly nothing is started.
-	// The error of an intent that gets none wraps a *kairos.PlanError.
-	Ask(ctx context.Context, actor kairos.Actor, r kairos.AskRequest) (kairos.Asked, error)
 	// Explain says why the steps of a plan are in it, for the intent that it was made
 	// of, and what it takes for granted.
 	Explain(ctx context.Context, intent string, canonical []byte) kairos.Explained
-}
-
-// askPage takes an intent.
-func (r *request) askPage() error {
-	return r.askForm(http.StatusOK, r.c.QueryParam("q"), r.c.QueryParam("agent"), nil)
-}
-
-// askForm shows the form again, with what was typed and why there is no plan.
-func (r *request) askForm(code int, intent, agent string, refused error) error {
-	if r.s.Planner == nil {
-		return kairos.Errorf(kairos.CodeNotFound, "nothing makes plans here")
-	}
-	p := view.AskPage{Shell: r.shell("plans", "Plan from an intent"), Intent: intent, Idem: newID(), Agents: r.agentOptions(agent), MaxSteps: r.c.FormValue("max_steps"), Budget: r.c.FormValue("budget")}
-	if refused != nil {
-		p.Error = sentence(refused)
-		if e, ok := errors.AsType[*kairos.PlanError](refused); ok {
-			p.Rules, p.Suggestion, p.Answer = e.Violations, e.Suggestion, visible(e.Answer)
-		}
-	}
-	return r.render(code, view.Ask(p))
-}
-
-// agentOptions are the agents that may answer directly.
-func (r *request) agentOptions(chosen string) []view.Option {
-	out := []view.Option{{Text: r.t("As the request needs"), Selected: chosen == ""}}
-	agents := r.s.Engine.Catalog().Agents
-	for _, id := range slices.Sorted(maps.Keys(agents)) {
-		if agents[id].System {
-			continue
-		}
-		out = append(out, view.Option{Value: id, Text: id, Selected: id == chosen})
-	}
-	return out
-}
-
-// ask makes a draft: a stored plan that nothing has started.
-func (r *request) ask() error {
-	intent := strings.TrimSpace(strings.ReplaceAll(r.c.FormValue("intent"), "\r\n", "\n"))
-	agent := r.c.FormValue("agent")
-	if r.s.Planner == nil || intent == "" {
-		return r.askForm(http.StatusUnprocessableEntity, intent, agent, kairos.Errorf(kairos.CodeInvalid, "say what is wanted"))
-	}
-	var bounds kairos.Constraints
-	for _, b := range []struct {
-		name string
-		set  func(float64)
-	}{{"max_steps", func(v float64) { bounds.MaxSteps = int(v) }}, {"budget", func(v float64) { bounds.Budget = v }}} {
-		if typed := strings.TrimSpace(r.c.FormValue(b.name)); typed != "" {
-			v, err := strconv.ParseFloat(typed, 64)
-			if err != nil || v < 0 || v > 1e12 {
-				return r.askForm(http.StatusUnprocessableEntity, intent, agent, kairos.Errorf(kairos.CodeInvalid, "%q is not a number", typed))
-			}
-			b.set(v)
-		}
-	}
-	err := r.once(func() (string, error) {
-		// The model may take longer than a page may read, and what it made is kept
-		// when the browser has gone.
-		asked, err := r.s.Planner.Ask(context.WithoutCancel(r.c.Request().Context()), r.who.actor(), kairos.AskRequest{Query: intent, Agent: agent, PlanOnly: true, Fresh: r.c.FormValue("fresh") != "", Constraints: bounds})
-		if err != nil {
-			return "", err
-		}
-		q := url.Values{"q": {intent}}
-		if asked.Plan.Found {
-			q.Set("found", "1")
-		}
-		if asked.Agent != "" {
-			q.Set("agent", asked.Agent)
-		}
-		if from := r.c.FormValue("from"); from != "" && from != asked.Plan.Hash {
-			q.Set("from", from)
-		}
-		return fmt.Sprintf("/ask/%s/v/%d?%s", url.PathEscape(asked.Plan.Key), asked.Plan.Version, q.Encode()), nil
-	})
-	switch kairos.CodeOf(err) {
-	case kairos.CodeInvalid, kairos.CodeTooLarge, kairos.CodeUnavailable:
-		return r.askForm(http.StatusUnprocessableEntity, intent, agent, err)
-	}
-	return err
 }
 
 // draftVersion finds the version that a draft's address names.
@@ -124,21 +40,39 @@ func (r *request) draftVersion() (kairos.Plan, kairos.Version, error) {
 	return pl, v, err
 }
 
-// draft shows a plan before anything of it runs.
-func (r *request) draft() error {
+// plannedVersion shows a plan that a planner made before anything of it runs: on the
+// page of its draft, or here if a program asked for it and there is none.
+func (r *request) plannedVersion() error {
 	pl, v, err := r.draftVersion()
 	if err != nil {
 		return err
 	}
+	if r.s.Drafts != nil {
+		d, err := r.s.Drafts.DraftOfVersion(r.ctx, v.Hash)
+		if err == nil {
+			return r.c.Redirect(http.StatusSeeOther, "/plans/drafts/"+d.ID)
+		} else if kairos.CodeOf(err) != kairos.CodeNotFound {
+			return err
+		}
+	}
+	p := view.DraftPage{Shell: r.shell("plans", "Draft"), Intent: strings.TrimSpace(r.c.QueryParam("q")), Idem: newID(), Post: fmt.Sprintf("/ask/%s/v/%d", url.PathEscape(pl.Key), v.Number),
+		CanStart: r.who.Role.Includes(kairos.RoleOperator), Open: pl.Stage == kairos.StageDraft}
+	p.CanDiscard = p.Open && !pl.Archived && r.who.Role.Includes(kairos.RoleAuthor)
+	if err := r.draftedPlan(&p, pl, v, p.Intent); err != nil {
+		return err
+	}
+	return r.render(http.StatusOK, view.Draft(p))
+}
+
+// draftedPlan fills in the plan of a draft: its picture, why each step is there,
+// what it takes for granted, what it is expected to take, what is wrong with it.
+func (r *request) draftedPlan(p *view.DraftPage, pl kairos.Plan, v kairos.Version, intent string) error {
 	program, err := r.s.Engine.Program(r.ctx, v.Hash)
 	if err != nil {
 		return err
 	}
-	intent := strings.TrimSpace(r.c.QueryParam("q"))
 	path := "/plans/" + url.PathEscape(pl.Key)
-	p := view.DraftPage{Shell: r.shell("plans", "Draft"), Name: program.Name, Key: pl.Key, Version: fmt.Sprintf("v%d", v.Number), Intent: intent,
-		Post: fmt.Sprintf("/ask/%s/v/%d", url.PathEscape(pl.Key), v.Number), Idem: newID(), PlanHref: fmt.Sprintf("%s/v/%d", path, v.Number),
-		CanStart: r.who.Role.Includes(kairos.RoleOperator), Agents: r.agentOptions(r.c.QueryParam("agent"))}
+	p.Name, p.Key, p.Version, p.PlanHref = visible(program.Name), pl.Key, fmt.Sprintf("v%d", v.Number), fmt.Sprintf("%s/v/%d", path, v.Number)
 	if p.Name == "" {
 		p.Name = pl.Key
 	}
@@ -155,9 +89,6 @@ func (r *request) draft() error {
 		fact(locale.Mark("Judged"), r.t(complexities[c.Complexity]))
 	}
 	fact(locale.Mark("Reason"), visible(v.Reason))
-	if r.c.QueryParam("found") != "" {
-		fact(locale.Mark("Asked before"), r.t("The same was asked before: this is its plan."))
-	}
 	r.estimates(v, fact)
 	catalog := r.s.Engine.Catalog()
 	explained := kairos.Explained{}
@@ -182,36 +113,36 @@ func (r *request) draft() error {
 	for _, a := range explained.Assumed {
 		p.Assumed = append(p.Assumed, r.t("%s of %s is %s: nobody said otherwise", visible(a.Name), visible(a.Step), visible(cut(a.Value, 200))))
 	}
+	for _, said := range explained.Said {
+		p.Assumed = append(p.Assumed, r.t("the model says: %s", visible(cut(said, 200))))
+	}
 	if explained.Unmeasured > 0 {
 		p.Assumed = append(p.Assumed, r.n(explained.Unmeasured, "%s step takes as long as the configuration says: it has run too seldom to know", "%s steps take as long as the configuration says: they have run too seldom to know"))
 	}
 	for _, id := range explained.Unusable {
 		p.Unusable = append(p.Unusable, r.t("skill %s: what it is bound to is not configured", visible(id)))
 	}
+	for _, id := range explained.Wanted {
+		p.Unusable = append(p.Unusable, r.t("the model wanted %s, which is not there or may not be planned", visible(id)))
+	}
 	if _, problems := r.s.Engine.CheckPlan(v.Source, planner.Format(v.Format)); len(problems) > 0 {
 		for _, q := range problems {
 			p.Problems = append(p.Problems, r.problemRow(q))
 		}
 	}
-	p.Draft, p.CanDiscard, p.Hash = pl.Stage == kairos.StageDraft, pl.Stage == kairos.StageDraft && !pl.Archived && r.who.Role.Includes(kairos.RoleAuthor), v.Hash
 	p.Archived, p.Lines = pl.Archived, sourceLines(v)
 	p.Graph = r.planGraph(program)
-	if err := r.draftBefore(&p, v, program); err != nil {
-		return err
-	}
-	return r.render(http.StatusOK, view.Draft(p))
+	return nil
 }
 
 // draftBefore shows what changed from the draft that this one was refined from.
-func (r *request) draftBefore(p *view.DraftPage, v kairos.Version, program *planner.Program) error {
-	from := r.c.QueryParam("from")
-	if from == "" || from == v.Hash {
+func (r *request) draftBefore(p *view.DraftPage, before, v kairos.Version) error {
+	if before.Hash == v.Hash {
+		p.Changed = ": " + r.t("nothing changed")
 		return nil
 	}
-	before, err := r.s.Reader.VersionByHash(r.ctx, from)
-	if kairos.CodeOf(err) == kairos.CodeNotFound {
-		return nil // an address that somebody changed
-	} else if err != nil {
+	program, err := r.s.Engine.Program(r.ctx, v.Hash)
+	if err != nil {
 		return err
 	}
 	old, err := r.s.Engine.Program(r.ctx, before.Hash)
@@ -219,8 +150,7 @@ func (r *request) draftBefore(p *view.DraftPage, v kairos.Version, program *plan
 		return err
 	}
 	c := compared(old, program)
-	p.Before = &view.Link{Text: before.PlanKey, Href: fmt.Sprintf("/ask/%s/v/%d?%s", url.PathEscape(before.PlanKey), before.Number, url.Values{"q": {p.Intent}}.Encode())}
-	p.Changed, p.Graph, p.Diff = c.says(r), c.graph(r), diffLines(plandiff.Versions(before, v))
+	p.Changed, p.Graph, p.Diff = ": "+c.says(r), c.graph(r), diffLines(plandiff.Versions(before, v))
 	return nil
 }
 
@@ -235,6 +165,10 @@ func (r *request) whyStep(n *planner.ProgramNode, e kairos.Explained) string {
 		return r.t("%s implies it", visible(why.By))
 	case kairos.ReasonComplex:
 		return r.t("so complex a request deserves it")
+	case kairos.ReasonModel:
+		return r.t("the model says: %s", visible(cut(why.By, 200)))
+	case kairos.ReasonAsk:
+		return r.t("what %s does cannot be repeated: a person is asked first", visible(why.By))
 	}
 	if n.ExpectedOutput != "" {
 		return r.t("it is to give: %s", visible(n.ExpectedOutput))
@@ -261,7 +195,9 @@ func (r *request) estimates(v kairos.Version, fact func(term, text string)) {
 		return // a graph with metadata of its own kind
 	}
 	if ms := doc.EstimatedDuration; ms > 0 {
-		fact(locale.Mark("Estimated time"), r.t("%s ms", r.number(ms)))
+		fact(locale.Mark("Estimated time"), took(time.Duration(ms)*time.Millisecond))
+	} else {
+		fact(locale.Mark("Estimated time"), r.t("not known: its steps have run too seldom here"))
 	}
 	if doc.EstimatedCost > 0 {
 		fact(locale.Mark("Estimated tokens"), r.number(int64(doc.EstimatedCost)))
@@ -274,7 +210,7 @@ func (r *request) estimates(v kairos.Version, fact func(term, text string)) {
 	}
 	for _, a := range doc.Metadata.Alternatives {
 		if term, ok := alternatives[a.Kind]; ok {
-			fact(term, r.t("%s tokens, %s ms: %s", r.number(int64(a.EstimatedCost)), r.number(a.EstimatedDurationMs), visible(strings.Join(a.Skills, ", "))))
+			fact(term, r.t("%s tokens, %s: %s", r.number(int64(a.EstimatedCost)), took(time.Duration(a.EstimatedDurationMs)*time.Millisecond), visible(strings.Join(a.Skills, ", "))))
 		}
 	}
 }
@@ -296,9 +232,9 @@ func doesWhat(n *planner.ProgramNode) string {
 	return who
 }
 
-// acceptDraft takes exactly the version that was shown into use, tries it, starts
-// a run of it, or discards it.
-func (r *request) acceptDraft() error {
+// acceptVersion takes exactly the version that was shown into use, tries it, starts
+// a run of it, or discards it: for plans that have no draft.
+func (r *request) acceptVersion() error {
 	pl, v, err := r.draftVersion()
 	if err != nil {
 		return err
@@ -316,12 +252,18 @@ func (r *request) acceptDraft() error {
 			return "/plans?state=draft", r.s.Engine.ArchivePlan(r.ctx, r.who.actor(), pl.ID, true, r.t("the draft was discarded"))
 		})
 	}
+	return r.startDrafted(pl, v, intent, r.c.FormValue("do") == "try")
+}
+
+// startDrafted starts a run of exactly the version that was shown, or a dry one,
+// which changes nothing and stays out of lists.
+func (r *request) startDrafted(pl kairos.Plan, v kairos.Version, intent string, dry bool) error {
 	input, err := planner.EncodeValue(intent)
 	if err != nil {
 		return kairos.Errorf(kairos.CodeInvalid, "the intent: %w", err)
 	}
 	act, req := "", kairos.StartRequest{Plan: pl.ID, Hash: v.Hash, Input: input, Origin: "ask"}
-	if r.c.FormValue("do") == "try" {
+	if dry {
 		req.Dry, req.Labels = true, map[string]string{"draft": "yes"}
 		act = ":try"
 	}

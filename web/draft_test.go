@@ -4,10 +4,28 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/web/webtest"
 )
+
+// ask fills in the form of an intent and waits until there is a plan, or why not.
+func ask(t *testing.T, site *webtest.Site, b *webtest.Browser, intent string, with ...string) (string, webtest.Page, kairos.Draft) {
+	t.Helper()
+	f := form(t, b.Get("/ask").Body, `name="intent"`)
+	f.Set("intent", intent)
+	f.Del("approve")
+	for i := 0; i < len(with); i += 2 {
+		f.Add(with[i], with[i+1])
+	}
+	p := b.Post("/plans/drafts", f)
+	if p.Code != http.StatusSeeOther || !strings.HasPrefix(p.Location, "/plans/drafts/") {
+		t.Fatalf("%d %s\n%s", p.Code, p.Location, p.Body)
+	}
+	d := site.Drafted(t, p.Location)
+	return p.Location, b.Get(p.Location), d
+}
 
 // Draft, refine, accept: nothing runs before a person has accepted exactly what
 // they saw.
@@ -15,42 +33,40 @@ func TestAPlanFromAnIntentRunsOnlyOnceItIsAccepted(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
-	f := form(t, b.Get("/ask").Body, `name="intent"`)
-	f.Set("intent", "boil an egg and then sing for each guest")
-	p := b.Post("/ask", f)
-	for _, want := range []string{"There is no plan for this", "POST-PLAN-001", "boil an egg", "Rephrase request"} {
-		if p.Code != http.StatusUnprocessableEntity || !strings.Contains(p.Body, want) {
-			t.Fatalf("%d, %q is missing:\n%s", p.Code, want, p.Body)
+	_, failed, _ := ask(t, site, b, "boil an egg and then sing for each guest")
+	for _, want := range []string{"There is no plan for this", "POST-PLAN-001", "boil an egg", "Rephrase request", "Retry with another provider", `value="spare"`, "No plan this way, because"} {
+		if !strings.Contains(failed.Body, want) {
+			t.Errorf("the draft that failed does not say %q:\n%s", want, words(failed.Body))
 		}
 	}
-	f = form(t, p.Body, `name="intent"`)
-	f.Set("intent", "collect the figures and then notify <everybody>")
-	p = b.Post("/ask", f)
-	if p.Code != http.StatusSeeOther || !strings.HasPrefix(p.Location, "/ask/plan-") {
-		t.Fatalf("%d %s\n%s", p.Code, p.Location, p.Body)
-	}
-	first := b.Get(p.Location)
-	for _, want := range []string{"Nothing of it has run.", "complex: it needs several steps", "1 step cannot be repeated", "step-2", "unsafe", "2,000 ms", "skills match what is asked", "notify &lt;everybody&gt;", "Accept and start",
-		"the request says: notify", "the request says: collect", "sum of step-1 is 42: nobody said otherwise", "Accept as v1", "Start a dry run", "Discard the draft"} {
+	at, first, _ := ask(t, site, b, "collect the figures and then notify <everybody>")
+	for _, want := range []string{"Nothing of it has run.", "To be accepted", "complex: it needs several steps", "1 step cannot be repeated", "step-2", "unsafe", "2.0 s", "skills match what is asked", "notify &lt;everybody&gt;", "Accept and start",
+		"the request says: notify", "the request says: collect", "sum of step-1 is 42: nobody said otherwise", "Accept as v1", "Start a dry run", "Discard the draft", "Understanding what is wanted", "Choosing tools", "by rules"} {
 		if !strings.Contains(first.Body, want) {
-			t.Errorf("the draft does not say %q:\n%s", want, first.Body)
+			t.Errorf("the draft does not say %q:\n%s", want, words(first.Body))
 		}
 	}
 	// Refined: another draft, and the first one stays.
-	f = form(t, first.Body, "Make another draft")
+	f := form(t, first.Body, "Make another draft")
 	f.Set("intent", "collect the figures, then stop")
-	if p = b.Post("/ask", f); p.Code != http.StatusSeeOther {
+	p := b.Post(at+"/refine", f)
+	if p.Code != http.StatusSeeOther {
 		t.Fatalf("%d\n%s", p.Code, p.Body)
 	}
-	second := b.Get(p.Location)
-	if strings.Contains(second.Body, `<td class="m">step-2</td>`) || strings.Contains(second.Body, "cannot be repeated") {
-		t.Errorf("the refined draft still notifies:\n%s", second.Body)
+	second := p.Location
+	site.Drafted(t, second)
+	refined := b.Get(second)
+	has(t, refined, "the refined draft", "revision 2, made from", "1 step removed", `class="node minus`, "What changed in the text")
+	if strings.Contains(refined.Body, `<td class="m">step-2</td>`) || strings.Contains(refined.Body, "cannot be repeated:") {
+		t.Errorf("the refined draft still notifies:\n%s", words(refined.Body))
+	}
+	if !strings.Contains(b.Get(at).Body, "Refined further:") {
+		t.Error("the first draft does not lead to the one that refines it")
 	}
 	// The same again is found, not planned.
-	f = form(t, b.Get("/ask").Body, `name="intent"`)
-	f.Set("intent", "collect the  figures, then stop")
-	if again := b.Post("/ask", f); !strings.Contains(again.Location, "found=1") || !strings.Contains(b.Get(again.Location).Body, "The same was asked before") {
-		t.Errorf("%d %s", again.Code, again.Location)
+	_, again, d := ask(t, site, b, "collect the  figures, then stop")
+	if !d.Found || !strings.Contains(again.Body, "The same was asked before") {
+		t.Errorf("%+v", d)
 	}
 	plans, err := site.Store.Plans(t.Context(), kairos.PlanFilter{})
 	if err != nil || len(plans.Items) != 2 {
@@ -59,13 +75,13 @@ func TestAPlanFromAnIntentRunsOnlyOnceItIsAccepted(t *testing.T) {
 	if runs, err := site.Store.Runs(t.Context(), kairos.RunFilter{}); err != nil || len(runs.Items) != 0 {
 		t.Fatalf("something ran before it was accepted: %+v %v", runs.Items, err)
 	}
-	f = form(t, second.Body, "Accept and start")
+	f = form(t, refined.Body, "Accept and start")
 	f.Set("intent", "collect the figures, then stop")
-	to, _, _ := strings.Cut(p.Location, "?")
-	if p = b.Post(to, f); p.Code != http.StatusSeeOther || !strings.HasPrefix(p.Location, "/runs/") {
+	f.Set("do", "start")
+	if p = b.Post(second+"/accept", f); p.Code != http.StatusSeeOther || !strings.HasPrefix(p.Location, "/runs/") {
 		t.Fatalf("%d %s\n%s", p.Code, p.Location, p.Body)
 	}
-	if again := b.Post(to, f); again.Location != p.Location {
+	if again := b.Post(second+"/accept", f); again.Location != p.Location {
 		t.Errorf("the form sent twice starts another run: %s, %s", p.Location, again.Location)
 	}
 	run, err := site.Engine.Wait(t.Context(), strings.TrimPrefix(p.Location, "/runs/"))
@@ -76,47 +92,50 @@ func TestAPlanFromAnIntentRunsOnlyOnceItIsAccepted(t *testing.T) {
 	if err != nil || v.Origin != "planner" || v.ByPerson || v.Reason == "" {
 		t.Errorf("%+v %v", v, err)
 	}
+	if said := site.Audited(t); !said["draft.begin"] || !said["draft.ready"] || !said["draft.failed"] || !said["draft.accept"] || !said["plan.accept"] {
+		t.Errorf("the audit log: %v", said)
+	}
+	events, err := site.Store.AuditEvents(t.Context(), kairos.AuditFilter{Actions: []string{"draft.accept"}})
+	if err != nil || len(events.Items) != 1 {
+		t.Fatalf("%+v %v", events.Items, err)
+	}
+	for _, want := range []string{`"prompt":"collect the figures`, `"draft":"` + strings.TrimPrefix(second, "/plans/drafts/"), `"by":"rules"`, `"hash":"` + run.Hash} {
+		if !strings.Contains(string(events.Items[0].Detail), want) {
+			t.Errorf("accepting does not record %s: %s", want, events.Items[0].Detail)
+		}
+	}
 }
 
-// A draft is tried, taken into use without being started, or discarded; a refined
-// one says what changed.
+// A draft is tried, taken into use without being started, or discarded.
 func TestADraftIsTriedAcceptedOrDiscarded(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
-	draft := func(intent string, from ...string) (string, webtest.Page) {
-		t.Helper()
-		f := form(t, b.Get("/ask").Body, `name="intent"`)
-		f.Set("intent", intent)
-		for _, hash := range from {
-			f.Set("from", hash)
-		}
-		p := b.Post("/ask", f)
-		if p.Code != http.StatusSeeOther {
-			t.Fatalf("%d %s", p.Code, words(p.Body))
-		}
-		return p.Location, b.Get(p.Location)
-	}
-	at, page := draft("collect the figures and then notify everybody")
+	at, page, d := ask(t, site, b, "collect the figures and then notify everybody")
 	act := func(do string) webtest.Page {
 		t.Helper()
 		f := form(t, page.Body, "Accept and start")
 		f.Set("intent", "collect")
 		f.Set("do", do)
-		to, _, _ := strings.Cut(at, "?")
+		to := at + "/accept"
+		if do == "discard" {
+			to = at + "/discard"
+		}
 		return b.Post(to, f)
 	}
-	key := strings.Split(at, "/")[2]
 	stage := func() (kairos.PlanStage, bool) {
 		t.Helper()
-		p, err := site.Store.Plan(t.Context(), key)
+		p, err := site.Store.Plan(t.Context(), d.Plan)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return p.Stage, p.Archived
 	}
-	if !strings.Contains(b.Get("/plans?state=draft").Body, "/ask/"+key) || strings.Contains(b.Get("/plans").Body, key) {
-		t.Error("a draft is not among the drafts, or is among the plans in use")
+	if list := b.Get("/plans?state=draft").Body; !strings.Contains(list, `href="`+at+`"`) || strings.Contains(list, "Made by programs") || strings.Contains(b.Get("/plans").Body, d.Plan) {
+		t.Errorf("a draft is not among the drafts once, or is among the plans in use:\n%s", words(list))
+	}
+	if to := b.Get("/ask/" + d.Plan + "/v/1").Location; to != at {
+		t.Errorf("the plan's old address leads to %q", to)
 	}
 	p := act("try")
 	run, err := site.Engine.Wait(t.Context(), strings.TrimPrefix(p.Location, "/runs/"))
@@ -126,24 +145,24 @@ func TestADraftIsTriedAcceptedOrDiscarded(t *testing.T) {
 	if st, _ := stage(); st != kairos.StageDraft {
 		t.Error("a draft that was tried is a draft no more")
 	}
-	hash := form(t, page.Body, "Make another draft").Get("from")
-	_, refined := draft("collect the figures", hash)
-	has(t, refined, "the refined draft", "Refined from", "1 step removed", `class="node minus`, "What changed in the text")
-	if p = act("accept"); p.Location != "/plans/"+key {
+	if p = act("accept"); p.Location != "/plans/"+d.Plan {
 		t.Errorf("accepting: %d %s", p.Code, words(p.Body))
 	}
 	if st, _ := stage(); st != kairos.StageUsed {
 		t.Error("an accepted draft is not in use")
 	}
-	if p = act("accept"); p.Location != "/plans/"+key { // the same form, sent again
+	if p = act("accept"); p.Location != "/plans/"+d.Plan { // the same form, sent again
 		t.Errorf("accepting twice: %d", p.Code)
 	}
+	if p = act("discard"); p.Code != http.StatusConflict || !strings.Contains(p.Body, "the draft was accepted") {
+		t.Errorf("discarding what was accepted: %d", p.Code)
+	}
 	page = b.Get(at)
-	if strings.Contains(page.Body, "Accept as v1") {
+	if strings.Contains(page.Body, "Accept as v1") || !strings.Contains(page.Body, "Accepted") {
 		t.Error("what is in use can be accepted")
 	}
-	at, page = draft("please collect all figures of today")
-	if key = strings.Split(at, "/")[2]; act("discard").Location != "/plans?state=draft" {
+	at, page, d = ask(t, site, b, "please collect all figures of today")
+	if act("discard").Location != "/plans?state=draft" {
 		t.Error("discarding does not lead to the drafts")
 	}
 	if _, archived := stage(); !archived {
@@ -152,7 +171,111 @@ func TestADraftIsTriedAcceptedOrDiscarded(t *testing.T) {
 	f := form(t, b.Get("/ask").Body, `name="intent"`)
 	f.Set("intent", "collect")
 	f.Set("max_steps", "many")
-	if p = b.Post("/ask", f); p.Code != http.StatusUnprocessableEntity {
+	if p = b.Post("/plans/drafts", f); p.Code != http.StatusUnprocessableEntity || !strings.Contains(p.Body, ">collect</textarea>") {
 		t.Errorf("a bound that is no number: %d", p.Code)
+	}
+}
+
+// A model's plan says why each step is there, in the model's words; one that cannot
+// be used is shown, and another provider may try (UI 3.3.9).
+func TestADraftByAModel(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	at, page, d := ask(t, site, b, "read the mail and then "+webtest.Hurdle, "provider", "script")
+	if d.State != kairos.DraftFailed || d.Error.Answer == "" || d.Model != "script/m1" || d.Usage.InputTokens != 300 {
+		t.Fatalf("%+v", d)
+	}
+	has(t, page, "the draft that failed", "There is no plan for this", "NO_VALID_PLAN", "The model&#39;s last answer", "juggler", "Drafting, attempt 2, because", "is no agent of the list", "script/m1", "360 tokens", "Retry with another provider", `<option value="spare" selected>`)
+	f := form(t, page.Body, "Retry with another provider")
+	f.Set("do", "retry")
+	f.Set("provider", "spare")
+	p := b.Post(at+"/refine", f)
+	if d = site.Drafted(t, p.Location); d.Provider != "spare" || d.Parent == "" || d.Revision != 2 || d.Query != "read the mail and then "+webtest.Hurdle {
+		t.Errorf("%+v", d)
+	}
+	_, page, d = ask(t, site, b, "read the mail and then answer it", "provider", "spare")
+	if d.State != kairos.DraftReady || d.By != "model" {
+		t.Fatalf("%+v", d)
+	}
+	has(t, page, "the draft", "the model says: the desk knows them", "the model says: the customer reads English", "one has to read, one to write", "not known: its steps have run too seldom here", "Choosing among the agents", "spare/m1")
+}
+
+// A question comes before what cannot be repeated, unless that is not wanted.
+func TestADraftAsksBeforeWhatCannotBeRepeated(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	if page := b.Get("/ask").Body; !strings.Contains(page, `name="approve" value="1" checked`) {
+		t.Error("asking first is not the default")
+	}
+	at, page, _ := ask(t, site, b, "collect the figures and then notify everybody", "approve", "1")
+	has(t, page, "the draft", "ask-step-2", "what step-2 does cannot be repeated: a person is asked first")
+	f := form(t, page.Body, "Accept and start")
+	f.Set("do", "start")
+	f.Set("intent", "go")
+	p := b.Post(at+"/accept", f)
+	run, err := site.Engine.Wait(t.Context(), strings.TrimPrefix(p.Location, "/runs/"))
+	if err != nil || run.WaitReason != kairos.WaitApproval {
+		t.Fatalf("%+v %v", run, err)
+	}
+	list, err := site.Store.Approvals(t.Context(), kairos.ApprovalFilter{})
+	if err != nil || len(list.Items) != 1 || list.Items[0].Node != "ask-step-2" {
+		t.Fatalf("%+v %v", list.Items, err)
+	}
+	if _, err := site.Engine.Decide(t.Context(), site.Admin, kairos.DecideRequest{Approval: list.Items[0].ID, Approve: false, Comment: "no"}); err != nil {
+		t.Fatal(err)
+	}
+	if run, err = site.Engine.Wait(t.Context(), run.ID); err != nil || run.Status != kairos.RunCompleted {
+		t.Fatalf("%+v %v", run, err)
+	}
+	journal, err := site.Store.JournalPage(t.Context(), run.ID, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range journal {
+		if e.Node == "step-2" && e.Status != kairos.NodeSkipped {
+			t.Errorf("what was refused is %s", e.Status)
+		}
+	}
+	_, _, d := ask(t, site, b, "collect the figures and then notify everybody", "only", "set")
+	if d.State != kairos.DraftFailed || !strings.Contains(d.Error.Message, "notify") {
+		t.Errorf("with one tool only: %+v", d)
+	}
+}
+
+// While it is planned, the page says how far it is, to scripts too; when it is done,
+// scripts look at the whole page again.
+func TestADraftIsFollowedWhileItIsPlanned(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	d := kairos.Draft{ID: kairos.NewID(), DraftRequest: kairos.DraftRequest{Query: "collect <all>"}, Actor: "marta", Role: kairos.RoleOperator, Surface: "ui", Revision: 1, State: kairos.DraftPlanning, CreatedAt: time.Now().UTC()}
+	if err := site.Store.CreateDraft(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	at := "/plans/drafts/" + d.ID
+	if err := site.Store.TellDraft(t.Context(), d.ID, []kairos.DraftNote{{At: d.CreatedAt, Phase: kairos.PhaseUnderstanding, Who: "complex"}, {At: d.CreatedAt, Phase: kairos.PhaseDrafting, Attempt: 2, Who: "m", Problems: []string{"<none>"}}}); err != nil {
+		t.Fatal(err)
+	}
+	page := b.Get(at)
+	has(t, page, "the draft", "Being planned", `data-live="draft-`+d.ID, "Drafting, attempt 2, because", "&lt;none&gt;", "Reload", "Stop planning and discard", "also after a restart")
+	if strings.Contains(page.Body, "Make another draft") {
+		t.Error("a draft that is being planned can be refined")
+	}
+	part := func() *http.Request {
+		return request(t, http.MethodGet, site.URL+at, "", "HX-Request", "true", "HX-Target", "draft-progress")
+	}
+	if got := b.Do(part()); got.Code != http.StatusOK || !strings.Contains(got.Body, `id="draft-progress"`) || strings.Contains(got.Body, "<form") {
+		t.Errorf("%d %s", got.Code, got.Body)
+	}
+	if err := site.Drafts.Open(t.Context()); err != nil { // as after a restart
+		t.Fatal(err)
+	}
+	if d := site.Drafted(t, at); d.State != kairos.DraftReady || d.Begun != 1 {
+		t.Errorf("%+v", d)
+	}
+	if got := b.Head(part()); got.Header.Get("HX-Refresh") != "true" {
+		t.Errorf("%d %v", got.StatusCode, got.Header)
 	}
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // live streams hints: which topic has changed, never what it says. The page
-// fetches its own parts again (UI 3.2.3). Topics are "runs", "run-<id>" and the
-// bands of home.
+// fetches its own parts again (UI 3.2.3). Topics are "runs", "run-<id>", "drafts",
+// "draft-<id>" and the bands of home.
 func (r *request) live() error {
 	topics := strings.Split(r.c.QueryParam("t"), ",")
 	only := ""
@@ -106,6 +106,13 @@ func topicsOf(e kairos.Event) []string {
 		return append(out, "attention", "approvals") // a run that ends takes its questions along
 	case kind == "approval" || e.Type == "node_resolved":
 		return append(out, "attention", "approvals")
+	case kind == "draft":
+		if data, ok := e.Data.(map[string]any); ok {
+			if id, ok := data["draft"].(string); ok {
+				out = append(out, "draft-"+id)
+			}
+		}
+		return append(out, "drafts")
 	case kind == "store" || kind == "maintenance":
 		return append(out, "system")
 	}

@@ -80,7 +80,11 @@ func (r *request) looked(p *view.PlanForm) (doc *planner.Document, valid bool) {
 			catalog := r.s.Engine.Catalog()
 			for i := range program.Nodes {
 				if n := &program.Nodes[i]; catalog.EffectOf(n) == planner.EffectUnsafe {
-					p.Unsafe = append(p.Unsafe, visible(n.ID))
+					row := view.ProblemRow{Code: visible(doesWhat(n)), Message: visible(n.ID)}
+					if row.Line = lineOfNode(p.Source, n.ID); row.Line > 0 {
+						row.Where = r.t("line %d", row.Line)
+					}
+					p.Unsafe = append(p.Unsafe, row)
 				}
 			}
 		}
@@ -92,11 +96,21 @@ func (r *request) looked(p *view.PlanForm) (doc *planner.Document, valid bool) {
 }
 
 func (r *request) problemRow(q planner.Problem) view.ProblemRow {
-	row := view.ProblemRow{Severity: string(q.Severity), Message: visible(q.Message), Suggestion: visible(q.Suggestion), Line: q.Line}
+	row := view.ProblemRow{Severity: string(q.Severity), Code: q.Code, Message: visible(q.Message), Suggestion: visible(q.Suggestion), Line: q.Line}
 	if q.Line > 0 {
 		row.Where = r.t("line %d, column %d", q.Line, q.Column)
 	}
 	return row
+}
+
+// lineOfNode finds the line on which a text names a node: as a key, or as the id of a
+// step; 0: it does not stand there as it is.
+func lineOfNode(source, id string) int {
+	at := regexp.MustCompile(`(?m)^[ \t{,-]*(?:["']?id["']?\s*:\s*)?["']?` + regexp.QuoteMeta(id) + `["']?\s*(?::|,|\}|$)`).FindStringIndex(source)
+	if at == nil {
+		return 0
+	}
+	return len(strings.Split(source[:at[0]], "\n"))
 }
 
 // checkPlan is the part of the editor beside the text: what is wrong with it, and

@@ -34,7 +34,7 @@ func (r *request) plans() error {
 	}
 	f.Page.Limit = cmp.Or(f.Page.Limit, plansPage)
 	p := view.PlansPage{Shell: r.shell("plans", "Plans"), Query: q, State: state, CanWrite: r.who.Role.Includes(kairos.RoleAuthor),
-		CanStart: r.who.Role.Includes(kairos.RoleOperator) && !f.Archived}
+		CanStart: r.who.Role.Includes(kairos.RoleOperator) && !f.Archived && state != "draft"}
 	var list kairos.List[kairos.Plan]
 	if problem != nil {
 		p.Error, p.Suggestion, code = problem.Message, problem.Suggestion, http.StatusBadRequest
@@ -58,7 +58,20 @@ func (r *request) plans() error {
 	}
 	p.States = []view.Link{{Text: r.t("In use"), Href: at("", "", ""), Current: state != "archived" && state != "draft"}, {Text: r.t("Drafts"), Href: at("", "", "draft"), Current: state == "draft"},
 		{Text: r.t("Archived"), Href: at("", "", "archived"), Current: f.Archived}}
+	if state == "draft" && problem == nil {
+		var err error
+		if p.Drafts, err = r.draftRows(q); err != nil {
+			return err
+		}
+	}
 	for _, pl := range list.Items {
+		if state == "draft" {
+			if has, err := r.hasDraft(pl); err != nil {
+				return err
+			} else if has {
+				continue // it is above, with what was wanted
+			}
+		}
 		row := view.PlanRow{Key: pl.Key, Href: "/plans/" + url.PathEscape(pl.Key), Name: visible(pl.Name), Version: fmt.Sprintf("v%d", pl.Latest), Updated: r.time(pl.UpdatedAt)}
 		if row.Name == row.Key {
 			row.Name = ""

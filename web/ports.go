@@ -103,6 +103,26 @@ type Reader interface {
 	SaveView(ctx context.Context, owner, name, query string, said ...kairos.AuditRecord) error
 }
 
+// Drafts makes plans of intents in the background; nothing of them runs before
+// somebody accepts it.
+type Drafts interface {
+	// Start stores a draft and returns; planning goes on, also after a restart.
+	Start(ctx context.Context, actor kairos.Actor, r kairos.DraftRequest) (kairos.Draft, error)
+	// Refine makes another draft of the same intent, with what should be different
+	// or by another provider; CodeConflict while the one is being planned.
+	Refine(ctx context.Context, actor kairos.Actor, id string, r kairos.DraftRequest) (kairos.Draft, error)
+	Accept(ctx context.Context, actor kairos.Actor, id, reason string) (kairos.Draft, error)
+	Discard(ctx context.Context, actor kairos.Actor, id, reason string) (kairos.Draft, error)
+	Draft(ctx context.Context, id string) (kairos.Draft, error)
+	// DraftOfVersion is the newest draft whose plan is a version; CodeNotFound.
+	DraftOfVersion(ctx context.Context, hash string) (kairos.Draft, error)
+	Drafts(ctx context.Context, all bool, limit int) ([]kairos.Draft, error)
+	// DraftsFrom are those that refine a draft, oldest first.
+	DraftsFrom(ctx context.Context, parent string) ([]kairos.Draft, error)
+	// Planners are the providers whose models can plan.
+	Planners() []string
+}
+
 // Bulk acts on many runs as one act.
 type Bulk interface {
 	Preview(ctx context.Context, actor kairos.Actor, r kairos.BulkRequest) (kairos.BulkPreview, error)

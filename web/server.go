@@ -34,6 +34,10 @@ type Config struct {
 	Memory Memory
 	// Planner makes plans of intents; nil: there are no pages for that.
 	Planner Planner
+	// Drafts makes plans in the background; nil: there are no pages for that.
+	Drafts Drafts
+	// TwoPeople: who started a run may not answer its approvals (ruling 38).
+	TwoPeople bool
 	// Settings shows what the configuration says; nil: there are no pages for it.
 	Settings Settings
 	// Audit records acts that were denied; nil: nothing does.

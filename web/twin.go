@@ -24,6 +24,7 @@ var twins = []twin{
 	{"/bulk/{}", "/bulk/{}", kairos.RoleViewer, nil},
 	{"/plans", "/plans", kairos.RoleViewer, map[string]string{"q": "q"}},
 	{"/plans/{}", "/plans/{}", kairos.RoleViewer, nil},
+	{"/plans/drafts/{}", "/plans/drafts/{}", kairos.RoleViewer, nil},
 	{"/plans/{}/v/{}", "/plans/{}/versions/{}", kairos.RoleViewer, nil},
 	{"/plans/{}/versions", "/plans/{}/versions", kairos.RoleViewer, nil},
 	{"/approvals", "/approvals", kairos.RoleViewer, map[string]string{"status": "status", "plan": "plan", "agent": "agent"}},

@@ -577,6 +577,31 @@ CREATE TABLE bulk_items (
     PRIMARY KEY (bulk_id, position)
 ) STRICT, WITHOUT ROWID;
 
+-- The making of a plan of an intent: what is wanted, how far it is, what came of
+-- it.
+CREATE TABLE drafts (
+    id         INTEGER PRIMARY KEY,
+    public_id  TEXT    NOT NULL UNIQUE,
+    request    TEXT    NOT NULL CHECK (json_valid(request)),
+    actor      TEXT    NOT NULL,
+    role       TEXT    NOT NULL,
+    surface    TEXT    NOT NULL,
+    parent     TEXT    NOT NULL, -- the draft that it refines or tries again; empty: none
+    revision   INTEGER NOT NULL CHECK (revision > 0),
+    state      TEXT    NOT NULL CHECK (state IN ('planning', 'ready', 'failed', 'accepted', 'discarded')),
+    begun      INTEGER NOT NULL DEFAULT 0, -- processes that began to make it
+    progress   TEXT    NOT NULL DEFAULT '[]' CHECK (json_valid(progress)),
+    outcome    TEXT    NOT NULL DEFAULT '{}' CHECK (json_valid(outcome)),
+    hash       TEXT    NOT NULL DEFAULT '', -- of the version that was stored
+    created_at INTEGER NOT NULL,
+    ended_at   INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+CREATE INDEX drafts_under_way ON drafts (id) WHERE state = 'planning';
+CREATE INDEX drafts_open ON drafts (id) WHERE state IN ('planning', 'ready', 'failed');
+CREATE INDEX drafts_by_version ON drafts (hash, id) WHERE hash <> '';
+CREATE INDEX drafts_by_parent ON drafts (parent, id) WHERE parent <> '';
+
 -- What is told to people outside kairosd: a message per channel, until it has
 -- arrived or is given up.
 CREATE TABLE deliveries (
@@ -621,6 +646,7 @@ CREATE TABLE preferences (
 DROP TABLE preferences;
 DROP TABLE saved_views;
 DROP TABLE deliveries;
+DROP TABLE drafts;
 DROP TABLE bulk_items;
 DROP TABLE bulks;
 DROP TABLE responses;

@@ -150,9 +150,18 @@ func newAsker(e *engine.Engine, r *handler.Registry, s *store.Store, cfg config.
 		}
 		c.Skills = append(c.Skills, skill)
 	}
-	if name := cmp.Or(p.Provider, m.DefaultProvider()); cfg.Providers[name].Type != "" && cfg.Providers[name].Type != "offline" {
+	own := cmp.Or(p.Provider, m.DefaultProvider())
+	c.Generators = map[string]*supervisor.Generator{}
+	for name, provider := range cfg.Providers {
+		if provider.Type == "offline" {
+			continue
+		}
 		model, _ := m.Provider(name) // a configured one
-		c.Generator = &supervisor.Generator{Provider: model, Model: p.Model, MaxSteps: p.MaxSteps, MaxTokens: p.MaxTokens, Temperature: p.Temperature, Agents: c.Agents}
+		g := &supervisor.Generator{Provider: model, Name: name, MaxSteps: p.MaxSteps, MaxTokens: p.MaxTokens, Temperature: p.Temperature, Agents: c.Agents}
+		if name == own {
+			g.Model, c.Generator = p.Model, g
+		}
+		c.Generators[name] = g
 	}
 	return supervisor.NewService(supervisor.New(c), e, p.AutoAccept)
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/kairosd/kairosd/internal/auth"
 	"github.com/kairosd/kairosd/internal/bulk"
 	"github.com/kairosd/kairosd/internal/config"
+	"github.com/kairosd/kairosd/internal/draft"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/metric"
@@ -104,6 +105,7 @@ type server struct {
 	tools    *toolbox.Box
 	auth     *auth.Service
 	bulk     *bulk.Service
+	drafts   *draft.Service
 	notifier *notify.Service // tells people outside what happened
 	guard    *tool.Guard
 	system   *system
@@ -242,6 +244,7 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe string) error {
 		}
 	}
 	s.bulk = bulk.New(bulk.Config{Store: s.store, Engine: s.engine, Log: s.log, Providers: s.tools.Models.ProviderInfos})
+	s.drafts = draft.New(draft.Config{Store: s.store, Planner: s.asker, Engine: s.engine, Log: s.log})
 	wake := make(chan struct{}, 1)
 	if s.notifier, err = s.newNotifier(wake); err != nil {
 		return err
@@ -270,6 +273,10 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe string) error {
 		return err
 	}
 	defer s.bulk.Close()
+	if err := s.drafts.Open(ctx); err != nil {
+		return err
+	}
+	defer s.drafts.Close()
 	upkeep, endUpkeep := context.WithCancel(ctx)
 	var looking sync.WaitGroup
 	looking.Go(func() { s.system.run(upkeep, s.cfg) })
@@ -412,6 +419,7 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 		Accounts:       s.auth,
 		Idempotency:    s.store,
 		Bulk:           s.bulk,
+		Drafts:         s.drafts,
 		Audit:          s.store,
 		Settings:       set,
 		AuditLog:       s.checker,
@@ -431,27 +439,29 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 		return nil, nil, nil, err
 	}
 	site, err := web.New(web.Config{
-		Observe:  s.metrics.Request,
-		Memory:   s.store,
-		Planner:  s.asker,
-		Crew:     s.tools,
-		Reader:   s.store,
-		Engine:   s.engine,
-		Auth:     s.auth,
-		Accounts: s.auth,
-		System:   s.system,
-		Bulk:     s.bulk,
-		Audit:    s.store,
-		Settings: set,
-		AuditLog: s.checker,
-		API:      public,
-		Logger:   s.log,
-		Hosts:    s.hosts(ln),
-		TLS:      s.cfg.Server.TLSCert != "",
-		Proxies:  proxies,
-		Version:  v.Version,
-		Node:     nodeName(),
-		Ready:    s.ready,
+		Observe:   s.metrics.Request,
+		Memory:    s.store,
+		Planner:   s.asker,
+		Crew:      s.tools,
+		Reader:    s.store,
+		Engine:    s.engine,
+		Auth:      s.auth,
+		Accounts:  s.auth,
+		System:    s.system,
+		Bulk:      s.bulk,
+		Drafts:    s.drafts,
+		Audit:     s.store,
+		Settings:  set,
+		AuditLog:  s.checker,
+		API:       public,
+		Logger:    s.log,
+		Hosts:     s.hosts(ln),
+		TLS:       s.cfg.Server.TLSCert != "",
+		Proxies:   proxies,
+		Version:   v.Version,
+		Node:      nodeName(),
+		Ready:     s.ready,
+		TwoPeople: s.cfg.Approvals.Separate,
 	})
 	if err != nil {
 		public.Close()

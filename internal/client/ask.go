@@ -20,7 +20,7 @@ func (c *Client) Ask(ctx context.Context, _ kairos.Actor, r kairos.AskRequest) (
 	if r.Fresh {
 		body["fresh"] = true
 	}
-	if r.Constraints != (kairos.Constraints{}) {
+	if !r.Constraints.Zero() {
 		body["constraints"] = r.Constraints
 	}
 	if r.Preferences != nil {

@@ -133,6 +133,11 @@ func (b *bus) live(ev kairos.Event) {
 	}
 }
 
+// Announce tells listeners of all runs something that is not stored.
+func (e *Engine) Announce(typ string, data map[string]any) {
+	e.bus.live(kairos.Event{Type: typ, At: nowMicros(), Data: data})
+}
+
 func (l *listener) push(events []kairos.Event) {
 	if len(events) == 0 {
 		return

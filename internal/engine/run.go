@@ -293,7 +293,7 @@ func (a *actor) settle(w *work, status kairos.NodeStatus, out any, f *kairos.Fai
 // measure tells what a skill took that an attempt has completed.
 func (a *actor) measure(w *work, e *kairos.Entry) {
 	node := &a.prog.Nodes[w.Node]
-	if node.Skill == "" || e.Status != kairos.NodeCompleted || e.StartedAt.IsZero() {
+	if node.Skill == "" && node.Agent == "" || a.run.Dry() || e.Status != kairos.NodeCompleted || e.StartedAt.IsZero() {
 		return
 	}
 	used := w.usage.Add(e.Usage)

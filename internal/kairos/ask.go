@@ -33,6 +33,14 @@ type AskRequest struct {
 	Session string
 	// Fresh plans anew where an equal request has a plan already (SPEC 7.3).
 	Fresh bool
+	// Provider is the one whose model plans; empty: rules or model, as configured.
+	Provider string
+	// Change is what should be different from an earlier plan, whose steps Before
+	// are. Examples of input are told to a planning model.
+	Change, Examples string
+	Before           []string
+	// Tell hears how far planning is, while Ask is under way; nil: nobody does.
+	Tell func(DraftNote)
 	// Constraints bound the plan, and become limits and priority of its runs
 	// (ruling 35). Preferences fill parameters of skills.
 	Constraints Constraints
@@ -46,6 +54,10 @@ type Asked struct {
 	Agent  string     `json:"agent,omitempty"`
 	Reason string     `json:"reason,omitempty"`
 	Plan   *AskedPlan `json:"plan"`
+	// Model is the one that was asked for a plan, as provider/model; empty: none.
+	Model string `json:"model,omitempty"`
+	// Usage is what that took, also where no plan came of it.
+	Usage Usage `json:"usage,omitzero"`
 	// NeedsAcceptance says that nothing was started: the plan has steps that
 	// cannot be repeated, and a person has to see it first.
 	NeedsAcceptance bool `json:"needsAcceptance,omitempty"`

@@ -10,10 +10,13 @@ type Explained struct {
 	Unmeasured int
 	// Unusable skills are named by the request and cannot be used.
 	Unusable []string
+	// Said is what a model takes for granted, in its own words; Wanted are agents
+	// that it named first and may not plan.
+	Said, Wanted []string
 }
 
 // StepReason is why a step is in a plan: ReasonAsked names the words of the
-// request, the others a skill.
+// request, ReasonModel quotes the model, the others name a skill or a step.
 type StepReason struct{ Kind, By string }
 
 // The kinds of a StepReason.
@@ -22,6 +25,8 @@ const (
 	ReasonNeeded  = "needed"  // another step depends on it
 	ReasonImplied = "implied" // another skill implies it
 	ReasonComplex = "complex" // so complex a request deserves it
+	ReasonModel   = "model"   // By is what the planning model says
+	ReasonAsk     = "ask"     // a person is asked before the step By
 )
 
 // Assumption is an argument that a skill's configuration gives.

@@ -47,6 +47,16 @@ type Constraints struct {
 	Timeout  *float64 `json:"timeout,omitempty"`                         // milliseconds
 	Budget   float64  `json:"budget,omitempty"`                          // tokens
 	Priority string   `json:"priority,omitempty" enum:"low,medium,high"` // of the runs of the plan
+	// Only these tools and agents may be planned; empty: all that there are.
+	Only []string `json:"only,omitempty" maxItems:"100"`
+	// ApproveUnsafe puts the question before every step that cannot be repeated:
+	// it runs only once a person has approved it.
+	ApproveUnsafe bool `json:"approveUnsafe,omitempty"`
+}
+
+// Zero reports whether nothing is bounded.
+func (c Constraints) Zero() bool {
+	return c.MaxSteps == 0 && c.Timeout == nil && c.Budget == 0 && c.Priority == "" && len(c.Only) == 0 && !c.ApproveUnsafe
 }
 
 // TimeLimit is the timeout as a duration; 0: none.
@@ -65,6 +75,9 @@ func (r PlanningRequest) Hash() string {
 	skills := slices.Clone(r.SystemContext.AvailableSkills)
 	slices.Sort(skills)
 	r.SystemContext.AvailableSkills = slices.Compact(skills)
+	only := slices.Clone(r.Constraints.Only)
+	slices.Sort(only)
+	r.Constraints.Only = slices.Compact(only)
 	b, err := json.Marshal(r)
 	if err != nil {
 		b = []byte(r.UserIntent) // preferences that are not JSON cannot come from JSON

@@ -122,6 +122,7 @@ func TestEveryQueryRuns(t *testing.T) {
 	if must("run", err); got.Version != 2 || got.Usage.InputTokens != 5 || got.Error == nil || got.Limits.MaxSteps != 5 || got.Headline != headline {
 		t.Errorf("run after checkpoints: %+v", got)
 	}
+	everyDraftQuery(t, s, must)
 	everyBulkQuery(t, s, parent.ID, must)
 	retried, err := s.Runs(ctx, kairos.RunFilter{MinAttempts: 2})
 	if must("retried", err); len(retried.Items) != 1 || retried.Items[0].ID != parent.ID {
@@ -413,6 +414,60 @@ func everyFailureQuery(t *testing.T, s *Store, must func(string, error)) {
 	}
 	if v, err := s.Preference(ctx, "marta", "other"); err != nil || v != "" {
 		t.Errorf("%q %v", v, err)
+	}
+}
+
+func everyDraftQuery(t *testing.T, s *Store, must func(string, error)) {
+	t.Helper()
+	ctx := context.Background()
+	d := kairos.Draft{ID: kairos.NewID(), DraftRequest: kairos.DraftRequest{Query: "collect", Constraints: kairos.Constraints{MaxSteps: 3, Only: []string{"set"}}}, Actor: "marta", Role: kairos.RoleOperator, Surface: "ui",
+		Revision: 1, State: kairos.DraftPlanning, Progress: []kairos.DraftNote{}, CreatedAt: time.Now().UTC().Truncate(time.Microsecond)}
+	must("create draft", s.CreateDraft(ctx, d))
+	list, err := s.DraftsUnderWay(ctx)
+	if must("drafts under way", err); len(list) != 1 || !reflect.DeepEqual(list[0], d) {
+		t.Errorf("under way: %+v", list)
+	}
+	if begun, err := s.BeginDraft(ctx, d.ID); err != nil || !begun {
+		t.Errorf("begin: %v %v", begun, err)
+	}
+	notes := []kairos.DraftNote{{At: d.CreatedAt, Phase: kairos.PhaseDrafting, Attempt: 2, Problems: []string{"no"}}}
+	must("tell", s.TellDraft(ctx, d.ID, notes))
+	d.State, d.DraftOutcome = kairos.DraftReady, kairos.DraftOutcome{Plan: "p", Version: 1, Hash: "h-of-draft", By: "rules"}
+	if moved, err := s.EndDraft(ctx, d); err != nil || !moved {
+		t.Errorf("end: %v %v", moved, err)
+	}
+	if moved, err := s.EndDraft(ctx, d); err != nil || moved {
+		t.Errorf("an end after the end: %v %v", moved, err)
+	}
+	if begun, err := s.BeginDraft(ctx, d.ID); err != nil || begun {
+		t.Errorf("begin what is over: %v %v", begun, err)
+	}
+	got, err := s.DraftOfVersion(ctx, "h-of-draft")
+	if must("draft of version", err); got.ID != d.ID || got.Begun != 1 || got.EndedAt.IsZero() || !reflect.DeepEqual(got.Progress, notes) || got.Constraints.Only[0] != "set" {
+		t.Errorf("%+v", got)
+	}
+	next := d
+	next.ID, next.Parent, next.Revision = kairos.NewID(), d.ID, 2
+	must("refine", s.CreateDraft(ctx, next))
+	from, err := s.DraftsFrom(ctx, d.ID)
+	if must("drafts from", err); len(from) != 1 || from[0].ID != next.ID {
+		t.Errorf("%+v", from)
+	}
+	for _, state := range []kairos.DraftState{kairos.DraftAccepted, kairos.DraftDiscarded} { // the first one stands
+		if moved, err := s.DecideDraft(ctx, d.ID, state, kairos.System, ""); err != nil || moved != (state == kairos.DraftAccepted) {
+			t.Errorf("decide: %v %v", moved, err)
+		}
+	}
+	open, err := s.Drafts(ctx, false, 5)
+	if must("open drafts", err); len(open) != 1 || open[0].ID != next.ID {
+		t.Errorf("open: %+v", open)
+	}
+	all, err := s.Drafts(ctx, true, 5)
+	if must("drafts", err); len(all) != 2 || all[0].ID != next.ID {
+		t.Errorf("all: %+v", all)
+	}
+	if _, err := s.Draft(ctx, "none"); kairos.CodeOf(err) != kairos.CodeNotFound {
+		t.Errorf("no draft: %v", err)
 	}
 }
 

@@ -69,13 +69,13 @@ func (s *Service) Ask(ctx context.Context, actor kairos.Actor, r kairos.AskReque
 	switch {
 	case query == "":
 		return out, refusal(refuse([]violation{{"PRE-PLAN-001", "Planning request must have valid intent and available skills"}}))
-	case len(query) > maxQuery:
+	case len(query)+len(r.Change)+len(r.Examples) > maxQuery:
 		return out, kairos.Errorf(kairos.CodeTooLarge, "the intent is longer than %d KiB", maxQuery>>10)
 	}
 	if id, text, ok := s.Directed(query); ok && r.Agent == "" {
 		r.Agent, query = id, text
 	}
-	in := Intent{Query: query, Agent: r.Agent, Constraints: r.Constraints, Preferences: r.Preferences}
+	in := Intent{Query: query, Agent: r.Agent, Constraints: r.Constraints, Preferences: r.Preferences, Provider: r.Provider, Change: strings.TrimSpace(r.Change), Examples: strings.TrimSpace(r.Examples), Before: r.Before, Tell: r.Tell}
 	if err := checkConstraints(r.Constraints); err != nil {
 		return out, err
 	}
@@ -85,7 +85,7 @@ func (s *Service) Ask(ctx context.Context, actor kairos.Actor, r kairos.AskReque
 		return out, refusal(err)
 	}
 	var plan *kairos.AskedPlan
-	if d.Agent == "" && !r.Fresh {
+	if d.Agent == "" && !r.Fresh && r.Provider == "" {
 		if plan, err = s.known(ctx, s.Key(s.Request(in))); err != nil {
 			return out, err
 		}
@@ -94,7 +94,11 @@ func (s *Service) Ask(ctx context.Context, actor kairos.Actor, r kairos.AskReque
 		if d.Agent == "" {
 			d, err = s.Make(ctx, in, d)
 		}
+		if err == nil && d.Plan != nil && r.Constraints.ApproveUnsafe {
+			s.askFirst(d.Plan)
+		}
 		if err == nil {
+			in.tell(kairos.DraftNote{Phase: kairos.PhaseStoring})
 			plan, err = s.store(ctx, actor, d)
 		}
 		if err == nil {
@@ -103,7 +107,7 @@ func (s *Service) Ask(ctx context.Context, actor kairos.Actor, r kairos.AskReque
 	} else {
 		d.Reason = plan.Reason
 	}
-	out.Classification, out.Agent, out.Reason, out.Plan = d.Classification, d.Agent, d.Reason, plan
+	out.Classification, out.Agent, out.Reason, out.Plan, out.Model, out.Usage = d.Classification, d.Agent, d.Reason, plan, d.Model, usageOf(d.Usage)
 	if err != nil {
 		return out, refusal(err)
 	}
@@ -328,6 +332,24 @@ func (s *Service) mayUse(plan string, n *planner.ProgramNode) error {
 			Suggestion: "allow it under tools.permissions or tools.plans of the configuration"}
 	}
 	return nil
+}
+
+// Outline lists the steps of a plan, a line each; of one that cannot be read,
+// nothing.
+func (s *Service) Outline(canonical []byte) []string {
+	doc, problems := planner.Reopen(canonical, planner.FormatJSON)
+	if problems.Err() != nil {
+		return nil
+	}
+	program, err := doc.Program(s.engine.Catalog())
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for i := range program.Nodes {
+		out = append(out, describe(program, &program.Nodes[i]))
+	}
+	return out
 }
 
 // unsafe reports whether a person has to accept a node before it may run.

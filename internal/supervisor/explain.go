@@ -11,15 +11,19 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// Explain says why the steps of a plan by rules are in it, for the intent that it
-// was made of, and what it takes for granted. Of steps without a skill it knows
-// nothing.
+// Explain says why the steps of a plan are in it, for the intent that it was made
+// of, and what it takes for granted: of steps by rules what the rules say, of
+// others what the model said when it made them.
 func (s *Service) Explain(_ context.Context, intent string, canonical []byte) kairos.Explained {
 	var doc struct {
-		Metadata struct{ MeasuredSteps int }
-		Steps    []struct {
-			ID, SkillID string
-			Params      map[string]any
+		Metadata struct {
+			MeasuredSteps       int
+			Reasons             map[string]string
+			Assumptions, Wanted []string
+		}
+		Steps []struct {
+			ID, SkillID, AgentID string
+			Params               map[string]any
 		}
 	}
 	out := kairos.Explained{Reasons: map[string]kairos.StepReason{}}
@@ -32,10 +36,21 @@ func (s *Service) Explain(_ context.Context, intent string, canonical []byte) ka
 	for _, st := range doc.Steps {
 		chosen[st.SkillID] = true
 	}
+	out.Said, out.Wanted = doc.Metadata.Assumptions, doc.Metadata.Wanted
 	skilled := 0
 	for _, st := range doc.Steps {
 		skill := s.rules.byID[st.SkillID]
+		if before, ok := strings.CutPrefix(st.ID, askPrefix); ok {
+			out.Reasons[st.ID] = kairos.StepReason{Kind: kairos.ReasonAsk, By: before}
+			continue
+		}
+		if why := doc.Metadata.Reasons[st.ID]; why != "" {
+			out.Reasons[st.ID] = kairos.StepReason{Kind: kairos.ReasonModel, By: why}
+		}
 		if skill == nil {
+			if st.AgentID != "" {
+				skilled++
+			}
 			continue
 		}
 		skilled++

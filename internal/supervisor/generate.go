@@ -3,11 +3,13 @@ package supervisor
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/supervisor/prompts"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -15,12 +17,15 @@ import (
 // Generator asks a model for a plan (SPEC 7.4).
 type Generator struct {
 	Provider agent.Provider
-	Model    string
+	// Name of the provider, for people.
+	Name, Model string
 	// MaxSteps bounds a plan; 0: 8. MaxTokens bounds an answer; 0: 1024.
 	MaxSteps, MaxTokens int
 	// Temperature; nil: 0.1.
 	Temperature *float64
 	Agents      []Agent
+	// Tell hears of every attempt; nil: nobody does.
+	Tell func(kairos.DraftNote)
 }
 
 // repairs is how often a model may mend an answer that cannot be used.
@@ -33,6 +38,8 @@ type Generated struct {
 	Direct    string
 	Reasoning string
 	Usage     agent.Usage
+	// wanted are agents that an answer named and that may not be planned.
+	wanted map[string]bool
 }
 
 // Generate asks for a plan. An answer that breaks the rules is sent back with
@@ -44,6 +51,17 @@ func (g *Generator) Generate(ctx context.Context, query string) (Generated, erro
 	if len(known) == 0 {
 		return out, &Error{Code: CodeNoValidPlan, Message: "Cannot create valid execution plan for request: no agent may be planned", Suggestion: "configure agents that may be selected"}
 	}
+	who := strings.Trim(g.Name+"/"+g.Model, "/")
+	tell := func(n kairos.DraftNote) {
+		if n.Who = who; g.Tell != nil {
+			g.Tell(n)
+		}
+	}
+	names := make([]string, len(known))
+	for i, a := range known {
+		names[i] = a.ID
+	}
+	tell(kairos.DraftNote{Phase: kairos.PhaseChoosing, Text: strings.Join(names, ", ")})
 	messages := []agent.Message{{Role: agent.RoleSystem, Text: prompts.System(known, g.maxSteps())}}
 	for _, e := range prompts.Examples(known) {
 		messages = append(messages, agent.Message{Role: agent.RoleUser, Text: e.Question}, agent.Message{Role: agent.RoleAssistant, Text: e.Answer})
@@ -59,7 +77,8 @@ func (g *Generator) Generate(ctx context.Context, query string) (Generated, erro
 	}
 	var problems []string
 	answer := ""
-	for range 1 + repairs {
+	for attempt := range 1 + repairs {
+		tell(kairos.DraftNote{Phase: kairos.PhaseDrafting, Attempt: attempt + 1, Problems: problems})
 		r, err := g.Provider.Complete(ctx, agent.Request{Model: g.Model, Messages: messages, MaxTokens: tokens, Temperature: temperature, Schema: answerSchema})
 		if err != nil {
 			return out, fmt.Errorf("plan by model: %w", err)
@@ -69,7 +88,10 @@ func (g *Generator) Generate(ctx context.Context, query string) (Generated, erro
 		out.Usage.Cost += r.Usage.Cost
 		answer = r.Text
 		var v map[string]any
-		if v, problems = g.read(answer); len(problems) == 0 {
+		v, problems = g.read(answer)
+		out.wants(v, known)
+		tell(kairos.DraftNote{Phase: kairos.PhaseValidating, Attempt: attempt + 1, Problems: problems})
+		if len(problems) == 0 {
 			g.build(&out, v)
 			return out, nil
 		}
@@ -101,7 +123,7 @@ func (g *Generator) selectable() []prompts.Agent {
 // by read, whose problems a model can act on.
 var answerSchema = map[string]any{"type": "object", "required": []any{"requiresMultiStep", "reasoning"}, "properties": map[string]any{
 	"requiresMultiStep": map[string]any{"type": "boolean"}, "reasoning": map[string]any{"type": "string"},
-	"summary": map[string]any{"type": "string"}, "directAgentId": map[string]any{"type": "string"},
+	"summary": map[string]any{"type": "string"}, "assumptions": map[string]any{"type": "array", "items": map[string]any{"type": "string"}}, "directAgentId": map[string]any{"type": "string"},
 	"steps": map[string]any{"type": "array", "items": map[string]any{"type": "object", "required": []any{"agentId", "task"}, "properties": map[string]any{
 		"agentId": map[string]any{"type": "string"}, "task": map[string]any{"type": "string"}, "reasoning": map[string]any{"type": "string"},
 		"expectedOutput": map[string]any{"type": "string", "enum": []any{"text", "data", "visualization", "confirmation"}}}}}}}
@@ -142,6 +164,13 @@ func (g *Generator) read(text string) (map[string]any, []string) {
 		return m, problems
 	}
 	length("summary", m["summary"], 10, 500, true)
+	if list, ok := m["assumptions"].([]any); m["assumptions"] != nil && (!ok || len(list) > 8) {
+		add("assumptions must be a list of at most 8 texts")
+	} else {
+		for i, v := range list {
+			length(fmt.Sprintf("assumptions[%d]", i), v, 1, 200, true)
+		}
+	}
 	steps, _ := m["steps"].([]any)
 	if len(steps) == 0 || len(steps) > g.maxSteps() {
 		add("there are %d steps; 1 to %d are allowed", len(steps), g.maxSteps())
@@ -173,9 +202,55 @@ func (g *Generator) build(out *Generated, m map[string]any) {
 	}
 	p := newPlan(text(m["summary"]))
 	steps, _ := m["steps"].([]any)
+	reasons := map[string]any{}
 	for i, s := range steps {
 		s, _ := s.(map[string]any)
+		if why := text(s["reasoning"]); why != "" {
+			reasons[fmt.Sprintf("step-%d", i+1)] = why
+		}
 		p.Steps = append(p.Steps, planner.Step{ID: fmt.Sprintf("step-%d", i+1), Order: i + 1, AgentID: text(s["agentId"]), Task: text(s["task"]), ExpectedOutput: text(s["expectedOutput"])})
 	}
+	if len(reasons) > 0 {
+		extra(p, reasonsKey, reasons)
+	}
+	if list, _ := m["assumptions"].([]any); len(list) > 0 {
+		extra(p, assumedKey, list)
+	}
+	if len(out.wanted) > 0 {
+		var list []any
+		for _, id := range slices.Sorted(maps.Keys(out.wanted)) {
+			list = append(list, id)
+		}
+		extra(p, wantedKey, list)
+	}
 	out.Plan = p
+}
+
+// Where metadata keeps what a model said of its plan: why each step is there, what
+// it takes for granted, and whom it would have liked.
+const (
+	reasonsKey = "reasons"
+	assumedKey = "assumptions"
+	wantedKey  = "wanted"
+)
+
+// wants notes the agents that an answer names and that are not on the list.
+func (out *Generated) wants(m map[string]any, known []prompts.Agent) {
+	note := func(v any) {
+		id, _ := v.(string)
+		if id == "" || utf8.RuneCountInString(id) > 128 || len(out.wanted) >= 20 || slices.ContainsFunc(known, func(a prompts.Agent) bool { return a.ID == id }) {
+			return
+		}
+		if out.wanted == nil {
+			out.wanted = map[string]bool{}
+		}
+		out.wanted[id] = true
+	}
+	note(m["directAgentId"])
+	steps, _ := m["steps"].([]any)
+	for _, s := range steps {
+		if s, ok := s.(map[string]any); ok {
+			note(s["agentId"])
+		}
+	}
 }

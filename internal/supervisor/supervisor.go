@@ -8,8 +8,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/kairosd/kairosd/agent"
@@ -41,6 +43,9 @@ type Config struct {
 	Recorded func(ctx context.Context, skill, bound string) (Recorded, error)
 	// Generator plans by model; nil: rules only, as with the offline provider.
 	Generator *Generator
+	// Generators plan by the model of a provider that whoever asks has chosen, by
+	// its name.
+	Generators map[string]*Generator
 	// Denied reports whether runs of a plan may not call a tool; nil: they may call
 	// every one.
 	Denied func(plan, tool string) bool
@@ -96,12 +101,60 @@ type Intent struct {
 	Agent       string
 	Constraints Constraints
 	Preferences map[string]any
+	// Provider is the one whose model plans; empty: as configured.
+	Provider string
+	// Change is what should be different from an earlier plan, with the steps
+	// Before. Examples of input are for a planning model.
+	Change, Examples string
+	Before           []string
+	// Tell hears how far planning is; nil: nobody does.
+	Tell func(kairos.DraftNote)
+}
+
+func (in Intent) tell(n kairos.DraftNote) {
+	if in.Tell != nil {
+		in.Tell(n)
+	}
+}
+
+// wanted is all that was said of what is wanted.
+func (in Intent) wanted() string {
+	if in.Change == "" {
+		return in.Query
+	}
+	return in.Query + "\n" + in.Change
+}
+
+// question is what a planning model is asked.
+func (in Intent) question() string {
+	q := in.Query
+	if in.Examples != "" {
+		q += "\n\nExamples of input:\n" + in.Examples
+	}
+	if in.Change != "" {
+		if len(in.Before) > 0 {
+			q += "\n\nA plan was made before:\n- " + strings.Join(in.Before, "\n- ")
+		}
+		q += "\n\nMake it anew, with this difference: " + in.Change
+	}
+	return q
+}
+
+// may reports whether what is wanted allows a tool or an agent to be planned.
+func (in Intent) may(name string) bool {
+	return len(in.Constraints.Only) == 0 || slices.Contains(in.Constraints.Only, name)
 }
 
 // Request is the planning request of an intent, over every configured skill.
 func (s *Supervisor) Request(in Intent) Request {
-	return Request{UserIntent: in.Query, UserContext: UserContext{Preferences: in.Preferences},
-		SystemContext: SystemContext{AvailableSkills: s.rules.Skills()}, Constraints: in.Constraints}
+	var skills []string
+	for _, skill := range s.c.Skills {
+		if in.may(cmp.Or(skill.Agent, skill.Tool)) {
+			skills = append(skills, skill.ID)
+		}
+	}
+	return Request{UserIntent: in.wanted(), UserContext: UserContext{Preferences: in.Preferences},
+		SystemContext: SystemContext{AvailableSkills: skills}, Constraints: in.Constraints}
 }
 
 // measured is the planner by rules with what is recorded now.
@@ -128,9 +181,10 @@ type Decision struct {
 	Agent  string
 	Plan   *planner.StepPlan
 	Reason string
-	// By is "rules" or "model"; empty without a plan.
-	By    string
-	Usage agent.Usage
+	// By is "rules" or "model"; empty without a plan. Model is the one that was
+	// asked, as provider/model.
+	By, Model string
+	Usage     agent.Usage
 }
 
 var directed = regexp.MustCompile(`^/([A-Za-z_][A-Za-z0-9_.-]*)\s+(\S(?s:.*))$`)
@@ -192,6 +246,7 @@ func (s *Supervisor) Decide(ctx context.Context, in Intent) (Decision, error) {
 // Route says who answers without a plan; nobody: a plan is to be made.
 func (s *Supervisor) Route(in Intent) (Decision, error) {
 	d := Decision{Classification: s.classifier.Classify(in.Query)}
+	in.tell(kairos.DraftNote{Phase: kairos.PhaseUnderstanding, Who: string(d.Classification.Complexity), Text: d.Classification.Reasoning})
 	if in.Agent != "" {
 		if !s.has(in.Agent) {
 			return d, &Error{Code: "unknown_agent", Message: fmt.Sprintf("no agent %q is configured", in.Agent), Suggestion: s.suggest()}
@@ -199,8 +254,8 @@ func (s *Supervisor) Route(in Intent) (Decision, error) {
 		d.Agent, d.Reason = in.Agent, "the caller named the agent"
 		return d, nil
 	}
-	if !d.Classification.RequiresPlanning && !s.c.NoHeuristics {
-		d.Agent, d.Reason = d.Classification.SuggestedAgents[0], d.Classification.Reasoning
+	if direct := d.Classification.SuggestedAgents[0]; !d.Classification.RequiresPlanning && !s.c.NoHeuristics && in.Change == "" && in.Provider == "" && in.may(direct) {
+		d.Agent, d.Reason = direct, d.Classification.Reasoning
 	}
 	return d, nil
 }
@@ -209,8 +264,15 @@ func (s *Supervisor) Route(in Intent) (Decision, error) {
 // it finds that somebody can.
 func (s *Supervisor) Make(ctx context.Context, in Intent, d Decision) (Decision, error) {
 	r := s.Request(in)
+	generator := s.c.Generator
+	if in.Provider != "" {
+		if generator = s.c.Generators[in.Provider]; generator == nil {
+			return d, kairos.Errorf(kairos.CodeInvalid, "no provider %q plans here", in.Provider).Suggest("choose one of %s", strings.Join(s.Planners(), ", "))
+		}
+	}
 	var refused error
-	if s.c.Mode != ByModel && len(s.c.Skills) > 0 {
+	if in.Provider == "" && s.c.Mode != ByModel && len(s.c.Skills) > 0 {
+		in.tell(kairos.DraftNote{Phase: kairos.PhaseChoosing, Who: "rules", Text: strings.Join(s.rules.Analyze(r.UserIntent).RequiredSkills, ", ")})
 		p, err := s.Plan(ctx, r)
 		if err == nil {
 			p.Defaults.OnError = s.c.OnError
@@ -218,28 +280,42 @@ func (s *Supervisor) Make(ctx context.Context, in Intent, d Decision) (Decision,
 			if n, ok := p.Plan.Extra[measuredKey]; ok {
 				d.Reason += fmt.Sprintf("; %v of %d estimates are medians of runs here", n, len(p.Steps))
 			}
+			in.tell(kairos.DraftNote{Phase: kairos.PhaseDrafting, Who: "rules", Text: stepNames(p)})
 			return d, nil
 		}
 		if _, ok := AsError(err); !ok {
 			return d, err
 		}
 		refused = err
+		in.tell(kairos.DraftNote{Phase: kairos.PhaseDrafting, Who: "rules", Problems: []string{err.Error()}})
 	}
-	if s.c.Mode == ByRules || s.c.Generator == nil {
+	if in.Provider == "" && s.c.Mode == ByRules || generator == nil {
 		e, ok := AsError(refused)
 		overBounds := ok && slices.ContainsFunc(e.Violations, isBound)
-		if !overBounds && (d.Classification.Complexity == Moderate || len(s.c.Skills) == 0) {
+		direct := d.Classification.SuggestedAgents[0]
+		if !overBounds && in.may(direct) && (d.Classification.Complexity == Moderate || len(s.c.Skills) == 0) {
 			// Nothing says that one agent cannot answer it, and nothing can plan it.
-			d.Agent, d.Reason = d.Classification.SuggestedAgents[0], "no rule plans it, and no model is configured to"
+			d.Agent, d.Reason = direct, "no rule plans it, and no model is configured to"
 			return d, nil
+		}
+		if refused == nil { // no skill at all
+			refused = refuse([]violation{{"PRE-PLAN-001", "Planning request must have valid intent and available skills"}})
 		}
 		return d, refused
 	}
-	model := *s.c.Generator
+	return s.byModel(ctx, generator, in, r, d)
+}
+
+// byModel asks a model for the plan.
+func (s *Supervisor) byModel(ctx context.Context, generator *Generator, in Intent, r Request, d Decision) (Decision, error) {
+	model := *generator
 	if n := in.Constraints.MaxSteps; n > 0 && n < model.maxSteps() {
 		model.MaxSteps = n
 	}
-	g, err := model.Generate(ctx, in.Query)
+	model.Agents = slices.DeleteFunc(slices.Clone(model.Agents), func(a Agent) bool { return !in.may(a.ID) })
+	model.Tell = in.tell
+	d.Model = strings.Trim(model.Name+"/"+model.Model, "/")
+	g, err := model.Generate(ctx, in.question())
 	d.Usage = g.Usage
 	if err != nil {
 		return d, err
@@ -249,6 +325,9 @@ func (s *Supervisor) Make(ctx context.Context, in Intent, d Decision) (Decision,
 		d.Agent = g.Direct
 		return d, nil
 	}
+	if err := s.estimate(ctx, g.Plan); err != nil {
+		return d, err
+	}
 	if broken := CheckPlan(g.Plan, &r); len(broken) > 0 {
 		return d, refuse(asViolations(broken))
 	}
@@ -257,6 +336,53 @@ func (s *Supervisor) Make(ctx context.Context, in Intent, d Decision) (Decision,
 	d.Plan, d.By = g.Plan, "model"
 	return d, nil
 }
+
+// estimate fills in what a model's plan is expected to take: the medians of what
+// its agents took here. Where one of them has too few, nothing is said.
+func (s *Supervisor) estimate(ctx context.Context, p *planner.StepPlan) error {
+	if s.c.Recorded == nil {
+		return nil
+	}
+	var ms, tokens int64
+	measured := 0
+	for _, st := range p.Steps {
+		m, err := s.c.Recorded(ctx, "", st.AgentID)
+		if err != nil {
+			return fmt.Errorf("what agent %s took: %w", st.AgentID, err)
+		}
+		if m.Runs >= minRecorded {
+			measured++
+			ms, tokens = ms+m.Time.Milliseconds(), tokens+m.Tokens
+		}
+	}
+	if measured == 0 {
+		return nil
+	}
+	extra(p, measuredKey, json.Number(strconv.Itoa(measured)))
+	if measured == len(p.Steps) { // they run one after the other
+		p.EstimatedDurationMs, p.EstimatedCost = ms, float64(tokens)
+	}
+	return nil
+}
+
+// extra writes into a plan's metadata.
+func extra(p *planner.StepPlan, key string, v any) {
+	if p.Plan.Extra == nil {
+		p.Plan.Extra = map[string]any{}
+	}
+	p.Plan.Extra[key] = v
+}
+
+func stepNames(p *planner.StepPlan) string {
+	var out []string
+	for _, st := range p.Steps {
+		out = append(out, cmp.Or(st.SkillID, st.AgentID, st.Tool))
+	}
+	return strings.Join(out, ", ")
+}
+
+// Planners are the providers whose models can plan, by name.
+func (s *Supervisor) Planners() []string { return slices.Sorted(maps.Keys(s.c.Generators)) }
 
 // isBound marks rules that speak of a request's constraints.
 func isBound(rule string) bool { return rule == "PRE-PLAN-003" || rule == "POST-PLAN-004" }

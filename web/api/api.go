@@ -56,6 +56,8 @@ type Config struct {
 	Memory Memory
 	// Planner makes plans of intents; nil: those routes answer 503.
 	Planner Planner
+	// Drafts makes plans in the background; nil: those routes answer 503.
+	Drafts Drafts
 	// Bulk acts on many runs; nil: those routes answer 503.
 	Bulk Bulk
 	// Crew lists agents and providers; nil: those routes answer 503.
@@ -148,6 +150,7 @@ func New(c Config) (*API, error) {
 	a.systemRoutes()
 	a.toolRoutes()
 	a.askRoutes()
+	a.draftRoutes()
 	a.agentRoutes()
 	a.bulkRoutes()
 	a.noteRoutes()

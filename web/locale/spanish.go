@@ -30,6 +30,7 @@ var (
 		spanishHandoffs,
 		spanishApprovals,
 		spanishPlans,
+		spanishDrafts,
 	)
 	spanishPlurals = joined(
 		spanishCorePlurals,

@@ -17,7 +17,6 @@ var spanishPlans = map[string]string{
 	"empty: as many as it needs":                      "vacío: los que necesite",
 	"empty: no bound":                                 "vacío: sin límite",
 	"This draft was discarded.":                       "Este borrador se descartó.",
-	"Refined from":                                    "Afinado a partir de",
 	"What it may not use":                             "Lo que no puede usar",
 	"What changed in the text":                        "Qué cambió en el texto",
 	"Taken for granted":                               "Se da por hecho",

@@ -27,6 +27,10 @@ type ApprovalView struct {
 	Tool, Arguments string
 	Facts           []Fact // the arguments, where they are few and plain
 	StartedBy       string
+	// Two says that two people are needed, and who is the first; OwnRun: the reader
+	// is, and may not answer.
+	Two    string
+	OwnRun bool
 	// By says who asks; Agent is the agent, if it is one.
 	By, Agent string
 	Label     string // of the risk or amount

@@ -63,3 +63,21 @@ func liveLog(l StepLog) templ.Attributes {
 func checks(address string) templ.Attributes {
 	return templ.Attributes{"hx-post": address, "hx-trigger": "change", "hx-target": "#check", "hx-select": "#check", "hx-swap": "outerHTML", "hx-include": "closest form", "hx-vals": `{"do":"check"}`, "hx-sync": "closest form:replace"}
 }
+
+// draftLive makes the progress of a draft fetch itself again while it is planned.
+func draftLive(p DraftPage) templ.Attributes {
+	if !p.Planning {
+		return nil
+	}
+	return templ.Attributes{"data-live": "draft-" + p.ID, "hx-get": "/plans/drafts/" + p.ID, "hx-trigger": "k:draft-" + p.ID + " from:body", "hx-swap": "morph:outerHTML"}
+}
+
+// acceptAt is where the plan of a draft is accepted.
+func acceptAt(p DraftPage) string {
+	if p.Draft {
+		return "/plans/drafts/" + p.ID + "/accept"
+	}
+	return p.Post
+}
+
+func ms(at int64) string { return strconv.FormatInt(at, 10) }

@@ -1,40 +1,84 @@
 package view
 
-// AskPage takes an intent; with Error it says why there is no plan.
-type AskPage struct {
-	Shell
-	Intent, Idem string
-	Agents       []Option
-	Error        string
-	Suggestion   string
-	Rules        []string
-	Answer       string // the last answer of a model that could not be used
+// IntentForm takes what is wanted of a plan.
+type IntentForm struct {
+	Action, CSRF, Idem, Button string
+	Intent, Examples           string
+	Agents, Providers, Only    []Option
 	// MaxSteps and Budget bound the plan.
 	MaxSteps, Budget string
+	Approve, Fresh   bool
+	Refine           bool // another draft of the same
 }
 
-// DraftPage is a plan that was made of an intent and not started.
+// AskPage takes an intent; Error says why what was typed cannot be used.
+type AskPage struct {
+	Shell
+	Form  IntentForm
+	Error string
+}
+
+// DraftPage is the making of a plan of an intent, and the plan, which nothing has
+// started.
 type DraftPage struct {
 	Shell
 	Name, Key, Version string
 	Intent, Idem, Post string
 	PlanHref, EditHref string
-	Agents             []Option
 	Facts              []Fact
 	Steps              []DraftStep
 	Unsafe             int
 	CanStart           bool
 	Graph              *Graph
-	Hash               string
-	Draft, Archived    bool // it waits to be accepted; it was discarded
+	Open, Archived     bool // it waits to be accepted; it was discarded
 	CanDiscard         bool
 	Assumed, Unusable  []string
 	Problems           []ProblemRow
 	Lines              [][]SourceSpan
-	// Before is the draft that this one was refined from, with what changed.
+	// Draft: there is a draft, not a plan alone, with its ID, where it stands, and
+	// how far it is.
+	Draft, Planning bool
+	ID              string
+	Status          Status
+	Revision        string
+	Change          string
+	Progress        []DraftNote
+	Failure         *DraftFailure
+	Refused         string
+	Form            IntentForm
+	// Before is the draft that this one was refined from, with what changed; Later
+	// are those that refine it.
 	Before  *Link
 	Changed string
+	Later   []Link
 	Diff    []DiffLine
+}
+
+// DraftNote is one thing that was told of planning.
+type DraftNote struct {
+	At         Time
+	What, Who  string
+	Text, Took string
+	Problems   []string
+	Last       bool
+	Start      int64 // ms; the time goes on
+}
+
+// DraftFailure is why there is no plan.
+type DraftFailure struct {
+	Message, Suggestion, Code string
+	Rules                     []string
+	Answer                    string // the last answer of a model that could not be used
+	Providers                 []Option
+}
+
+// DraftRow is a draft in a list.
+type DraftRow struct {
+	Status              Status
+	Intent, Href        string
+	Revision, Who, Plan string
+	Error               string
+	At                  Time
 }
 
 // DraftStep is a step of a draft.

@@ -19,14 +19,14 @@ type PlanForm struct {
 	Checked, Valid bool
 	Trouble        string // why something other than saving was not done
 	Graph          *Graph
-	Unsafe         []string // steps that cannot be repeated
-	Choices        []Option // what a step may be added of
+	Unsafe         []ProblemRow // steps that cannot be repeated
+	Choices        []Option     // what a step may be added of
 	TryInput       string
 	Numbered       [][]SourceSpan // the text with line numbers
 }
 
 // ProblemRow is one thing wrong with a plan.
 type ProblemRow struct {
-	Severity, Where, Message, Suggestion string
-	Line                                 int // 0: none
+	Severity, Code, Where, Message, Suggestion string
+	Line                                       int // 0: none
 }

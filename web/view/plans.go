@@ -29,6 +29,7 @@ type PlansPage struct {
 	Shell
 	Query        string
 	Rows         []PlanRow
+	Drafts       []DraftRow // open ones
 	Newer, Older string
 	State        string
 	States       []Link

@@ -45,7 +45,8 @@ type CrewPage struct {
 // AgentRow is an agent in a list.
 type AgentRow struct {
 	ID, Name, Href, Icon, About, Provider, Model, Tools, Capabilities string
-	Notes, Handoffs, Plans                                            string
+	Notes, Plans                                                      string
+	Open                                                              Link // handoffs to it that are still open
 	State                                                             Status
 	Pulse                                                             Pulse
 }

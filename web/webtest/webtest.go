@@ -9,12 +9,15 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/kairosd/kairosd/agent"
 	"github.com/kairosd/kairosd/internal/auth"
 	"github.com/kairosd/kairosd/internal/bulk"
+	"github.com/kairosd/kairosd/internal/draft"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/mcp"
@@ -38,6 +41,7 @@ type Site struct {
 	Engine *engine.Engine
 	Auth   *auth.Service
 	Bulk   *bulk.Service
+	Drafts *draft.Service
 	// Setup is the one-time secret of an installation without users.
 	Setup string
 	Admin kairos.Actor
@@ -95,6 +99,11 @@ func NewWith(tb testing.TB, on *store.Store, access auth.Config) *Site {
 	if err := s.Bulk.Open(context.Background()); err != nil {
 		tb.Fatal(err)
 	}
+	planners := newPlanner(s.Engine)
+	s.Drafts = draft.New(draft.Config{Store: s.Store, Planner: planners, Engine: s.Engine})
+	if err := s.Drafts.Open(context.Background()); err != nil {
+		tb.Fatal(err)
+	}
 	checker := store.NewAuditChecker(s.Store, slog.New(slog.DiscardHandler))
 	checking, stopChecking := context.WithCancel(context.Background())
 	var checks sync.WaitGroup
@@ -102,11 +111,11 @@ func NewWith(tb testing.TB, on *store.Store, access auth.Config) *Site {
 	tb.Cleanup(func() { stopChecking(); checks.Wait() })
 	server := httptest.NewUnstartedServer(nil)
 	set := newSettings(tb, s.Store)
-	public, err := api.New(api.Config{AuditLog: checker, Crew: s.Tools, Tools: s.Tools, Memory: s.Store, Reader: s.Store, Engine: s.Engine, Principals: s.Auth, Accounts: s.Auth, Idempotency: s.Store, Bulk: s.Bulk, Audit: s.Store, Settings: set, SessionCookies: web.SessionCookies()})
+	public, err := api.New(api.Config{AuditLog: checker, Crew: s.Tools, Tools: s.Tools, Memory: s.Store, Reader: s.Store, Engine: s.Engine, Principals: s.Auth, Accounts: s.Auth, Idempotency: s.Store, Bulk: s.Bulk, Drafts: s.Drafts, Planner: planners, Audit: s.Store, Settings: set, SessionCookies: web.SessionCookies()})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	site, err := web.New(web.Config{AuditLog: checker, Memory: s.Store, Planner: newPlanner(s.Engine), Crew: s.Tools, Reader: s.Store, Engine: s.Engine, Auth: s.Auth, Accounts: s.Auth, System: s.System, Bulk: s.Bulk, Audit: s.Store, Settings: set, API: public, Hosts: []string{server.Listener.Addr().String()}, Version: "test"})
+	site, err := web.New(web.Config{AuditLog: checker, Memory: s.Store, Planner: planners, Drafts: s.Drafts, Crew: s.Tools, Reader: s.Store, Engine: s.Engine, Auth: s.Auth, Accounts: s.Auth, System: s.System, Bulk: s.Bulk, Audit: s.Store, Settings: set, API: public, Hosts: []string{server.Listener.Addr().String()}, Version: "test"})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -118,6 +127,7 @@ func NewWith(tb testing.TB, on *store.Store, access auth.Config) *Site {
 		site.Close()
 		public.Close()
 		s.Bulk.Close()
+		s.Drafts.Close()
 		server.Close()
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
@@ -128,10 +138,54 @@ func NewWith(tb testing.TB, on *store.Store, access auth.Config) *Site {
 	return s
 }
 
+// Drafted waits until the planning of a draft is over, by the address of its page.
+func (s *Site) Drafted(tb testing.TB, at string) kairos.Draft {
+	tb.Helper()
+	id := strings.TrimPrefix(at, "/plans/drafts/")
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	events, err := s.Engine.Subscribe(ctx, 0, "")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for {
+		d, err := s.Drafts.Draft(ctx, id)
+		if err != nil {
+			tb.Fatalf("draft %s: %v", at, err)
+		}
+		if d.State != kairos.DraftPlanning {
+			return d
+		}
+		if _, ok := <-events; !ok {
+			tb.Fatalf("draft %s is still being planned: %+v", id, d.Progress)
+		}
+	}
+}
+
+// Hurdle is a word that the planner's model stumbles over: it names an agent that
+// there is none of.
+const Hurdle = "juggle"
+
+// model answers as a planning model would: with a plan, or one that cannot be used.
+type model struct{}
+
+func (model) Complete(_ context.Context, r agent.Request) (agent.Response, error) {
+	who := "desk"
+	if strings.Contains(r.Messages[len(r.Messages)-1].Text+r.Messages[max(len(r.Messages)-3, 0)].Text, Hurdle) {
+		who = "juggler"
+	}
+	return agent.Response{Usage: agent.Usage{InputTokens: 100, OutputTokens: 20}, Text: `{"summary": "Answer the customer", "requiresMultiStep": true, "reasoning": "one has to read, one to write",
+		"assumptions": ["the customer reads English"], "steps": [{"agentId": "` + who + `", "task": "Read what the customer wrote", "reasoning": "the desk knows them"}, {"agentId": "desk", "task": "Write the answer"}]}`}, nil
+}
+
 // newPlanner plans by rules: collecting figures, and telling people of them, which
-// cannot be repeated.
+// cannot be repeated. Two providers plan by model if they are asked.
 func newPlanner(e *engine.Engine) *supervisor.Service {
-	return supervisor.NewService(supervisor.New(supervisor.Config{DefaultAgent: "general", Skills: []supervisor.Skill{
+	crew := []supervisor.Agent{{ID: "desk", Name: "Desk", Description: "Answers customers.", Selectable: true}}
+	by := func(name string) *supervisor.Generator {
+		return &supervisor.Generator{Provider: model{}, Name: name, Model: "m1", Agents: crew}
+	}
+	return supervisor.NewService(supervisor.New(supervisor.Config{Mode: supervisor.ByRules, DefaultAgent: "general", Agents: crew, Generators: map[string]*supervisor.Generator{"script": by("script"), "spare": by("spare")}, Skills: []supervisor.Skill{
 		{ID: "collect", Keywords: map[string][]string{"en": {"collect"}}, Produces: []string{"figures"}, EstimatedMs: 1500, EstimatedTokens: 30, Tool: "set", Defaults: map[string]any{"sum": 42}},
 		{ID: "notify", Keywords: map[string][]string{"en": {"notify"}}, DependsOn: []string{"collect"}, EstimatedMs: 500, Tool: "http", Defaults: map[string]any{"method": "POST", "url": "http://127.0.0.1:9/x"}},
 	}}), e, nil)

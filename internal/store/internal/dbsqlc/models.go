@@ -107,6 +107,24 @@ type Delivery struct {
 	Error     string
 }
 
+type Draft struct {
+	ID        int64
+	PublicID  string
+	Request   string
+	Actor     string
+	Role      string
+	Surface   string
+	Parent    string
+	Revision  int64
+	State     string
+	Begun     int64
+	Progress  string
+	Outcome   string
+	Hash      string
+	CreatedAt int64
+	EndedAt   int64
+}
+
 type FailureAck struct {
 	PlanID    int64
 	Node      string

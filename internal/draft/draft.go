@@ -1,0 +1,412 @@
+// Package draft makes plans of intents in the background. A draft is stored before
+// anything is planned, tells how far it is, outlives whoever asked for it and the
+// process that began it, and nothing of it runs before a person accepts it.
+package draft
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// Store keeps drafts.
+type Store interface {
+	CreateDraft(ctx context.Context, d kairos.Draft) error
+	Draft(ctx context.Context, id string) (kairos.Draft, error)
+	DraftOfVersion(ctx context.Context, hash string) (kairos.Draft, error)
+	Drafts(ctx context.Context, all bool, limit int) ([]kairos.Draft, error)
+	DraftsUnderWay(ctx context.Context) ([]kairos.Draft, error)
+	DraftsFrom(ctx context.Context, parent string) ([]kairos.Draft, error)
+	BeginDraft(ctx context.Context, id string) (bool, error)
+	TellDraft(ctx context.Context, id string, progress []kairos.DraftNote) error
+	EndDraft(ctx context.Context, d kairos.Draft) (bool, error)
+	DecideDraft(ctx context.Context, id string, state kairos.DraftState, actor kairos.Actor, reason string) (bool, error)
+	Plan(ctx context.Context, idOrKey string) (kairos.Plan, error)
+	VersionByHash(ctx context.Context, hash string) (kairos.Version, error)
+}
+
+// Planner makes the plans.
+type Planner interface {
+	// Ask stores the plan that answers an intent. The error of an intent that gets
+	// none wraps a *kairos.PlanError.
+	Ask(ctx context.Context, actor kairos.Actor, r kairos.AskRequest) (kairos.Asked, error)
+	// Planners are the providers whose models can plan.
+	Planners() []string
+	// Outline lists the steps of a stored plan, a line each.
+	Outline(canonical []byte) []string
+}
+
+// Engine takes plans into use, and out of it.
+type Engine interface {
+	AcceptPlan(ctx context.Context, actor kairos.Actor, plan, reason string) (kairos.Plan, error)
+	ArchivePlan(ctx context.Context, actor kairos.Actor, plan string, archive bool, reason string) error
+	// Announce tells listeners something that is not stored.
+	Announce(typ string, data map[string]any)
+}
+
+// Config is what drafts need. Store, Planner and Engine are required.
+type Config struct {
+	Store   Store
+	Planner Planner
+	Engine  Engine
+	Log     *slog.Logger
+	Now     func() time.Time
+	// AtOnce is how many are planned at the same time; default 4. Others wait.
+	AtOnce int
+	// Patience is how long planning may take; default 10 minutes.
+	Patience time.Duration
+}
+
+// Service makes drafts. It is safe for concurrent use.
+type Service struct {
+	Config
+	base  context.Context
+	end   context.CancelFunc
+	work  sync.WaitGroup
+	slots chan struct{}
+
+	mu      sync.Mutex
+	running map[string]context.CancelFunc
+	closed  bool
+}
+
+// New makes the service; Open takes up what an earlier process left.
+func New(c Config) *Service {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.AtOnce <= 0 {
+		c.AtOnce = 4
+	}
+	if c.Patience <= 0 {
+		c.Patience = 10 * time.Minute
+	}
+	s := &Service{Config: c, running: map[string]context.CancelFunc{}, slots: make(chan struct{}, c.AtOnce)}
+	s.base, s.end = context.WithCancel(context.Background())
+	return s
+}
+
+// Open takes up every draft that is still being planned.
+func (s *Service) Open(ctx context.Context) error {
+	list, err := s.Store.DraftsUnderWay(ctx)
+	if err != nil {
+		return err
+	}
+	for _, d := range list {
+		s.launch(d)
+	}
+	return nil
+}
+
+// Close leaves every draft where it is, for the next Open.
+func (s *Service) Close() {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.end()
+	s.work.Wait()
+}
+
+// maxQuery bounds what is wanted, in bytes.
+const maxQuery = 32 << 10
+
+// Start stores a draft and plans it in the background: it returns as soon as the
+// draft is durable.
+func (s *Service) Start(ctx context.Context, actor kairos.Actor, r kairos.DraftRequest) (kairos.Draft, error) {
+	return s.start(ctx, actor, r, kairos.Draft{})
+}
+
+func (s *Service) start(ctx context.Context, actor kairos.Actor, r kairos.DraftRequest, from kairos.Draft) (kairos.Draft, error) {
+	r.Query, r.Change, r.Examples = strings.TrimSpace(r.Query), strings.TrimSpace(r.Change), strings.TrimSpace(r.Examples)
+	switch {
+	case !actor.Role.Includes(kairos.RoleOperator):
+		return kairos.Draft{}, kairos.Errorf(kairos.CodeForbidden, "planning stores a plan, which needs the role %s", kairos.RoleOperator)
+	case r.Query == "":
+		return kairos.Draft{}, kairos.Errorf(kairos.CodeInvalid, "say what is wanted")
+	case len(r.Query)+len(r.Change)+len(r.Examples) > maxQuery:
+		return kairos.Draft{}, kairos.Errorf(kairos.CodeTooLarge, "the intent is longer than %d KiB", maxQuery>>10)
+	case r.Provider != "" && !slices.Contains(s.Planner.Planners(), r.Provider):
+		return kairos.Draft{}, kairos.Errorf(kairos.CodeInvalid, "no provider %q plans here", r.Provider)
+	}
+	d := kairos.Draft{ID: kairos.NewID(), DraftRequest: r, Actor: actor.Name, Role: actor.Role, Surface: actor.Surface, Parent: from.ID, Revision: from.Revision + 1,
+		State: kairos.DraftPlanning, CreatedAt: s.Now().UTC()}
+	if err := s.Store.CreateDraft(ctx, d); err != nil {
+		return kairos.Draft{}, err
+	}
+	s.launch(d)
+	return d, nil
+}
+
+// Refine makes another draft of the same intent, with what should be different or
+// by another provider's model. The one that is refined stays as it is.
+func (s *Service) Refine(ctx context.Context, actor kairos.Actor, id string, r kairos.DraftRequest) (kairos.Draft, error) {
+	d, err := s.Store.Draft(ctx, id)
+	if err != nil {
+		return kairos.Draft{}, err
+	}
+	if d.State == kairos.DraftPlanning {
+		return kairos.Draft{}, kairos.Errorf(kairos.CodeConflict, "the draft is still being planned").Suggest("wait until it is done, or discard it")
+	}
+	next := d.DraftRequest
+	if r.Query = strings.TrimSpace(r.Query); r.Query != "" && r.Query != d.Query {
+		next.Query, next.Change = r.Query, ""
+	}
+	if r.Change = strings.TrimSpace(r.Change); r.Change != "" {
+		if next.Change != "" { // what was asked for before holds
+			next.Change += "\n"
+		}
+		next.Change += r.Change
+	}
+	next.Provider, next.Fresh = r.Provider, true
+	if !r.Constraints.Zero() {
+		next.Constraints = r.Constraints
+	}
+	return s.start(ctx, actor, next, d)
+}
+
+// Accept takes the plan of a draft into use. What was accepted before stays so.
+func (s *Service) Accept(ctx context.Context, actor kairos.Actor, id, reason string) (kairos.Draft, error) {
+	d, err := s.Store.Draft(ctx, id)
+	if err != nil {
+		return d, err
+	}
+	switch {
+	case !actor.Role.Includes(kairos.RoleOperator):
+		return d, kairos.Errorf(kairos.CodeForbidden, "accepting a plan needs the role %s", kairos.RoleOperator)
+	case d.State == kairos.DraftAccepted:
+		return d, nil
+	case d.State != kairos.DraftReady:
+		return d, kairos.Errorf(kairos.CodeConflict, "the draft is %s: there is nothing to accept", d.State)
+	}
+	plan, err := s.Store.Plan(ctx, d.Plan)
+	if err != nil {
+		return d, err
+	}
+	if plan.Stage == kairos.StageDraft {
+		if plan.Archived {
+			return d, kairos.Errorf(kairos.CodeConflict, "the plan %s is archived", plan.Key)
+		}
+		if _, err := s.Engine.AcceptPlan(ctx, actor, plan.ID, reason); err != nil && kairos.CodeOf(err) != kairos.CodeConflict {
+			return d, err
+		}
+	}
+	if _, err := s.Store.DecideDraft(ctx, d.ID, kairos.DraftAccepted, actor, reason); err != nil {
+		return d, err
+	}
+	return s.Store.Draft(ctx, id)
+}
+
+// Discard gives a draft up; planning that is under way ends. Its plan is archived,
+// unless somebody took it into use.
+func (s *Service) Discard(ctx context.Context, actor kairos.Actor, id, reason string) (kairos.Draft, error) {
+	d, err := s.Store.Draft(ctx, id)
+	if err != nil {
+		return d, err
+	}
+	switch {
+	case !actor.Role.Includes(kairos.RoleOperator):
+		return d, kairos.Errorf(kairos.CodeForbidden, "discarding a draft needs the role %s", kairos.RoleOperator)
+	case d.State == kairos.DraftDiscarded:
+		return d, nil
+	case d.State == kairos.DraftAccepted:
+		return d, kairos.Errorf(kairos.CodeConflict, "the draft was accepted: archive the plan %s instead", d.Plan)
+	}
+	if d.State == kairos.DraftReady {
+		if err := s.shelve(ctx, actor, d); err != nil {
+			return d, err
+		}
+	}
+	moved, err := s.Store.DecideDraft(ctx, d.ID, kairos.DraftDiscarded, actor, reason)
+	if err != nil {
+		return d, err
+	}
+	s.mu.Lock()
+	cancel := s.running[id]
+	s.mu.Unlock()
+	if moved && cancel != nil {
+		cancel()
+	}
+	return s.Store.Draft(ctx, id)
+}
+
+// shelve archives the plan of a draft, as long as only drafts want it.
+func (s *Service) shelve(ctx context.Context, actor kairos.Actor, d kairos.Draft) error {
+	plan, err := s.Store.Plan(ctx, d.Plan)
+	if err != nil {
+		return err
+	}
+	newest, err := s.Store.DraftOfVersion(ctx, d.Hash)
+	if err != nil {
+		return err
+	}
+	if plan.Stage != kairos.StageDraft || plan.Archived || plan.LatestHash != d.Hash || newest.ID != d.ID && newest.State.Open() {
+		return nil
+	}
+	// Whoever may ask for a draft may throw it away: nobody else uses its plan.
+	actor.Role = kairos.RoleAuthor
+	return s.Engine.ArchivePlan(ctx, actor, plan.ID, true, "the draft was discarded")
+}
+
+// Draft finds a draft; CodeNotFound.
+func (s *Service) Draft(ctx context.Context, id string) (kairos.Draft, error) {
+	return s.Store.Draft(ctx, id)
+}
+
+// DraftOfVersion finds the newest draft whose plan is a version; CodeNotFound.
+func (s *Service) DraftOfVersion(ctx context.Context, hash string) (kairos.Draft, error) {
+	return s.Store.DraftOfVersion(ctx, hash)
+}
+
+// Drafts lists the newest drafts: those that are open, or all.
+func (s *Service) Drafts(ctx context.Context, all bool, limit int) ([]kairos.Draft, error) {
+	return s.Store.Drafts(ctx, all, limit)
+}
+
+// DraftsFrom lists the drafts that refine one, oldest first.
+func (s *Service) DraftsFrom(ctx context.Context, parent string) ([]kairos.Draft, error) {
+	return s.Store.DraftsFrom(ctx, parent)
+}
+
+// Planners are the providers whose models can plan.
+func (s *Service) Planners() []string { return s.Planner.Planners() }
+
+// launch plans a draft in the background.
+func (s *Service) launch(d kairos.Draft) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || s.running[d.ID] != nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(s.base)
+	s.running[d.ID] = cancel
+	s.work.Go(func() {
+		defer func() {
+			cancel()
+			s.mu.Lock()
+			delete(s.running, d.ID)
+			s.mu.Unlock()
+		}()
+		select {
+		case s.slots <- struct{}{}:
+			defer func() { <-s.slots }()
+		case <-ctx.Done():
+			return
+		}
+		if err := s.make(ctx, d); err != nil && ctx.Err() == nil {
+			s.Log.Error("what became of a draft was not recorded", "draft", d.ID, "err", err)
+		}
+	})
+}
+
+// make plans one draft and records what came of it. When the context ends first,
+// the draft is left as it is: for the next process, or because it was discarded.
+func (s *Service) make(ctx context.Context, d kairos.Draft) error {
+	begun, err := s.Store.BeginDraft(ctx, d.ID)
+	if err != nil || !begun {
+		return err
+	}
+	t := &teller{s: s, id: d.ID, notes: d.Progress}
+	d.State = kairos.DraftReady
+	if d.Begun > 0 {
+		t.tell(kairos.DraftNote{Phase: kairos.PhaseInterrupted})
+	}
+	if d.Begun >= kairos.MaxDraftBegun {
+		d.State, d.Error = kairos.DraftFailed, &kairos.DraftError{Unplanned: true, PlanError: kairos.PlanError{Code: "interrupted", Recoverable: true,
+			Message: fmt.Sprintf("kairosd ended %d times while this was being planned", d.Begun), Suggestion: "Try again, with another provider if there is one"}}
+	} else if err := s.ask(ctx, &d, t.tell); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	_, err = s.Store.EndDraft(context.WithoutCancel(ctx), d)
+	return err
+}
+
+// ask plans, and fills in what came of it; the error is that of a context which
+// ended.
+func (s *Service) ask(ctx context.Context, d *kairos.Draft, tell func(kairos.DraftNote)) error {
+	bounded, cancel := context.WithTimeout(ctx, s.Patience)
+	defer cancel()
+	r := kairos.AskRequest{Query: d.Query, Agent: d.Agent, PlanOnly: true, Fresh: d.Fresh, Constraints: d.Constraints, Provider: d.Provider, Change: d.Change, Examples: d.Examples, Tell: tell}
+	if d.Change != "" {
+		r.Before = s.before(bounded, *d)
+	}
+	asked, err := s.Planner.Ask(bounded, kairos.Actor{Name: d.Actor, Role: d.Role, Surface: d.Surface, Request: kairos.Request{ID: d.ID}}, r)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	d.Classification, d.Model, d.Usage = asked.Classification, asked.Model, asked.Usage
+	if err != nil {
+		d.State, d.Error = kairos.DraftFailed, why(err, s.Patience)
+		return nil
+	}
+	p := asked.Plan
+	d.Plan, d.Version, d.Hash, d.By, d.Direct, d.Found = p.Key, p.Version, p.Hash, p.By, asked.Agent, p.Found
+	return nil
+}
+
+// before are the steps of the plan that a draft refines.
+func (s *Service) before(ctx context.Context, d kairos.Draft) []string {
+	parent, err := s.Store.Draft(ctx, d.Parent)
+	if err != nil || parent.Hash == "" {
+		return nil // it refines one without a plan
+	}
+	v, err := s.Store.VersionByHash(ctx, parent.Hash)
+	if err != nil {
+		return nil // what is wanted is said without it
+	}
+	return s.Planner.Outline(v.Canonical)
+}
+
+// why says to people why there is no plan.
+func why(err error, patience time.Duration) *kairos.DraftError {
+	if e, ok := errors.AsType[*kairos.PlanError](err); ok {
+		return &kairos.DraftError{PlanError: *e}
+	}
+	out := &kairos.DraftError{Unplanned: true, PlanError: kairos.PlanError{Code: "internal", Message: err.Error(), Recoverable: true}}
+	if errors.Is(err, context.DeadlineExceeded) {
+		out.Code, out.Message, out.Suggestion = "timeout", fmt.Sprintf("there was no plan after %s", patience), "Try again, with another provider if there is one"
+	}
+	if e, ok := errors.AsType[*kairos.Error](err); ok {
+		out.Code, out.Message, out.Suggestion = string(e.Code), e.Message, e.Suggestion
+		if e.Reason != "" {
+			out.Code = e.Reason
+		}
+	}
+	return out
+}
+
+// teller keeps what is told of one draft.
+type teller struct {
+	s     *Service
+	id    string
+	mu    sync.Mutex
+	notes []kairos.DraftNote
+}
+
+// tell keeps a note and tells those who watch. How far it is may be lost; what
+// comes of it is not.
+func (t *teller) tell(n kairos.DraftNote) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if n.At = t.s.Now().UTC(); len(t.notes) >= kairos.MaxDraftNotes {
+		return
+	}
+	t.notes = append(t.notes, n)
+	if err := t.s.Store.TellDraft(context.Background(), t.id, t.notes); err != nil {
+		t.s.Log.Warn("how far a draft is was not recorded", "draft", t.id, "err", err)
+		return
+	}
+	t.s.Engine.Announce("draft_progress", map[string]any{"draft": t.id, "object": "draft:" + t.id, "phase": n.Phase, "attempt": n.Attempt})
+}

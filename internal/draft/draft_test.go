@@ -1,0 +1,192 @@
+package draft_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/kairosd/kairosd/internal/draft"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/storetest"
+)
+
+// desk is a planner that answers when it is let, and an engine that hears what is
+// announced.
+type desk struct {
+	answer func(ctx context.Context, r kairos.AskRequest) (kairos.Asked, error)
+
+	mu    sync.Mutex
+	heard []kairos.AskRequest
+	told  chan struct{}
+}
+
+func (d *desk) Ask(ctx context.Context, _ kairos.Actor, r kairos.AskRequest) (kairos.Asked, error) {
+	d.mu.Lock()
+	d.heard = append(d.heard, r)
+	d.mu.Unlock()
+	r.Tell(kairos.DraftNote{Phase: kairos.PhaseUnderstanding, Who: "complex"})
+	return d.answer(ctx, r)
+}
+func (d *desk) Planners() []string      { return []string{"a", "b"} }
+func (d *desk) Outline([]byte) []string { return nil }
+func (d *desk) AcceptPlan(context.Context, kairos.Actor, string, string) (kairos.Plan, error) {
+	return kairos.Plan{}, nil
+}
+func (d *desk) ArchivePlan(context.Context, kairos.Actor, string, bool, string) error { return nil }
+func (d *desk) Announce(string, map[string]any) {
+	select {
+	case d.told <- struct{}{}:
+	default:
+	}
+}
+
+var marta = kairos.Actor{Name: "marta", Role: kairos.RoleOperator, Surface: "ui"}
+
+func planned(context.Context, kairos.AskRequest) (kairos.Asked, error) {
+	return kairos.Asked{Plan: &kairos.AskedPlan{Key: "p", Version: 1, Hash: "h", By: "rules"}}, nil
+}
+
+// hang plans until the process ends.
+func hang(ctx context.Context, _ kairos.AskRequest) (kairos.Asked, error) {
+	<-ctx.Done()
+	return kairos.Asked{}, ctx.Err()
+}
+
+func open(t *testing.T, s *store.Store, d *desk) *draft.Service {
+	t.Helper()
+	d.told = make(chan struct{}, 1)
+	service := draft.New(draft.Config{Store: s, Planner: d, Engine: d})
+	if err := service.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(service.Close)
+	return service
+}
+
+func begin(t *testing.T, s *draft.Service, r kairos.DraftRequest) kairos.Draft {
+	t.Helper()
+	d, err := s.Start(t.Context(), marta, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func read(t *testing.T, s *store.Store, id string) kairos.Draft {
+	t.Helper()
+	d, err := s.Draft(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func phases(d kairos.Draft) []kairos.DraftPhase {
+	var out []kairos.DraftPhase
+	for _, n := range d.Progress {
+		out = append(out, n.Phase)
+	}
+	return out
+}
+
+// The process may end in the middle of planning, three times: the draft is taken up
+// again, and says so; then it is given up.
+func TestADraftOutlivesTheProcess(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t)
+	hung := &desk{answer: hang}
+	first := open(t, s, hung)
+	d := begin(t, first, kairos.DraftRequest{Query: " collect the figures "})
+	<-hung.told // it is at it
+	first.Close()
+	if got := read(t, s, d.ID); got.State != kairos.DraftPlanning || got.Begun != 1 || got.Query != "collect the figures" {
+		t.Fatalf("after the first process: %+v", got)
+	}
+	second := open(t, s, &desk{answer: planned})
+	second.Finish(t)
+	got := read(t, s, d.ID)
+	if got.State != kairos.DraftReady || got.Begun != 2 || got.Plan != "p" || !slices.Equal(phases(got), []kairos.DraftPhase{kairos.PhaseUnderstanding, kairos.PhaseInterrupted, kairos.PhaseUnderstanding}) {
+		t.Errorf("after the second process: %+v", got)
+	}
+	hung = &desk{answer: hang}
+	third := open(t, s, hung)
+	d = begin(t, third, kairos.DraftRequest{Query: "collect"})
+	for range kairos.MaxDraftBegun {
+		<-hung.told
+		third.Close()
+		hung = &desk{answer: hang}
+		third = open(t, s, hung)
+	}
+	third.Finish(t)
+	if got = read(t, s, d.ID); got.State != kairos.DraftFailed || got.Error == nil || got.Error.Code != "interrupted" || len(hung.heard) != 0 {
+		t.Errorf("after too many processes: %+v", got)
+	}
+}
+
+// What is discarded is not planned any more, and cannot be accepted or refined into
+// something else than another draft.
+func TestADraftIsDiscarded(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t)
+	hung := &desk{answer: hang}
+	service := open(t, s, hung)
+	d := begin(t, service, kairos.DraftRequest{Query: "collect"})
+	<-hung.told
+	if _, err := service.Refine(t.Context(), marta, d.ID, kairos.DraftRequest{Change: "more"}); kairos.CodeOf(err) != kairos.CodeConflict {
+		t.Errorf("refining what is being planned: %v", err)
+	}
+	if _, err := service.Accept(t.Context(), marta, d.ID, ""); kairos.CodeOf(err) != kairos.CodeConflict {
+		t.Errorf("accepting what is being planned: %v", err)
+	}
+	if got, err := service.Discard(t.Context(), marta, d.ID, "changed my mind"); err != nil || got.State != kairos.DraftDiscarded {
+		t.Fatalf("%+v %v", got, err)
+	}
+	service.Finish(t) // planning ends with it
+	if got := read(t, s, d.ID); got.State != kairos.DraftDiscarded {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A refinement keeps what was wanted before, and says what should be different.
+func TestADraftIsRefined(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t)
+	no := &desk{answer: func(context.Context, kairos.AskRequest) (kairos.Asked, error) {
+		return kairos.Asked{Model: "a/m"}, &kairos.Error{Code: kairos.CodeInvalid, Message: "no", Cause: &kairos.PlanError{Code: "NO_VALID_PLAN", Message: "no plan", Answer: "{"}}
+	}}
+	service := open(t, s, no)
+	d := begin(t, service, kairos.DraftRequest{Query: "collect", Provider: "a", Constraints: kairos.Constraints{MaxSteps: 2}})
+	service.Finish(t)
+	if got := read(t, s, d.ID); got.State != kairos.DraftFailed || got.Error.Answer != "{" || got.Model != "a/m" {
+		t.Fatalf("%+v", got)
+	}
+	service = open(t, s, no)
+	for i, r := range []kairos.DraftRequest{{Change: "first"}, {Provider: "b", Change: "second"}} {
+		next, err := service.Refine(t.Context(), marta, d.ID, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if next.Revision != i+2 || next.Parent != d.ID || next.Provider != r.Provider || !next.Fresh || next.Constraints.MaxSteps != 2 {
+			t.Errorf("%+v", next)
+		}
+		service.Finish(t)
+		service = open(t, s, no)
+		d = next
+	}
+	if d.Change != "first\nsecond" || d.Query != "collect" {
+		t.Errorf("%+v", d)
+	}
+	if _, err := service.Refine(t.Context(), marta, d.ID, kairos.DraftRequest{Provider: "c"}); kairos.CodeOf(err) != kairos.CodeInvalid {
+		t.Errorf("an unknown provider: %v", err)
+	}
+	for _, r := range []kairos.DraftRequest{{}, {Query: "x", Provider: "c"}} {
+		if _, err := service.Start(t.Context(), marta, r); kairos.CodeOf(err) != kairos.CodeInvalid {
+			t.Errorf("%+v: %v", r, err)
+		}
+	}
+	if _, err := service.Start(t.Context(), kairos.Actor{Role: kairos.RoleViewer}, kairos.DraftRequest{Query: "x"}); kairos.CodeOf(err) != kairos.CodeForbidden {
+		t.Errorf("a viewer: %v", err)
+	}
+}

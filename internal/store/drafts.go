@@ -1,0 +1,191 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
+)
+
+// CreateDraft stores a draft that is being planned, and says so in the audit log.
+func (s *Store) CreateDraft(ctx context.Context, d kairos.Draft) error {
+	return s.execAs("store draft", []kairos.AuditRecord{draftRecord(d, "draft.begin", kairos.Actor{Name: d.Actor, Surface: d.Surface, Request: kairos.RequestOf(ctx)}, "")},
+		func(ctx context.Context, q *dbsqlc.Queries) error {
+			return q.DraftInsert(ctx, dbsqlc.DraftInsertParams{PublicID: d.ID, Request: encodeJSON(d.DraftRequest), Actor: d.Actor, Role: string(d.Role), Surface: d.Surface,
+				Parent: d.Parent, Revision: int64(d.Revision), CreatedAt: micros(d.CreatedAt)})
+		})
+}
+
+// draftRecord says what was wanted, who planned it, and what came of it.
+func draftRecord(d kairos.Draft, action string, actor kairos.Actor, reason string) kairos.AuditRecord {
+	detail := map[string]any{"draft": d.ID, "revision": d.Revision, "prompt": clipped(d.Query, 2000)}
+	for key, v := range map[string]string{"change": clipped(d.Change, 2000), "refines": d.Parent, "provider": d.Provider, "model": d.Model, "by": d.By, "plan": d.Plan, "hash": d.Hash, "agent": d.Direct} {
+		if v != "" {
+			detail[key] = v
+		}
+	}
+	if d.Version > 0 {
+		detail["version"] = d.Version
+	}
+	if d.Error != nil {
+		detail["error"] = d.Error.Code
+	}
+	return kairos.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "draft:" + d.ID, Reason: reason, Detail: kairos.RawJSON(encodeJSON(detail))}
+}
+
+func clipped(s string, most int) string {
+	r := []rune(s)
+	if len(r) <= most {
+		return s
+	}
+	return string(r[:most]) + "…"
+}
+
+// Draft finds a draft; CodeNotFound.
+func (s *Store) Draft(ctx context.Context, id string) (kairos.Draft, error) {
+	row, err := s.q.DraftGet(ctx, id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return kairos.Draft{}, kairos.Errorf(kairos.CodeNotFound, "no draft %q", id)
+	}
+	if err != nil {
+		return kairos.Draft{}, translate(err, "read draft")
+	}
+	return draft(row)
+}
+
+// DraftOfVersion finds the newest draft whose plan is a version; CodeNotFound.
+func (s *Store) DraftOfVersion(ctx context.Context, hash string) (kairos.Draft, error) {
+	row, err := s.q.DraftByVersion(ctx, hash)
+	if errors.Is(err, sql.ErrNoRows) {
+		return kairos.Draft{}, kairos.Errorf(kairos.CodeNotFound, "no draft of version %q", hash)
+	}
+	if err != nil {
+		return kairos.Draft{}, translate(err, "read draft")
+	}
+	return draft(row)
+}
+
+// Drafts lists the newest drafts: those that are open, or all.
+func (s *Store) Drafts(ctx context.Context, all bool, limit int) ([]kairos.Draft, error) {
+	list := s.q.DraftOpen
+	if all {
+		list = s.q.DraftNewest
+	}
+	rows, err := list(ctx, int64(limit))
+	return drafts(rows, err)
+}
+
+// DraftsUnderWay lists what is being planned, oldest first.
+func (s *Store) DraftsUnderWay(ctx context.Context) ([]kairos.Draft, error) {
+	rows, err := s.q.DraftUnderWay(ctx)
+	return drafts(rows, err)
+}
+
+// DraftsFrom lists the drafts that refine one, oldest first.
+func (s *Store) DraftsFrom(ctx context.Context, parent string) ([]kairos.Draft, error) {
+	rows, err := s.q.DraftChildren(ctx, parent)
+	return drafts(rows, err)
+}
+
+// BeginDraft counts a process that begins to plan; a draft whose planning is over is
+// not begun.
+func (s *Store) BeginDraft(_ context.Context, id string) (begun bool, err error) {
+	err = s.exec("begin draft", func(ctx context.Context, q *dbsqlc.Queries) error {
+		n, err := q.DraftBegin(ctx, id)
+		begun = n > 0
+		return err
+	})
+	return begun, err
+}
+
+// TellDraft keeps how far planning is.
+func (s *Store) TellDraft(_ context.Context, id string, progress []kairos.DraftNote) error {
+	text, err := json.Marshal(progress)
+	if err != nil {
+		return fmt.Errorf("progress of draft %s: %w", id, err)
+	}
+	return s.exec("record progress of draft", func(ctx context.Context, q *dbsqlc.Queries) error {
+		_, err := q.DraftProgress(ctx, string(text), id)
+		return err
+	})
+}
+
+// EndDraft records what planning came to. A draft that somebody discarded meanwhile
+// stays so: moved is false.
+func (s *Store) EndDraft(_ context.Context, d kairos.Draft) (moved bool, err error) {
+	outcome, err := json.Marshal(d.DraftOutcome)
+	if err != nil {
+		return false, fmt.Errorf("outcome of draft %s: %w", d.ID, err)
+	}
+	err = s.performDraft(func(w *writer) ([]auditRow, error) {
+		n, err := w.q.DraftEnd(w.ctx, dbsqlc.DraftEndParams{State: string(d.State), Outcome: string(outcome), Hash: d.Hash, EndedAt: w.s.now().UnixMicro(), PublicID: d.ID})
+		if moved = n > 0; err != nil || !moved {
+			return nil, err
+		}
+		return []auditRow{{record: draftRecord(d, "draft."+string(d.State), kairos.System, "")}}, nil
+	})
+	return moved, translate(err, "record draft")
+}
+
+// DecideDraft says what becomes of a draft: it is accepted or discarded. One that
+// was decided stays so: moved is false.
+func (s *Store) DecideDraft(_ context.Context, id string, state kairos.DraftState, actor kairos.Actor, reason string) (moved bool, err error) {
+	action := map[kairos.DraftState]string{kairos.DraftAccepted: "draft.accept", kairos.DraftDiscarded: "draft.discard"}[state]
+	if action == "" {
+		return false, kairos.Errorf(kairos.CodeInvalid, "a draft cannot be made %s", state)
+	}
+	err = s.performDraft(func(w *writer) ([]auditRow, error) {
+		n, err := w.q.DraftDecide(w.ctx, string(state), id)
+		if moved = n > 0; err != nil || !moved {
+			return nil, err
+		}
+		row, err := w.q.DraftGet(w.ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		d, err := draft(row)
+		if err != nil {
+			return nil, err
+		}
+		return []auditRow{{record: draftRecord(d, action, actor, reason)}}, nil
+	})
+	return moved, translate(err, "record draft")
+}
+
+func (s *Store) performDraft(f func(*writer) ([]auditRow, error)) error {
+	if s.writer == nil {
+		return errReadOnly()
+	}
+	return s.writer.perform(f)
+}
+
+func draft(r dbsqlc.Draft) (kairos.Draft, error) {
+	d := kairos.Draft{ID: r.PublicID, Actor: r.Actor, Role: kairos.Role(r.Role), Surface: r.Surface, Parent: r.Parent, Revision: int(r.Revision), State: kairos.DraftState(r.State),
+		Begun: int(r.Begun), CreatedAt: fromMicros(r.CreatedAt), EndedAt: fromMicros(r.EndedAt)}
+	for _, part := range []struct {
+		text string
+		into any
+	}{{r.Request, &d.DraftRequest}, {r.Progress, &d.Progress}, {r.Outcome, &d.DraftOutcome}} {
+		if err := json.Unmarshal([]byte(part.text), part.into); err != nil {
+			return d, fmt.Errorf("draft %s: %w", d.ID, err)
+		}
+	}
+	return d, nil
+}
+
+func drafts(rows []dbsqlc.Draft, err error) ([]kairos.Draft, error) {
+	if err != nil {
+		return nil, translate(err, "list drafts")
+	}
+	out := make([]kairos.Draft, len(rows))
+	for i, r := range rows {
+		if out[i], err = draft(r); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}

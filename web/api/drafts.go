@@ -1,0 +1,134 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// Drafts makes plans of intents in the background; see web.Drafts for the promises.
+type Drafts interface {
+	Start(ctx context.Context, actor kairos.Actor, r kairos.DraftRequest) (kairos.Draft, error)
+	Refine(ctx context.Context, actor kairos.Actor, id string, r kairos.DraftRequest) (kairos.Draft, error)
+	Accept(ctx context.Context, actor kairos.Actor, id, reason string) (kairos.Draft, error)
+	Discard(ctx context.Context, actor kairos.Actor, id, reason string) (kairos.Draft, error)
+	Draft(ctx context.Context, id string) (kairos.Draft, error)
+	Drafts(ctx context.Context, all bool, limit int) ([]kairos.Draft, error)
+}
+
+// DraftBody asks for the draft of a plan.
+type DraftBody struct {
+	Query       string             `json:"query" minLength:"1" maxLength:"32768" doc:"What is wanted."`
+	Agent       string             `json:"agent,omitempty" maxLength:"128" doc:"Answers directly, without a plan."`
+	Provider    string             `json:"provider,omitempty" maxLength:"128" doc:"Whose model plans; nothing: rules or model, as configured."`
+	Examples    string             `json:"examples,omitempty" maxLength:"32768" doc:"Examples of input, told to a planning model."`
+	Fresh       bool               `json:"fresh,omitempty" doc:"Plan anew, even if an equal request has a plan already."`
+	Constraints kairos.Constraints `json:"constraints,omitzero" required:"false"`
+}
+
+// RefineBody says what should be different.
+type RefineBody struct {
+	Query       string             `json:"query,omitempty" maxLength:"32768" doc:"What is wanted, said anew; nothing: as before."`
+	Change      string             `json:"change,omitempty" maxLength:"32768" doc:"What should be different from the draft."`
+	Provider    string             `json:"provider,omitempty" maxLength:"128" doc:"Whose model plans."`
+	Constraints kairos.Constraints `json:"constraints,omitzero" required:"false" doc:"Nothing: as before."`
+}
+
+// DraftList lists drafts.
+type DraftList struct {
+	Items []kairos.Draft `json:"items"`
+}
+
+type (
+	draftIn   struct{ Body DraftBody }
+	draftOut  struct{ Body kairos.Draft }
+	draftIDIn struct {
+		ID string `path:"id" maxLength:"64"`
+	}
+	refineIn struct {
+		ID   string `path:"id" maxLength:"64"`
+		Body RefineBody
+	}
+	draftsIn struct {
+		All   bool `query:"all" doc:"Those that were accepted or discarded too."`
+		Limit int  `query:"limit" minimum:"1" maximum:"1000" default:"100"`
+	}
+	draftsOut struct{ Body DraftList }
+)
+
+func (a *API) draftRoutes() {
+	tags := []string{"planning"}
+	there := func() error {
+		if a.Drafts == nil {
+			return kairos.Errorf(kairos.CodeUnavailable, "nothing makes plans here")
+		}
+		return nil
+	}
+	register(a, huma.Operation{OperationID: "list-drafts", Method: http.MethodGet, Path: "/plans/drafts", Tags: tags, Summary: "The newest drafts of plans"},
+		func(ctx context.Context, in *draftsIn) (*draftsOut, error) {
+			if err := there(); err != nil {
+				return nil, err
+			}
+			list, err := a.Drafts.Drafts(ctx, in.All, in.Limit)
+			if list == nil {
+				list = []kairos.Draft{}
+			}
+			return &draftsOut{DraftList{list}}, err
+		})
+	register(a, huma.Operation{OperationID: "start-draft", Method: http.MethodPost, Path: "/plans/drafts", Tags: tags, DefaultStatus: http.StatusAccepted,
+		Summary:     "Make a plan of an intent in the background",
+		Description: "The answer comes at once; how far it is says GET /plans/drafts/{id}, and the events draft_progress, draft_ready and draft_failed tell when to look. Nothing runs before the draft is accepted."},
+		func(ctx context.Context, in *draftIn) (*draftOut, error) {
+			if err := there(); err != nil {
+				return nil, err
+			}
+			b := in.Body
+			d, err := a.Drafts.Start(ctx, actorOf(ctx), kairos.DraftRequest{Query: b.Query, Agent: b.Agent, Provider: b.Provider, Examples: b.Examples, Fresh: b.Fresh, Constraints: b.Constraints})
+			return &draftOut{d}, err
+		})
+	register(a, huma.Operation{OperationID: "get-draft", Method: http.MethodGet, Path: "/plans/drafts/{id}", Tags: tags, Summary: "How far a draft is, or what came of it"},
+		func(ctx context.Context, in *draftIDIn) (*draftOut, error) {
+			if err := there(); err != nil {
+				return nil, err
+			}
+			d, err := a.Drafts.Draft(ctx, in.ID)
+			return &draftOut{d}, err
+		})
+	register(a, huma.Operation{OperationID: "refine-draft", Method: http.MethodPost, Path: "/plans/drafts/{id}/refine", Tags: tags, DefaultStatus: http.StatusAccepted,
+		Summary: "Make another draft of the same intent, with what should be different or by another provider"},
+		func(ctx context.Context, in *refineIn) (*draftOut, error) {
+			if err := there(); err != nil {
+				return nil, err
+			}
+			b := in.Body
+			d, err := a.Drafts.Refine(ctx, actorOf(ctx), in.ID, kairos.DraftRequest{Query: b.Query, Change: b.Change, Provider: b.Provider, Constraints: b.Constraints})
+			return &draftOut{d}, err
+		})
+	for _, act := range []struct {
+		id, path, summary string
+		do                func(context.Context, string, string) (kairos.Draft, error)
+	}{
+		{"accept-draft", "/plans/drafts/{id}/accept", "Take the plan of a draft into use", func(ctx context.Context, id, reason string) (kairos.Draft, error) {
+			return a.Drafts.Accept(ctx, actorOf(ctx), id, reason)
+		}},
+		{"discard-draft", "/plans/drafts/{id}/discard", "Give a draft up; planning that is under way ends", func(ctx context.Context, id, reason string) (kairos.Draft, error) {
+			return a.Drafts.Discard(ctx, actorOf(ctx), id, reason)
+		}},
+	} {
+		register(a, huma.Operation{OperationID: act.id, Method: http.MethodPost, Path: act.path, Tags: tags, Summary: act.summary},
+			func(ctx context.Context, in *archiveIn) (*draftOut, error) {
+				if err := there(); err != nil {
+					return nil, err
+				}
+				reason := ""
+				if in.Body != nil {
+					reason = in.Body.Reason
+				}
+				d, err := act.do(ctx, in.ID, reason)
+				return &draftOut{d}, err
+			})
+	}
+}
