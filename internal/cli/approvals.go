@@ -15,12 +15,14 @@ import (
 // calls.
 func (c *app) approvalsCommand() *cobra.Command {
 	var f kairos.ApprovalFilter
+	var l listFlags
 	overdue := false
 	cmd := &cobra.Command{
 		Use: "approvals", Short: "List open questions", Args: cobra.NoArgs,
 		Long:    "Lists what waits for a person, by deadline, then age: questions of approval nodes, and calls of tools that ask first, with their exact arguments.",
 		Example: "  kairos approvals\n  kairos approvals --for marta --overdue\n  kairos approvals show 7qx2\n  kairos approvals --status rejected --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			f.Page = l.page()
 			if f.Status == "decided" {
 				f.Status, f.Decided = "", true
 			}
@@ -60,8 +62,7 @@ func (c *app) approvalsCommand() *cobra.Command {
 	cmd.Flags().StringVar(&f.Agent, "agent", "", "only what this agent asks")
 	cmd.Flags().StringVar(&f.For, "for", "", "only what this person is to answer, or whoever may")
 	cmd.Flags().BoolVar(&overdue, "overdue", false, "only past their deadline, or without one and asked a day ago")
-	cmd.Flags().IntVar(&f.Page.Limit, "limit", 50, "at most so many (200)")
-	cmd.Flags().StringVar(&f.Page.After, "cursor", "", "go on where a list ended")
+	l.add(cmd)
 	cmd.AddCommand(c.approvalShow(), c.assignCommand())
 	return cmd
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/kairos"
@@ -99,4 +100,26 @@ type backend interface {
 	UnackFailures(ctx context.Context, actor kairos.Actor, ref kairos.FailureRef) (int64, error)
 
 	Close() error
+}
+
+// findRun finds a run by what a person typed.
+func findRun(ctx context.Context, b backend, name string) (kairos.Run, error) {
+	r, err := b.FindRun(ctx, name)
+	return r, listedBy(err, "kairos runs lists runs")
+}
+
+// findPlan finds a plan by what a person typed.
+func findPlan(ctx context.Context, b backend, name string) (kairos.Plan, error) {
+	p, err := b.Plan(ctx, name)
+	return p, listedBy(err, "kairos plans lists plans")
+}
+
+// listedBy tells who named something that is not there where it would be.
+func listedBy(err error, suggestion string) error {
+	if e, ok := errors.AsType[*kairos.Error](err); ok && e.Code == kairos.CodeNotFound && e.Suggestion == "" {
+		told := *e
+		told.Suggestion = suggestion
+		return &told
+	}
+	return err
 }

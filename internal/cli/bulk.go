@@ -66,7 +66,7 @@ func (c *app) many(cmd *cobra.Command, req kairos.BulkRequest, runs []string, pr
 	return c.with(cmd, func(b backend) error {
 		ctx := cmd.Context()
 		for _, name := range runs {
-			r, err := b.FindRun(ctx, name)
+			r, err := findRun(ctx, b, name)
 			if err != nil {
 				return err
 			}

@@ -116,6 +116,9 @@ func execute(ctx context.Context, root *cobra.Command, s Streams, args []string,
 	if strings.HasPrefix(err.Error(), "unknown command") {
 		err = usage("%s", err)
 	}
+	if program == "kairosd" && kairos.CodeOf(err) == kairos.CodeLocked {
+		err = alone(err)
+	}
 	report(s.Err, program, err)
 	return code(err)
 }

@@ -293,7 +293,7 @@ func TestASessionForgets(t *testing.T) {
 	s := newShell(t)
 	plan := s.file("plan.yaml", "nodes: {say: {type: set, input: \"you said ${input}\"}}\n")
 	s.expect(0, "run", "--plan", plan, "--session", "ana/7", "--prompt", "hello")
-	if out, _ := s.expect(0, "memory"); !strings.Contains(out, "ana/7") || !strings.Contains(out, "1 exchanges") {
+	if out, _ := s.expect(0, "memory"); !strings.Contains(out, "ana/7") || !strings.Contains(out, "  1  ") {
 		t.Error(out)
 	}
 	if out, _ := s.expect(0, "memory", "ana/7"); !strings.Contains(out, "asked:    hello") || !strings.Contains(out, "answered: you said hello") {

@@ -61,7 +61,7 @@ by "kairos start DRAFT".`,
 
 // draft finds a plan that is a draft.
 func (c *app) draft(cmd *cobra.Command, b backend, name string) (kairos.Plan, error) {
-	p, err := b.Plan(cmd.Context(), name)
+	p, err := findPlan(cmd.Context(), b, name)
 	if err == nil && p.Stage != kairos.StageDraft {
 		err = kairos.Errorf(kairos.CodeConflict, "%s is no draft: it is in use", p.Key).Suggest("kairos drafts lists drafts; kairos plans show %s prints this plan", p.Key)
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,6 +31,9 @@ owner's. "kairos forget SESSION" makes a session forget.`,
 				if c.json {
 					return c.print(map[string]any{"items": list.Items})
 				}
+				if len(list.Items) == 0 {
+					c.errorf("session %s remembers nothing\n", firstLine(args[0]))
+				}
 				for _, m := range list.Items {
 					c.printf("%s  %s\n  asked:    %s\n  answered: %s\n", m.At.Format(time.RFC3339), m.Run, firstLine(m.Input), firstLine(m.Output))
 				}
@@ -57,8 +61,13 @@ func (c *app) listSessions(cmd *cobra.Command, b backend, owner string) error {
 	if c.json {
 		return c.print(map[string]any{"items": append([]kairos.MemorySession{}, all...)})
 	}
+	rows := [][]string{}
 	for _, s := range all {
-		c.printf("%-32s %6d exchanges, the last at %s\n", firstLine(s.Session), s.Exchanges, s.LastAt.Format(time.RFC3339))
+		rows = append(rows, []string{s.Session, strconv.FormatInt(int64(s.Exchanges), 10), stamp(s.LastAt)})
+	}
+	c.table([]string{"SESSION", "EXCHANGES", "LAST"}, rows)
+	if len(rows) == 0 {
+		c.errorf("no session remembers anything\n")
 	}
 	return nil
 }

@@ -20,11 +20,14 @@ Without TEXT the run's notes are printed.`,
 		Example: "  kairos note 7qx2 'waiting for quota, resume after 06:00'\n  kairos note 7qx2",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b backend) error {
-				r, err := b.FindRun(cmd.Context(), args[0])
+				r, err := findRun(cmd.Context(), b, args[0])
 				if err != nil {
 					return err
 				}
 				if len(args) > 1 {
+					if _, err := kairos.CheckNote(strings.Join(args[1:], " ")); err != nil {
+						return err
+					}
 					n, err := b.AddNote(cmd.Context(), c.actor(), r.ID, strings.Join(args[1:], " "))
 					if err != nil {
 						return err
@@ -64,7 +67,7 @@ for a ticket or for whoever wrote the plan. Secrets are masked. The file must no
 		Example: "  kairos export 7qx2\n  kairos export 7qx2 --output - | tar --zstd -t",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b backend) error {
-				r, err := b.FindRun(cmd.Context(), args[0])
+				r, err := findRun(cmd.Context(), b, args[0])
 				if err != nil {
 					return err
 				}
@@ -81,7 +84,7 @@ for a ticket or for whoever wrote the plan. Secrets are masked. The file must no
 				}
 				f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 				if err != nil {
-					return fmt.Errorf("write the export: %w", err)
+					return usage("cannot write the export: %w", err)
 				}
 				if err := packed.Write(f); err != nil {
 					f.Close()

@@ -122,7 +122,7 @@ func (c *app) plansShow() *cobra.Command {
 		Example: "  kairos plans show report --version 3",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b backend) error {
-				p, err := b.Plan(cmd.Context(), args[0])
+				p, err := findPlan(cmd.Context(), b, args[0])
 				if err != nil {
 					return err
 				}
@@ -148,7 +148,7 @@ func (c *app) plansVersions() *cobra.Command {
 		Example: "  kairos plans versions report",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b backend) error {
-				p, err := b.Plan(cmd.Context(), args[0])
+				p, err := findPlan(cmd.Context(), b, args[0])
 				if err != nil {
 					return err
 				}
@@ -196,7 +196,7 @@ compared as YAML.`,
 		Example: "  kairos plans diff report 3 4",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b backend) error {
-				p, err := b.Plan(cmd.Context(), args[0])
+				p, err := findPlan(cmd.Context(), b, args[0])
 				if err != nil {
 					return err
 				}
@@ -280,7 +280,7 @@ meanwhile. "kairos plans diff" says how versions differ.`,
 				return err
 			}
 			return c.with(cmd, func(b backend) error {
-				p, err := b.Plan(cmd.Context(), args[0])
+				p, err := findPlan(cmd.Context(), b, args[0])
 				if err != nil {
 					return err
 				}
@@ -310,7 +310,7 @@ func (c *app) plansArchive(archive bool) *cobra.Command {
 		Use: use + " PLAN", Short: short, Args: cobra.ExactArgs(1), Long: long, Example: "  kairos plans " + use + " report --reason \"replaced by report-2\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b backend) error {
-				p, err := b.Plan(cmd.Context(), args[0])
+				p, err := findPlan(cmd.Context(), b, args[0])
 				if err != nil {
 					return err
 				}
@@ -340,7 +340,7 @@ long they took, of the newest runs that began since --since (at most 500).`,
 				return usage("--since: %s\n  write 24h, 7d or 2030-01-31T08:00", err)
 			}
 			return c.with(cmd, func(b backend) error {
-				p, err := b.Plan(cmd.Context(), args[0])
+				p, err := findPlan(cmd.Context(), b, args[0])
 				if err != nil {
 					return err
 				}

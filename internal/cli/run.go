@@ -72,8 +72,9 @@ func (c *app) input(cmd *cobra.Command, prompt, input string) (kairos.RawJSON, e
 
 // jsonArgument reads a JSON value, or with @FILE one from a file.
 func (c *app) jsonArgument(name, text string) (kairos.RawJSON, error) {
-	b := []byte(text)
+	b, what, advice := []byte(text), name, "\n  put text in quotes: "+name+" '\"text\"'"
 	if path, ok := strings.CutPrefix(text, "@"); ok {
+		what, advice = name+" "+text, ""
 		var err error
 		if path == "-" {
 			b, err = io.ReadAll(c.In)
@@ -86,7 +87,7 @@ func (c *app) jsonArgument(name, text string) (kairos.RawJSON, error) {
 	}
 	v, err := planner.DecodeValue(b)
 	if err != nil {
-		return nil, usage("%s is not JSON: %s\n  put text in quotes: %s '\"text\"'", name, err, name)
+		return nil, usage("%s is not JSON: %s%s", what, err, advice)
 	}
 	return planner.EncodeValue(v)
 }
@@ -108,15 +109,21 @@ func parseLabels(list []string) (map[string]string, error) {
 
 // readPlan reads a plan file; - is stdin.
 func (c *app) readPlan(path string) ([]byte, planner.Format, error) {
-	var src []byte
-	var err error
-	if path == "-" {
-		src, err = io.ReadAll(io.LimitReader(c.In, planner.MaxDocument+1))
-	} else {
-		src, err = os.ReadFile(path)
+	in := c.In
+	if path != "-" {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, "", usage("cannot read the plan: %w", err)
+		}
+		defer f.Close()
+		in = f
 	}
-	if err != nil {
+	src, err := io.ReadAll(io.LimitReader(in, planner.MaxDocument+1))
+	switch {
+	case err != nil:
 		return nil, "", usage("cannot read the plan: %w", err)
+	case len(src) > planner.MaxDocument:
+		return nil, "", usage("%s is no plan: it is larger than %d bytes\n  split the plan, or move data into its input", path, planner.MaxDocument)
 	}
 	return src, planner.FormatOf(path, src), nil
 }

@@ -130,7 +130,7 @@ With --json: the run, its journal, its decisions, its notes, and what its agents
 		Example: "  kairos show 7qx2\n  kairos show 7qx2 --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b backend) error {
-				r, err := b.FindRun(cmd.Context(), args[0])
+				r, err := findRun(cmd.Context(), b, args[0])
 				if err != nil {
 					return err
 				}
@@ -241,7 +241,7 @@ func (c *app) logsCommand() *cobra.Command {
 		Example: "  kairos logs 7qx2 -f",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b backend) error {
-				r, err := b.FindRun(cmd.Context(), args[0])
+				r, err := findRun(cmd.Context(), b, args[0])
 				if err != nil {
 					return err
 				}

@@ -186,7 +186,7 @@ because of its budget goes on when there is room again.`,
 				return usage("say at least one of --max-steps, --max-duration, --max-tokens and --max-cost")
 			}
 			return c.with(cmd, func(b backend) error {
-				r, err := b.FindRun(cmd.Context(), args[0])
+				r, err := findRun(cmd.Context(), b, args[0])
 				if err != nil {
 					return err
 				}

@@ -22,6 +22,14 @@ type listFlags struct {
 func (l *listFlags) add(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&l.limit, "limit", 50, "at most so many (200)")
 	cmd.Flags().StringVar(&l.cursor, "cursor", "", "go on where a list ended")
+	cmd.PreRunE = func(*cobra.Command, []string) error { return l.check() }
+}
+
+func (l *listFlags) check() error {
+	if l.limit < 1 || l.limit > 200 {
+		return usage("--limit takes 1 to 200; --cursor goes on where a list ended")
+	}
+	return nil
 }
 
 func (l *listFlags) page() kairos.Page { return kairos.Page{Limit: l.limit, After: l.cursor} }
@@ -150,7 +158,7 @@ passed on.`,
 		Example: "  kairos handoffs show 7qx2",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b backend) error {
-				r, err := b.FindRun(cmd.Context(), args[0])
+				r, err := findRun(cmd.Context(), b, args[0])
 				if err != nil {
 					return err
 				}

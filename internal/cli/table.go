@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -21,10 +22,14 @@ func (s Streams) table(headings []string, rows [][]string) {
 		}
 	}
 	var b strings.Builder
+	last := len(headings) - 1
 	for _, row := range all {
 		used := 0
 		for i, cell := range row {
-			if i == len(row)-1 {
+			if i < last && empty(rows, i) { // a column that says nothing
+				continue
+			}
+			if i == last {
 				if room := s.Width - used; s.Width > 0 && room >= 8 {
 					cell = fit(cell, room)
 				}
@@ -40,6 +45,10 @@ func (s Streams) table(headings []string, rows [][]string) {
 		b.Reset()
 		s.printf("%s\n", line)
 	}
+}
+
+func empty(rows [][]string, column int) bool {
+	return !slices.ContainsFunc(rows, func(row []string) bool { return row[column] != "" })
 }
 
 // fit is a text in at most so many letters.

@@ -65,11 +65,14 @@ func (c *app) verbCommand(action kairos.Action) *cobra.Command {
 					return err
 				}
 			}
+			if req.At < 0 || req.Version < -1 || req.Attempts < 0 || req.Timeout < 0 {
+				return usage("--at, --attempts and --timeout must not be negative; --version is a number, 0 or -1")
+			}
 			if req.Instead, err = c.standIns(reuse, stubs); err != nil {
 				return err
 			}
 			return c.with(cmd, func(b backend) error {
-				r, err := b.FindRun(cmd.Context(), args[0])
+				r, err := findRun(cmd.Context(), b, args[0])
 				if err != nil {
 					return err
 				}
@@ -207,7 +210,10 @@ func (c *app) releaseAll(cmd *cobra.Command, plan, reason string) error {
 // preview prints what a verb would do.
 func (c *app) preview(p kairos.Preview) {
 	if !p.Allowed {
-		c.errorf("not possible: %s\n  %s\n", p.Refusal, p.Suggestion)
+		c.errorf("not possible: %s\n", p.Refusal)
+		if p.Suggestion != "" {
+			c.errorf("  %s\n", p.Suggestion)
+		}
 		return
 	}
 	c.errorf("%s: %d kept, %d again, %d new", p.Action, len(p.Keep), len(p.Again), len(p.New))
@@ -393,7 +399,7 @@ again, skip it, or fail it.`,
 				}
 			}
 			return c.with(cmd, func(b backend) error {
-				r, err := b.FindRun(cmd.Context(), args[0])
+				r, err := findRun(cmd.Context(), b, args[0])
 				if err != nil {
 					return err
 				}

@@ -88,6 +88,9 @@ type call struct {
 // do sends a request and reads its answer. A POST carries an Idempotency-Key,
 // so that repeating it does not repeat its effect.
 func (c *Client) do(ctx context.Context, k call) (status int, err error) {
+	if strings.Contains(k.path, "//") || strings.HasSuffix(k.path, "/") {
+		return 0, kairos.Errorf(kairos.CodeNotFound, "an empty name names nothing")
+	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	if k.body != nil {
