@@ -12,7 +12,7 @@ LDFLAGS := -s -w -X github.com/kairosd/kairosd/internal/cli.Version=$(VERSION)
 # Packages whose goroutines meet: they are tested with the race detector.
 RACE := ./planner ./internal/store ./internal/auth ./internal/client ./web ./web/api ./web/locale
 
-.PHONY: help build run test check race golden-db ui-quick ui-test ui-million ui-budget screenshots crash soak generate verify fmt fuzz bench load microbench million recovery clean
+.PHONY: help build run test check race golden-db ui-quick ui-test ui-million ui-budget screenshots crash soak generate docs verify fmt fuzz bench load microbench million recovery clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -66,6 +66,9 @@ soak: ## run every proof large (PROOF=N: N times as large; KAIROS_SEED=N: other 
 generate: ## regenerate queries and templates
 	$(TOOL) sqlc generate
 	$(TOOL) templ generate
+
+docs: ## write the list of commands in docs/cli.md anew
+	$(GO) test ./internal/cli -run TestThePageOfCommands -count=1 -update
 
 verify: ## fail if generated code is not what the sources give
 	$(TOOL) sqlc diff

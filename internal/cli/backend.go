@@ -117,9 +117,7 @@ func findPlan(ctx context.Context, b backend, name string) (kairos.Plan, error) 
 // listedBy tells who named something that is not there where it would be.
 func listedBy(err error, suggestion string) error {
 	if e, ok := errors.AsType[*kairos.Error](err); ok && e.Code == kairos.CodeNotFound && e.Suggestion == "" {
-		told := *e
-		told.Suggestion = suggestion
-		return &told
+		return advise(err, suggestion)
 	}
 	return err
 }

@@ -114,10 +114,13 @@ func execute(ctx context.Context, root *cobra.Command, s Streams, args []string,
 		return exitDone
 	}
 	if strings.HasPrefix(err.Error(), "unknown command") {
-		err = usage("%s", err)
+		err = usage("%s\n  see %s --help", err, program)
 	}
-	if program == "kairosd" && kairos.CodeOf(err) == kairos.CodeLocked {
-		err = alone(err)
+	switch code := kairos.CodeOf(err); {
+	case program == "kairosd" && code == kairos.CodeLocked:
+		err = advise(err, "stop the daemon that holds it, then try again")
+	case program == "kairos" && code == kairos.CodeUnauthorized:
+		err = advise(err, "give one with --token or in KAIROS_TOKEN; kairosd token create makes it")
 	}
 	report(s.Err, program, err)
 	return code(err)
@@ -132,6 +135,8 @@ type app struct {
 	token  string
 	config string
 	json   bool
+	// told is the last row of a run's journal that whoever follows it knows of.
+	told int64
 	// aggregated prints what the steps of a plan add up to, not its output.
 	aggregated bool
 }

@@ -93,6 +93,17 @@ func sysexitFor(err error) int {
 	return sysSoftware
 }
 
+// advise gives an error another suggestion: what to do depends on who is told.
+func advise(err error, suggestion string) error {
+	e, ok := errors.AsType[*kairos.Error](err)
+	if !ok {
+		return err
+	}
+	told := *e
+	told.Suggestion = suggestion
+	return &told
+}
+
 // report prints an error for a person: what is wrong, and what to do.
 func report(w io.Writer, program string, err error) {
 	if e, ok := errors.AsType[*exit](err); ok && e.err == nil {

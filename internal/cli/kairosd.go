@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -92,17 +91,6 @@ func (d *daemon) withStore(ctx context.Context, readOnly bool, f func(*store.Sto
 	err = f(s)
 	if closeErr := s.Close(); err == nil {
 		err = closeErr
-	}
-	return err
-}
-
-// alone says that a command needs the database for itself; there is no other way
-// in for kairosd.
-func alone(err error) error {
-	if e, ok := errors.AsType[*kairos.Error](err); ok {
-		told := *e
-		told.Suggestion = "stop the daemon that holds it, then try again"
-		return &told
 	}
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -172,6 +173,9 @@ func (c *app) mentionOthers(ctx context.Context, l *local) {
 
 // with opens the backend for a command and closes it after.
 func (c *app) with(cmd *cobra.Command, f func(b backend) error) error {
+	if c.db != "" && c.server == "" && !c.memory && !exists(c.db) && !slices.Contains([]string{"ask", "add", "try"}, cmd.Name()) {
+		return kairos.Errorf(kairos.CodeUnavailable, "there is no database at %s", c.db).Suggest("kairos run makes one; that of a daemon is kairos.db in its data directory")
+	}
 	b, err := c.open(cmd.Context())
 	if err != nil {
 		return err

@@ -10,135 +10,186 @@ import (
 	"github.com/kairosd/kairosd/internal/cli"
 )
 
+// skills are enough to plan by rules.
+const skills = "skills:\n  - {id: collect, keywords: {en: [collect]}, tool: set, defaults: {sum: 42}}\n  - {id: report, keywords: {en: [report]}, tool: set, depends_on: [collect]}\n"
+
+// scripted is a configuration with answers in the place of a model.
+func scripted(t *testing.T) string {
+	t.Helper()
+	path, err := filepath.Abs("../../examples/scripted/kairos.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// both runs a story twice: on a database file, and over the network on a daemon. A
+// configuration is the path of one, or its text.
+func both(t *testing.T, config string, story func(t *testing.T, s *shell)) {
+	t.Helper()
+	write := func(s *shell) string {
+		if config == "" || strings.HasPrefix(config, "/") {
+			return config
+		}
+		return s.file("kairos.yaml", config)
+	}
+	t.Run("file", func(t *testing.T) {
+		t.Parallel()
+		s := newShell(t)
+		s.env["KAIROS_CONFIG"] = write(s)
+		story(t, s)
+	})
+	t.Run("daemon", func(t *testing.T) {
+		t.Parallel()
+		s := newShell(t)
+		data := filepath.Join(s.dir, "served")
+		args := []string{}
+		if path := write(s); path != "" {
+			args = append(args, "--config", path)
+		}
+		d := serve(t, data, args...)
+		token, _, code := kairosd("token", "create", "--data", data, "--role", "admin", "--name", "shell")
+		if code != 0 {
+			t.Fatal("no token")
+		}
+		s.env["KAIROS_SERVER"], s.env["KAIROS_TOKEN"] = d.url, strings.TrimSpace(token)
+		story(t, s)
+	})
+}
+
 const greeting = "id: greet\nnodes:\n  say: {type: set, input: \"hello ${input}\"}\n"
 
 // A stored plan is started by its key; an earlier version is made current; an
 // archived plan is out of the list and comes back.
 func TestStoredPlans(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
-	s.expect(0, "plans", "add", s.file("a.yaml", greeting))
-	s.expect(0, "plans", "add", s.file("b.yaml", strings.Replace(greeting, "hello", "good day", 1)))
-	if out, _ := s.expect(0, "start", "greet", "--prompt", "Ana"); out != "good day Ana\n" {
-		t.Errorf("current: %q", out)
-	}
-	if out, _ := s.expect(0, "plans", "restore", "greet", "v1", "--reason", "too formal"); !strings.Contains(out, "v1 is current, in the place of v2") {
-		t.Error(out)
-	}
-	if out, _ := s.expect(0, "start", "greet", "--prompt", "Ana"); out != "hello Ana\n" {
-		t.Errorf("restored: %q", out)
-	}
-	if out, _ := s.expect(0, "start", "greet", "--version", "2", "--prompt", "Ana"); out != "good day Ana\n" {
-		t.Errorf("v2: %q", out)
-	}
-	s.expect(2, "plans", "restore", "greet", "v1") // it is the current one
-	s.expect(2, "plans", "restore", "greet", "last")
-	if out, _ := s.expect(0, "plans", "versions", "greet"); !strings.Contains(out, "v1       current") {
-		t.Error(out)
-	}
-	if out, _ := s.expect(0, "plans", "flow", "greet"); !strings.Contains(out, "say   3") {
-		t.Error(out)
-	}
-	s.expect(0, "plans", "archive", "greet", "--reason", "replaced")
-	if out, stderr := s.expect(0, "plans"); strings.Contains(out, "greet") || !strings.Contains(stderr, "no plan matches") {
-		t.Error(out, stderr)
-	}
-	if out, _ := s.expect(0, "plans", "--archived"); !strings.Contains(out, "greet") {
-		t.Error(out)
-	}
-	s.expect(0, "plans", "unarchive", "greet")
-	// One run per key, for good.
-	first := s.result(0, "start", "greet", "--prompt", "Ana", "--key", "k1", "--json")
-	if again := s.result(0, "start", "greet", "--prompt", "Ana", "--key", "k1", "--json"); again.RunID != first.RunID {
-		t.Errorf("the key gave %s, then %s", first.RunID, again.RunID)
-	}
+	both(t, "", func(t *testing.T, s *shell) {
+		s.expect(0, "plans", "add", s.file("a.yaml", greeting))
+		s.expect(0, "plans", "add", s.file("b.yaml", strings.Replace(greeting, "hello", "good day", 1)))
+		if out, _ := s.expect(0, "start", "greet", "--prompt", "Ana"); out != "good day Ana\n" {
+			t.Errorf("current: %q", out)
+		}
+		if out, _ := s.expect(0, "plans", "restore", "greet", "v1", "--reason", "too formal"); !strings.Contains(out, "v1 is current, in the place of v2") {
+			t.Error(out)
+		}
+		if out, _ := s.expect(0, "start", "greet", "--prompt", "Ana"); out != "hello Ana\n" {
+			t.Errorf("restored: %q", out)
+		}
+		if out, _ := s.expect(0, "start", "greet", "--version", "2", "--prompt", "Ana"); out != "good day Ana\n" {
+			t.Errorf("v2: %q", out)
+		}
+		s.expect(2, "plans", "restore", "greet", "v1") // it is the current one
+		s.expect(2, "plans", "restore", "greet", "last")
+		if out, _ := s.expect(0, "plans", "versions", "greet"); !strings.Contains(out, "v1       current") {
+			t.Error(out)
+		}
+		if out, _ := s.expect(0, "plans", "flow", "greet"); !strings.Contains(out, "say   3") {
+			t.Error(out)
+		}
+		s.expect(0, "plans", "archive", "greet", "--reason", "replaced")
+		if out, stderr := s.expect(0, "plans"); strings.Contains(out, "greet") || !strings.Contains(stderr, "no plan matches") {
+			t.Error(out, stderr)
+		}
+		if out, _ := s.expect(0, "plans", "--archived"); !strings.Contains(out, "greet") {
+			t.Error(out)
+		}
+		s.expect(0, "plans", "unarchive", "greet")
+		// One run per key, for good.
+		first := s.result(0, "start", "greet", "--prompt", "Ana", "--key", "k1", "--json")
+		if again := s.result(0, "start", "greet", "--prompt", "Ana", "--key", "k1", "--json"); again.RunID != first.RunID {
+			t.Errorf("the key gave %s, then %s", first.RunID, again.RunID)
+		}
+	})
 }
 
 // What is tried touches nothing and is no version.
 func TestTryStoresNoVersion(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
-	plan := s.file("net.yaml", "id: net\nnodes:\n  get: {type: http, input: {method: POST, url: \"https://example.invalid/\"}}\n")
-	if r := s.result(0, "try", plan, "--json"); r.Status != "completed" {
-		t.Errorf("%+v", r)
-	}
-	if out, _ := s.expect(0, "plans", "--json"); strings.Contains(out, `"net"`) {
-		t.Error(out)
-	}
-	if out, _ := s.expect(0, "runs"); out != "" {
-		t.Errorf("a dry run is in the list: %s", out)
-	}
-	if _, stderr := s.expect(2, "try", s.file("bad.yaml", "id: bad\nnodes:\n  a: {tpye: set}\n")); !strings.Contains(stderr, "bad.yaml:3:") {
-		t.Error(stderr)
-	}
+	both(t, "", func(t *testing.T, s *shell) {
+		plan := s.file("net.yaml", "id: net\nnodes:\n  get: {type: http, input: {method: POST, url: \"https://example.invalid/\"}}\n")
+		if r := s.result(0, "try", plan, "--json"); r.Status != "completed" {
+			t.Errorf("%+v", r)
+		}
+		if out, _ := s.expect(0, "plans", "--json"); strings.Contains(out, `"net"`) {
+			t.Error(out)
+		}
+		if out, _ := s.expect(0, "runs"); out != "" {
+			t.Errorf("a dry run is in the list: %s", out)
+		}
+		if _, stderr := s.expect(2, "try", s.file("bad.yaml", "id: bad\nnodes:\n  a: {tpye: set}\n")); !strings.Contains(stderr, "bad.yaml:3:") {
+			t.Error(stderr)
+		}
+	})
 }
 
 // Failures are taken note of, one run or a whole way of failing, and that is taken
 // back; runs get labels; both are acts on many runs.
 func TestAcknowledgeAndLabel(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
-	plan := s.file("bad.yaml", "id: bad\nnodes:\n  look: {type: json, input: {value: 1, path: bad}}\n")
-	first, second := s.result(1, "run", "--plan", plan, "--json"), s.result(1, "run", "--plan", plan, "--json")
-	out, _ := s.expect(0, "failures", "--json")
-	var groups struct {
-		Items []struct {
-			Plan, Node, Code string
-			Runs             int
+	both(t, "", func(t *testing.T, s *shell) {
+		plan := s.file("bad.yaml", "id: bad\nnodes:\n  look: {type: json, input: {value: 1, path: bad}}\n")
+		first, second := s.result(1, "run", "--plan", plan, "--json"), s.result(1, "run", "--plan", plan, "--json")
+		out, _ := s.expect(0, "failures", "--json")
+		var groups struct {
+			Items []struct {
+				Plan, Node, Code string
+				Runs             int
+			}
 		}
-	}
-	if err := json.Unmarshal([]byte(out), &groups); err != nil || len(groups.Items) != 1 || groups.Items[0].Runs != 2 {
-		t.Fatalf("%v: %s", err, out)
-	}
-	g := groups.Items[0]
-	s.expect(0, "ack", first.RunID, "--reason", "known")
-	if out, _ := s.expect(0, "runs", "--filter", "is:attention"); strings.Contains(out, first.RunID) || !strings.Contains(out, second.RunID) {
-		t.Error(out)
-	}
-	s.expect(0, "failures", "ack", g.Plan, g.Node, g.Code, "--note", "quota")
-	if _, stderr := s.expect(0, "failures"); !strings.Contains(stderr, "no failure needs attention") {
-		t.Error(stderr)
-	}
-	s.expect(0, "failures", "unack", g.Plan, g.Node, g.Code)
-	if out, _ := s.expect(0, "failures"); !strings.Contains(out, "--filter 'status:failed is:attention plan:bad step:look") {
-		t.Error(out)
-	}
-	s.expect(0, "label", first.RunID, second.RunID, "--set", "ticket=4711")
-	if out, _ := s.expect(0, "runs", "--label", "ticket=4711"); strings.Count(out, "  failed  ") != 2 {
-		t.Error(out)
-	}
-	s.expect(2, "label", first.RunID)
-	s.expect(2, "label", "--set", "a=b")
-	out, _ = s.expect(0, "bulk", "--json")
-	var acts struct {
-		Items []struct{ ID, Action, State string }
-	}
-	if err := json.Unmarshal([]byte(out), &acts); err != nil || len(acts.Items) != 2 || acts.Items[0].Action != "label" || acts.Items[0].State != "done" {
-		t.Fatalf("%v: %s", err, out)
-	}
-	if out, _ := s.expect(0, "bulk", "show", acts.Items[0].ID); !strings.Contains(out, second.RunID) {
-		t.Error(out)
-	}
-	s.expect(2, "bulk", "stop", acts.Items[0].ID) // it has ended
-	s.expect(2, "bulk", "show", "nothing")
+		if err := json.Unmarshal([]byte(out), &groups); err != nil || len(groups.Items) != 1 || groups.Items[0].Runs != 2 {
+			t.Fatalf("%v: %s", err, out)
+		}
+		g := groups.Items[0]
+		s.expect(0, "ack", first.RunID, "--reason", "known")
+		if out, _ := s.expect(0, "runs", "--filter", "is:attention"); strings.Contains(out, first.RunID) || !strings.Contains(out, second.RunID) {
+			t.Error(out)
+		}
+		s.expect(0, "failures", "ack", g.Plan, g.Node, g.Code, "--note", "quota")
+		if _, stderr := s.expect(0, "failures"); !strings.Contains(stderr, "no failure needs attention") {
+			t.Error(stderr)
+		}
+		s.expect(0, "failures", "unack", g.Plan, g.Node, g.Code)
+		if out, _ := s.expect(0, "failures"); !strings.Contains(out, "--filter 'status:failed is:attention plan:bad step:look") {
+			t.Error(out)
+		}
+		s.expect(0, "label", first.RunID, second.RunID, "--set", "ticket=4711")
+		if out, _ := s.expect(0, "runs", "--label", "ticket=4711"); strings.Count(out, "  failed  ") != 2 {
+			t.Error(out)
+		}
+		s.expect(2, "label", first.RunID)
+		s.expect(2, "label", "--set", "a=b")
+		out, _ = s.expect(0, "bulk", "--json")
+		var acts struct {
+			Items []struct{ ID, Action, State string }
+		}
+		if err := json.Unmarshal([]byte(out), &acts); err != nil || len(acts.Items) != 2 || acts.Items[0].Action != "label" || acts.Items[0].State != "done" {
+			t.Fatalf("%v: %s", err, out)
+		}
+		if out, _ := s.expect(0, "bulk", "show", acts.Items[0].ID); !strings.Contains(out, second.RunID) {
+			t.Error(out)
+		}
+		s.expect(2, "bulk", "stop", acts.Items[0].ID) // it has ended
+		s.expect(2, "bulk", "show", "nothing")
+	})
 }
 
 // A resume may wait for a time: it is an act that outlasts the command, and can be
 // stopped.
 func TestResumeLater(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
-	r := s.result(1, "run", "--plan", s.file("bad.yaml", "id: bad\nnodes:\n  look: {type: json, input: {value: 1, path: bad}}\n"), "--json")
-	out, stderr := s.expect(0, "resume", r.RunID, "--not-before", "2h", "--detach", "--json")
-	var act struct{ ID, State string }
-	if err := json.Unmarshal([]byte(out), &act); err != nil || act.ID == "" || !strings.Contains(stderr, "begins at") {
-		t.Fatalf("%v: %s%s", err, out, stderr)
-	}
-	if out, _ := s.expect(0, "bulk", "stop", act.ID, "--reason", "not needed"); !strings.Contains(out, "is stopped") {
-		t.Error(out)
-	}
-	s.expect(2, "resume", r.RunID, "--not-before", "soon")
-	s.expect(2, "resume", r.RunID, "--provider", "nobody", "--detach")
+	both(t, "", func(t *testing.T, s *shell) {
+		r := s.result(1, "run", "--plan", s.file("bad.yaml", "id: bad\nnodes:\n  look: {type: json, input: {value: 1, path: bad}}\n"), "--json")
+		out, stderr := s.expect(0, "resume", r.RunID, "--not-before", "2h", "--detach", "--json")
+		var act struct{ ID, State string }
+		if err := json.Unmarshal([]byte(out), &act); err != nil || act.ID == "" || !strings.Contains(stderr, "begins at") {
+			t.Fatalf("%v: %s%s", err, out, stderr)
+		}
+		if out, _ := s.expect(0, "bulk", "stop", act.ID, "--reason", "not needed"); !strings.Contains(out, "is stopped") {
+			t.Error(out)
+		}
+		s.expect(2, "resume", r.RunID, "--not-before", "soon")
+		s.expect(2, "resume", r.RunID, "--provider", "nobody", "--detach")
+	})
 }
 
 func TestMomentsToCome(t *testing.T) {
@@ -160,152 +211,165 @@ func TestMomentsToCome(t *testing.T) {
 // Steps and handoffs are found across runs; a saved view is a name for a filter.
 func TestStepsHandoffsAndViews(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
-	r := s.result(0, "run", "--plan", s.file("a.yaml", greeting), "--json")
-	if out, _ := s.expect(0, "steps", "plan:greet", "node:say"); !strings.Contains(out, r.RunID[len(r.RunID)-4:]) || !strings.Contains(out, "completed") {
-		t.Error(out)
-	}
-	if _, stderr := s.expect(0, "steps", "plan:greet", "status:failed", "--sort", "took"); !strings.Contains(stderr, "no step matches") {
-		t.Error(stderr)
-	}
-	if _, stderr := s.expect(2, "steps", "sattus:failed"); !strings.Contains(stderr, "status") {
-		t.Error(stderr)
-	}
-	script, err := filepath.Abs("../../examples/scripted/kairos.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	asked, _ := s.expect(0, "ask", "--config", script, "create a post about tea with summary", "--json")
-	var answer struct{ Run struct{ RunID string } }
-	if err := json.Unmarshal([]byte(asked), &answer); err != nil {
-		t.Fatal(err)
-	}
-	if out, _ := s.expect(0, "handoffs", "from:supervisor"); !strings.Contains(out, "supervisor → ") {
-		t.Error(out)
-	}
-	if out, _ := s.expect(0, "handoffs", "show", answer.Run.RunID); !strings.Contains(out, "supervisor → ") {
-		t.Error(out)
-	}
-	s.expect(2, "handoffs", "from:a,b", "status:odd")
-	s.expect(0, "views", "save", "greetings", "plan:greet")
-	s.expect(0, "views", "save", "shared one", "status:failed", "--everybody")
-	if out, _ := s.expect(0, "views"); !strings.Contains(out, "greetings   yours") || !strings.Contains(out, "everybody's") {
-		t.Error(out)
-	}
-	if out, _ := s.expect(0, "runs", "--view", "greetings"); !strings.Contains(out, r.RunID) || strings.Contains(out, answer.Run.RunID) {
-		t.Error(out)
-	}
-	s.expect(2, "runs", "--view", "nothing")
-	s.expect(2, "views", "save", "bad", "plam:greet")
-	s.expect(2, "views", "remove", "shared one") // it is everybody's
-	s.expect(0, "views", "remove", "shared one", "--everybody")
-	s.expect(0, "views", "remove", "greetings")
+	both(t, scripted(t), func(t *testing.T, s *shell) {
+		r := s.result(0, "run", "--plan", s.file("a.yaml", greeting), "--json")
+		if out, _ := s.expect(0, "steps", "plan:greet", "node:say"); !strings.Contains(out, r.RunID[len(r.RunID)-4:]) || !strings.Contains(out, "completed") {
+			t.Error(out)
+		}
+		if _, stderr := s.expect(0, "steps", "plan:greet", "status:failed", "--sort", "took"); !strings.Contains(stderr, "no step matches") {
+			t.Error(stderr)
+		}
+		if _, stderr := s.expect(2, "steps", "sattus:failed"); !strings.Contains(stderr, "status") {
+			t.Error(stderr)
+		}
+		asked, _ := s.expect(0, "ask", "create a post about tea with summary", "--json")
+		var answer struct{ Run struct{ RunID string } }
+		if err := json.Unmarshal([]byte(asked), &answer); err != nil {
+			t.Fatal(err)
+		}
+		if out, _ := s.expect(0, "handoffs", "from:supervisor"); !strings.Contains(out, "supervisor → ") {
+			t.Error(out)
+		}
+		if out, _ := s.expect(0, "handoffs", "show", answer.Run.RunID); !strings.Contains(out, "supervisor → ") {
+			t.Error(out)
+		}
+		s.expect(2, "handoffs", "from:a,b", "status:odd")
+		s.expect(0, "views", "save", "greetings", "plan:greet")
+		s.expect(0, "views", "save", "shared one", "status:failed", "--everybody")
+		if out, _ := s.expect(0, "views"); !strings.Contains(out, "greetings   yours") || !strings.Contains(out, "everybody's") {
+			t.Error(out)
+		}
+		if out, _ := s.expect(0, "runs", "--view", "greetings"); !strings.Contains(out, r.RunID) || strings.Contains(out, answer.Run.RunID) {
+			t.Error(out)
+		}
+		s.expect(2, "runs", "--view", "nothing")
+		s.expect(2, "views", "save", "bad", "plam:greet")
+		s.expect(2, "views", "remove", "shared one") // it is everybody's
+		s.expect(0, "views", "remove", "shared one", "--everybody")
+		s.expect(0, "views", "remove", "greetings")
+	})
 }
 
 // A draft is shown, planned anew, tried, taken into use or put away.
 func TestDrafts(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
-	config := s.file("kairos.yaml", "skills:\n  - {id: collect, keywords: {en: [collect]}, tool: set, defaults: {sum: 42}}\n  - {id: report, keywords: {en: [report]}, tool: set, depends_on: [collect]}\n")
-	ask := func(text string) string {
-		out, _ := s.expect(0, "ask", "--config", config, "--plan-only", "--json", text)
-		var a struct{ Plan struct{ Key string } }
-		if err := json.Unmarshal([]byte(out), &a); err != nil || a.Plan.Key == "" {
+	both(t, skills, func(t *testing.T, s *shell) {
+		ask := func(text string) string {
+			out, _ := s.expect(0, "ask", "--plan-only", "--json", text)
+			var a struct{ Plan struct{ Key string } }
+			if err := json.Unmarshal([]byte(out), &a); err != nil || a.Plan.Key == "" {
+				t.Fatalf("%v: %s", err, out)
+			}
+			return a.Plan.Key
+		}
+		draft := ask("collect the figures")
+		if out, _ := s.expect(0, "drafts"); !strings.Contains(out, draft) {
+			t.Error(out)
+		}
+		if out, _ := s.expect(0, "drafts", "show", draft); !strings.Contains(out, "collect") {
+			t.Error(out)
+		}
+		if out, _ := s.expect(0, "drafts", "refine", draft, "collect the figures and then report"); !strings.Contains(out, "report") || !strings.Contains(out, "+") {
+			t.Error(out)
+		}
+		if r := s.result(0, "drafts", "try", draft, "--json"); r.Status != "completed" {
+			t.Errorf("%+v", r)
+		}
+		s.expect(0, "drafts", "accept", draft, "--reason", "good")
+		if _, stderr := s.expect(2, "drafts", "accept", draft); !strings.Contains(stderr, "is no draft") {
+			t.Error(stderr)
+		}
+		out, _ := s.expect(0, "drafts", "--json")
+		var rest struct{ Items []struct{ Key string } }
+		if err := json.Unmarshal([]byte(out), &rest); err != nil || len(rest.Items) != 1 || rest.Items[0].Key == draft {
 			t.Fatalf("%v: %s", err, out)
 		}
-		return a.Plan.Key
-	}
-	draft := ask("collect the figures")
-	if out, _ := s.expect(0, "drafts"); !strings.Contains(out, draft) {
-		t.Error(out)
-	}
-	if out, _ := s.expect(0, "drafts", "show", draft, "--config", config); !strings.Contains(out, "collect") {
-		t.Error(out)
-	}
-	if out, _ := s.expect(0, "drafts", "refine", draft, "collect the figures and then report", "--config", config); !strings.Contains(out, "report") || !strings.Contains(out, "+") {
-		t.Error(out)
-	}
-	if r := s.result(0, "drafts", "try", draft, "--config", config, "--json"); r.Status != "completed" {
-		t.Errorf("%+v", r)
-	}
-	s.expect(0, "drafts", "accept", draft, "--reason", "good")
-	if _, stderr := s.expect(2, "drafts", "accept", draft); !strings.Contains(stderr, "is no draft") {
-		t.Error(stderr)
-	}
-	out, _ := s.expect(0, "drafts", "--json")
-	var rest struct{ Items []struct{ Key string } }
-	if err := json.Unmarshal([]byte(out), &rest); err != nil || len(rest.Items) != 1 || rest.Items[0].Key == draft {
-		t.Fatalf("%v: %s", err, out)
-	}
-	s.expect(0, "drafts", "discard", rest.Items[0].Key)
-	if _, stderr := s.expect(0, "drafts"); !strings.Contains(stderr, "no draft waits") {
-		t.Error(stderr)
-	}
+		s.expect(0, "drafts", "discard", rest.Items[0].Key)
+		if _, stderr := s.expect(0, "drafts"); !strings.Contains(stderr, "no draft waits") {
+			t.Error(stderr)
+		}
+	})
 }
 
 // What is asked is shown with where each answer leads; several alike are answered
 // at once; a run gets other limits.
 func TestApprovalsAndLimits(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
-	plan := s.file("pay.yaml", `
+	both(t, "", func(t *testing.T, s *shell) {
+		plan := s.file("pay.yaml", `
 id: pay
 nodes:
   ask: {type: approval, input: {message: "Pay?", form: {type: object, properties: {amount: {type: number}}}}}
   paid: {type: set, input: "${output.ask.values.amount}"}
 edges: [{from: ask, to: paid}]
 `)
-	first := s.result(3, "run", "--plan", plan, "--json")
-	if out, _ := s.expect(0, "approvals", "show", first.RunID); !strings.Contains(out, "approve leads to: paid") || !strings.Contains(out, `"amount"`) {
-		t.Error(out)
-	}
-	if done := s.result(0, "approve", first.RunID, "--values", `{"amount": 90}`, "--json"); string(done.Output) != "90" {
-		t.Errorf("%+v", done)
-	}
-	a, b := s.result(3, "run", "--plan", plan, "--json"), s.result(3, "run", "--plan", plan, "--json")
-	if out, stderr := s.expect(2, "reject", a.RunID, b.RunID, first.RunID, "--comment", "no"); strings.Count(out, "rejected") != 2 || !strings.Contains(stderr, "1 of 3 were not answered") {
-		t.Error(out, stderr)
-	}
-	steps := s.file("steps.yaml", "id: steps\nlimits: {max_steps: 1}\nnodes:\n  a: {type: set, input: 1}\n  b: {type: set, input: 2}\nedges: [{from: a, to: b}]\n")
-	r := s.result(3, "run", "--plan", steps, "--json")
-	if r.WaitReason != "budget" {
-		t.Fatalf("%+v", r)
-	}
-	if done := s.result(0, "limits", r.RunID, "--max-steps", "5", "--reason", "agreed", "--json"); done.Status != "completed" {
-		t.Errorf("%+v", done)
-	}
-	s.expect(2, "limits", r.RunID)
+		first := s.result(3, "run", "--plan", plan, "--json")
+		if out, _ := s.expect(0, "approvals", "show", first.RunID); !strings.Contains(out, "approve leads to: paid") || !strings.Contains(out, `"amount"`) {
+			t.Error(out)
+		}
+		if done := s.result(0, "approve", first.RunID, "--values", `{"amount": 90}`, "--json"); string(done.Output) != "90" {
+			t.Errorf("%+v", done)
+		}
+		a, b := s.result(3, "run", "--plan", plan, "--json"), s.result(3, "run", "--plan", plan, "--json")
+		if out, stderr := s.expect(2, "reject", a.RunID, b.RunID, first.RunID, "--comment", "no"); strings.Count(out, "rejected") != 2 || !strings.Contains(stderr, "1 of 3 were not answered") {
+			t.Error(out, stderr)
+		}
+		steps := s.file("steps.yaml", "id: steps\nlimits: {max_steps: 1}\nnodes:\n  a: {type: set, input: 1}\n  b: {type: set, input: 2}\nedges: [{from: a, to: b}]\n")
+		r := s.result(3, "run", "--plan", steps, "--json")
+		if r.WaitReason != "budget" {
+			t.Fatalf("%+v", r)
+		}
+		if done := s.result(0, "limits", r.RunID, "--max-steps", "5", "--reason", "agreed", "--json"); done.Status != "completed" {
+			t.Errorf("%+v", done)
+		}
+		s.expect(2, "limits", r.RunID)
+	})
 }
 
 // Agents, tools and providers are shown one by one; a tool is called by hand; an
 // event of the audit log is shown.
 func TestDetails(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
-	for _, c := range [][2]string{{"agents show supervisor", "part of kairosd"}, {"tools show calculator", `"expression"`}, {"providers show offline", "unused"}} {
-		if out, _ := s.expect(0, strings.Fields(c[0])...); !strings.Contains(out, c[1]) {
-			t.Errorf("%s: %s", c[0], out)
+	both(t, "", func(t *testing.T, s *shell) {
+		for _, c := range [][2]string{{"agents show supervisor", "part of kairosd"}, {"tools show calculator", `"expression"`}, {"providers show offline", "unused"}} {
+			if out, _ := s.expect(0, strings.Fields(c[0])...); !strings.Contains(out, c[1]) {
+				t.Errorf("%s: %s", c[0], out)
+			}
+			words := strings.Fields(c[0])
+			if out, _ := s.expect(0, append(words, "--json")...); !json.Valid([]byte(out)) {
+				t.Errorf("%s --json: %s", c[0], out)
+			}
+			words[2] = "nobody"
+			if _, stderr := s.expect(2, words...); !strings.Contains(stderr, "there is no") || !strings.Contains(stderr, "kairos "+words[0]+" lists them") {
+				t.Error(stderr)
+			}
 		}
-		words := strings.Fields(c[0])
-		if out, _ := s.expect(0, append(words, "--json")...); !json.Valid([]byte(out)) {
-			t.Errorf("%s --json: %s", c[0], out)
+		if r := s.result(0, "tools", "try", "calculator", "--input", `{"expression": "6*7"}`, "--json"); !strings.Contains(string(r.Output), "42") {
+			t.Errorf("%+v", r)
 		}
-		words[2] = "nobody"
-		if _, stderr := s.expect(2, words...); !strings.Contains(stderr, "there is no") || !strings.Contains(stderr, "kairos "+words[0]+" lists them") {
-			t.Error(stderr)
+		if out, _ := s.expect(0, "audit", "show", "1"); !strings.Contains(out, "event 1\n") {
+			t.Error(out)
 		}
-	}
-	if r := s.result(0, "tools", "try", "calculator", "--input", `{"expression": "6*7"}`, "--json"); !strings.Contains(string(r.Output), "42") {
-		t.Errorf("%+v", r)
-	}
-	if out, _ := s.expect(0, "audit", "show", "1"); !strings.Contains(out, "event 1\n") {
-		t.Error(out)
-	}
-	s.expect(2, "audit", "show", "one")
-	s.expect(2, "audit", "show", "999999")
-	if _, stderr := s.expect(4, "system"); !strings.Contains(stderr, "no daemon serves") {
-		t.Error(stderr)
-	}
+		s.expect(2, "audit", "show", "one")
+		s.expect(2, "audit", "show", "999999")
+		if s.env["KAIROS_SERVER"] == "" {
+			if _, stderr := s.expect(4, "system"); !strings.Contains(stderr, "no daemon serves") {
+				t.Error(stderr)
+			}
+			return
+		}
+		if out, _ := s.expect(0, "system"); !strings.Contains(out, "last backup") || !strings.Contains(out, "examine the database") {
+			t.Error(out)
+		}
+		s.expect(0, "system", "log", "--level", "warn", "--json")
+		s.expect(2, "system", "log", "--level", "loud")
+		s.expect(0, "system", "backup")
+		if out, _ := s.expect(0, "system", "maintenance", "on", "--reason", "nothing"); !strings.Contains(out, "maintenance since") {
+			t.Error(out)
+		}
+		s.expect(2, "system", "maintenance", "on") // it is on
+		s.expect(0, "system", "maintenance", "off")
+	})
 }
 
 // Tables end where the screen does; other output is whole.
@@ -323,5 +387,82 @@ func TestTablesFitTheScreen(t *testing.T) {
 	}
 	if !strings.Contains(narrow, "…") || strings.Contains(wide, "…") {
 		t.Errorf("narrow %q\nwide %q", narrow, wide)
+	}
+}
+
+// Every verb does to one run what it says, previews change nothing, and what is not
+// possible is refused with a reason.
+func TestVerbs(t *testing.T) {
+	t.Parallel()
+	both(t, "", func(t *testing.T, s *shell) {
+		ask := s.file("ask.yaml", "id: ask\nnodes:\n  ask: {type: approval, input: {message: \"Go on?\"}}\n")
+		r := s.result(3, "run", "--plan", ask, "--json")
+		if out, _ := s.expect(0, "cancel", r.RunID, "--preview", "--json"); !strings.Contains(out, `"allowed":true`) {
+			t.Error(out)
+		}
+		s.expect(0, "pause", r.RunID, "--preview")
+		if out, _ := s.expect(0, "pause", r.RunID, "--reason", "wait"); !strings.Contains(out, "is waiting") {
+			t.Error(out)
+		}
+		s.expect(3, "continue", r.RunID)
+		if out, _ := s.expect(0, "cancel", r.RunID, "--reason", "not needed"); !strings.Contains(out, "cancelled") {
+			t.Error(out)
+		}
+		if _, stderr := s.expect(2, "cancel", r.RunID); !strings.Contains(stderr, "cancelled") {
+			t.Error(stderr)
+		}
+		if _, stderr := s.expect(3, "resume", r.RunID); strings.Count(stderr, "waiting  ask") > 1 {
+			t.Errorf("what was known is told again: %s", stderr)
+		}
+		s.expect(0, "cancel", r.RunID)
+		s.expect(3, "rerun", r.RunID)
+		s.expect(0, "delete", r.RunID, "--preview")
+		s.expect(0, "show", r.RunID)
+		if out, _ := s.expect(0, "delete", r.RunID); !strings.Contains(out, "is deleted") {
+			t.Error(out)
+		}
+		if out, _ := s.expect(0, "runs"); strings.Contains(out, r.RunID) {
+			t.Error(out)
+		}
+		done := s.result(0, "run", "--plan", s.file("a.yaml", greeting), "--json")
+		if out, _ := s.expect(0, "fork", done.RunID, "--at", "1", "--edit", `say="good day"`); out != "good day\n" {
+			t.Errorf("forked: %q", out)
+		}
+		s.expect(2, "fork", done.RunID, "--at", "-1")
+		s.expect(2, "retry-now", done.RunID)
+		s.expect(2, "release", done.RunID)
+		s.expect(2, "resolve", done.RunID, "say", "--retry")
+		for _, name := range []string{"", "x", "zzzz", "../../etc", "ñandú"} {
+			if _, stderr := s.expect(2, "show", name); !strings.Contains(stderr, "kairos: ") || strings.Count(stderr, "\n") > 2 {
+				t.Errorf("show %q: %s", name, stderr)
+			}
+		}
+		s.expect(2, "runs", "--limit", "0")
+		s.expect(2, "runs", "--cursor", "nonsense")
+		s.expect(0, "note", done.RunID, "looked at")
+		s.expect(2, "note", done.RunID, " ")
+	})
+}
+
+// What cannot be read is refused with a reason, whatever it is; a path that was
+// mistyped makes no database.
+func TestFilesThatAreNone(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	large := s.file("large.yaml", strings.Repeat("# nothing\n", 120_000))
+	for _, path := range []string{s.dir, filepath.Join(s.dir, "missing"), large, s.file("binary", "\xff\x00\x01"), s.file("empty", "")} {
+		for _, args := range [][]string{{"run", "--plan", path}, {"try", path}, {"validate", path}, {"graph", path}, {"plans", "add", path}, {"test", path}, {"start", "x", "--input", "@" + path}} {
+			if stdout, stderr, code := s.run(args...); code != 2 || len(stderr) < 20 || stdout != "" {
+				t.Errorf("%v: exit %d %q %q", args, code, stdout, stderr)
+			}
+		}
+	}
+	mistyped := filepath.Join(s.dir, "nowhere", "kairos.db")
+	if _, stderr := s.expect(4, "runs", "--db", mistyped); !strings.Contains(stderr, "there is no database") {
+		t.Error(stderr)
+	}
+	s.expect(4, "runs", "--db", s.dir)
+	if _, stderr := s.expect(4, "runs", "--server", "http://127.0.0.1:1"); !strings.Contains(stderr, "no daemon answers") {
+		t.Error(stderr)
 	}
 }

@@ -136,7 +136,7 @@ func shellWords(t *testing.T, line string) (words []string) {
 }
 
 // docs/cli.md lists every command with its flags, as the programs themselves say.
-// Write it anew: go test ./internal/cli -run TestThePageOfCommands -update
+// make docs writes it anew.
 func TestThePageOfCommands(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join("..", "..", "docs", "cli.md")
@@ -144,7 +144,7 @@ func TestThePageOfCommands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const begin, end = "<!-- commands: written by go test ./internal/cli -run TestThePageOfCommands -update -->\n", "<!-- end of commands -->"
+	const begin, end = "<!-- commands: written by make docs -->\n", "<!-- end of commands -->"
 	before, rest, ok := strings.Cut(string(page), begin)
 	_, after, ok2 := strings.Cut(rest, end)
 	if !ok || !ok2 {
@@ -158,7 +158,7 @@ func TestThePageOfCommands(t *testing.T) {
 		return
 	}
 	if diff := cmp.Diff(want, string(page)); diff != "" {
-		t.Errorf("docs/cli.md is not what the programs say (-want +got); write it with -update:\n%s", diff)
+		t.Errorf("docs/cli.md is not what the programs say (-want +got); write it with make docs:\n%s", diff)
 	}
 }
 

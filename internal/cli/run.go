@@ -216,7 +216,9 @@ func (c *app) watch(events <-chan kairos.Event, settled <-chan kairos.Run, faile
 				events = nil
 				continue
 			}
-			c.progress(e)
+			if e.RunSeq == 0 || e.RunSeq > c.told {
+				c.progress(e)
+			}
 			seen = max(seen, e.RunSeq)
 		case run := <-settled:
 			last, late = run.LastSeq, time.After(lateEvents)

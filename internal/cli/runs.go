@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -124,7 +125,8 @@ type shown struct {
 func (c *app) showCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "show RUN", Short: "Show a run", Args: cobra.ExactArgs(1),
-		Long: `Shows where a run stands: its steps in order, what it waits for, why it failed.
+		Long: `Shows where a run stands: its journal in order, what it waits for, why it failed. Each
+row begins with its position, which "kairos fork --at" takes.
 RUN is an id, or any unambiguous beginning or end of one of at least four characters.
 With --json: the run, its journal, its decisions, its notes, and what its agents said to each other.`,
 		Example: "  kairos show 7qx2\n  kairos show 7qx2 --json",
@@ -198,7 +200,7 @@ func (c *app) show(d kairos.RunDetail) {
 // line is a journal row as one line of text.
 func line(e *kairos.Entry) string {
 	var b strings.Builder
-	b.WriteString(e.At.Format("15:04:05.000"))
+	fmt.Fprintf(&b, "%4d  %s", e.Seq, e.At.UTC().Format("15:04:05.000"))
 	b.WriteString("  ")
 	name := e.Node
 	if name == "" {
@@ -297,7 +299,7 @@ func (c *app) journal(cmd *cobra.Command, b backend, run string, after int64) (i
 		}
 		if json.Unmarshal(e.Log, &logged) == nil {
 			for _, l := range logged {
-				c.printf("              %s %s\n", l.Level, l.Message)
+				c.printf("                    %s %s\n", l.Level, l.Message)
 			}
 		}
 	}

@@ -113,7 +113,7 @@ is for plans in files. Without --version it is the current version. With a daemo
 			return c.with(cmd, func(b backend) error {
 				r, err := b.Start(cmd.Context(), c.actor(), req)
 				if err != nil {
-					return err
+					return listedBy(err, "kairos plans lists plans; kairos run --plan FILE runs one of a file")
 				}
 				return c.started(cmd.Context(), b, r, s.detach)
 			})
@@ -190,7 +190,7 @@ because of its budget goes on when there is room again.`,
 				if err != nil {
 					return err
 				}
-				req.Run = r.ID
+				req.Run, c.told = r.ID, r.LastSeq
 				if r, err = b.Act(cmd.Context(), c.actor(), req); err != nil {
 					return err
 				}

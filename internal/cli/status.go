@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -65,7 +67,7 @@ func (c *app) system(i kairos.Installation, v kairos.Vitals) {
 	c.printf("kairosd %s on %s\n", i.Version, i.Host)
 	facts := [][2]string{{"started", stamp(i.Started)}, {"starts in 7 days", fmt.Sprintf("%d, %d after a death without a goodbye", i.Starts, i.UncleanStarts)},
 		{"runs", fmt.Sprintf("%d of %d slots, %d queued", v.Working, v.Slots, v.Queued)}, {"steps", fmt.Sprintf("%d of %d slots", v.Nodes, v.NodeSlots)},
-		{"database", mib(i.Storage.Database)}, {"disk free", mib(i.Storage.Free)}, {"examined", stamp(i.CheckedAt)}, {"finding", i.Finding}, {"safe mode", i.Safe}, {"storage stopped", i.Failed}}
+		{"database", size(i.Storage.Database) + ", " + size(i.Storage.WAL) + " of log"}, {"disk free", size(i.Storage.Free)}, {"examined", stamp(i.CheckedAt)}, {"finding", i.Finding}, {"safe mode", i.Safe}, {"storage stopped", i.Failed}}
 	if m := i.Maintenance; m != nil {
 		facts = append(facts, [2]string{"maintenance", strings.TrimSpace(fmt.Sprintf("since %s by %s: %s", stamp(m.Since), m.By, m.Reason))})
 	}
@@ -92,7 +94,16 @@ func (c *app) system(i kairos.Installation, v kairos.Vitals) {
 	c.table([]string{"JOB", "STATE", "EVERY", "LAST", "TOOK", "NEXT", "ERROR"}, rows)
 }
 
-func mib(bytes int64) string { return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20)) }
+func size(bytes int64) string {
+	n := float64(bytes)
+	for _, unit := range []string{"bytes", "KiB", "MiB"} {
+		if n < 1024 {
+			return strconv.FormatFloat(math.Round(n*10)/10, 'f', -1, 64) + " " + unit
+		}
+		n /= 1024
+	}
+	return strconv.FormatFloat(math.Round(n*10)/10, 'f', -1, 64) + " GiB"
+}
 
 func (c *app) systemLog() *cobra.Command {
 	level := ""
@@ -177,7 +188,7 @@ func (c *app) systemBackup() *cobra.Command {
 				if c.json {
 					return c.print(b)
 				}
-				c.printf("backup of %s: %s, verified up to audit event %d\n", stamp(b.Created), mib(b.Bytes), b.AuditSeq)
+				c.printf("backup of %s: %s, verified up to audit event %d\n", stamp(b.Created), size(b.Bytes), b.AuditSeq)
 				return nil
 			})
 		},

@@ -77,6 +77,9 @@ func (c *app) verbCommand(action kairos.Action) *cobra.Command {
 					return err
 				}
 				req.Run = r.ID
+				if action != kairos.ActionRerun && action != kairos.ActionFork {
+					c.told = r.LastSeq
+				}
 				return c.verb(cmd, b, req, preview, detach)
 			})
 		},
@@ -105,7 +108,7 @@ func (c *app) verbCommand(action kairos.Action) *cobra.Command {
 		f.DurationVar(&req.Timeout, "timeout", 0, "timeout of what runs again, this once")
 		f.IntVar(&req.Attempts, "attempts", 0, "attempts of what runs again, this once")
 	case kairos.ActionFork:
-		f.Int64Var(&req.At, "at", 0, "journal position to keep; 0: keep nothing")
+		f.Int64Var(&req.At, "at", 0, "position of the journal up to which it is kept, as kairos show prints it; 0: nothing is")
 		f.StringArrayVar(&reuse, "reuse", nil, "node, node#visit or node#visit[item]: take its recorded result instead of running it again; may be repeated")
 		f.StringArrayVar(&stubs, "stub", nil, "node=JSON, node#visit=JSON or node#visit[item]=JSON: take this result instead of running it; may be repeated")
 		f.StringArrayVar(&edits, "edit", nil, "node=JSON or node#visit=JSON: replace a kept output; may be repeated")
@@ -284,6 +287,9 @@ same answer is given to each, one after the other, and nothing is waited for.`,
 					return err
 				}
 				req.Approval, req.Digest = p.ID, p.Digest // what was read is what is answered
+				if r, err := b.FindRun(cmd.Context(), p.Run); err == nil {
+					c.told = r.LastSeq
+				}
 				a, err := b.Decide(cmd.Context(), c.actor(), req)
 				if err != nil {
 					return err
@@ -403,7 +409,7 @@ again, skip it, or fail it.`,
 				if err != nil {
 					return err
 				}
-				req.Run, req.Node = r.ID, args[1]
+				req.Run, req.Node, c.told = r.ID, args[1], r.LastSeq
 				if req.Attempt == 0 {
 					if err := latestDoubt(cmd, b, &req, cmd.Flags().Changed("visit")); err != nil {
 						return err

@@ -181,6 +181,11 @@ type actWire struct {
 }
 
 func wireOf(r kairos.VerbRequest) actWire {
+	switch r.Action {
+	case kairos.ActionResume, kairos.ActionRerun, kairos.ActionFork:
+	default: // the others name what was seen by its revision only
+		r.Digest = ""
+	}
 	return actWire{Reason: r.Reason, Rev: r.Rev, Digest: r.Digest, At: r.At, Edits: r.Edits, Instead: r.Instead, Only: r.Only, TimeoutMs: r.Timeout.Milliseconds(), Attempts: r.Attempts, Input: r.Input, Version: r.Version,
 		Labels: r.Labels, LimitsView: kairos.ViewLimits(r.Limits)}
 }

@@ -1,0 +1,196 @@
+package cli_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/kairosd/kairosd/internal/cli"
+)
+
+// pages are the pages that people read, by path.
+func pages(t *testing.T) map[string]string {
+	t.Helper()
+	files, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	for _, path := range append(files, "../../README.md", "../../examples/README.md") {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[path] = string(text)
+	}
+	return out
+}
+
+// blocks are the code of a page that is in one language.
+func blocks(page, language string) (out []string) {
+	for _, b := range strings.Split(page, "\n```"+language+"\n")[1:] {
+		code, _, _ := strings.Cut(b, "\n```")
+		out = append(out, code)
+	}
+	return out
+}
+
+var command = regexp.MustCompile("(?:^|\\$\\(|\\$ |\\| |&& )(?:[A-Z]+=\\S+ )?(?:bin/)?((?:kairos|kairosd) .*)")
+
+// Every command of the pages is there, with these flags, and takes these arguments.
+func TestCommandsOfThePagesAreTaken(t *testing.T) {
+	t.Parallel()
+	seen := 0
+	for path, page := range pages(t) {
+		for _, code := range append(blocks(page, "sh"), blocks(page, "console")...) {
+			for line := range strings.Lines(code) {
+				m := command.FindStringSubmatch(strings.TrimSpace(line))
+				if m == nil || strings.HasPrefix(m[1], "kairosd is ") {
+					continue
+				}
+				text, _, _ := strings.Cut(m[1], " || ")
+				if strings.Contains(m[0], "$(") {
+					text, _, _ = strings.Cut(text, ")")
+				}
+				words := shellWords(t, text)
+				seen++
+				if len(words) > 1 && words[1] == "completion" {
+					continue
+				}
+				if err := taken(cli.Root(words[0], silent(io.Discard)), words[1:]); err != nil {
+					t.Errorf("%s: %q: %v", path, strings.TrimSpace(line), err)
+				}
+			}
+		}
+		for _, m := range regexp.MustCompile("`(kairosd?) ([a-z-]+)([^`]*)`").FindAllStringSubmatch(page, -1) {
+			if m[2] == "completion" {
+				continue
+			}
+			seen++
+			if cmd, _, err := cli.Root(m[1], silent(io.Discard)).Find([]string{m[2]}); err != nil || cmd.Name() != m[2] {
+				t.Errorf("%s names a command that is not there: %s", path, m[0])
+			}
+		}
+	}
+	if seen < 100 {
+		t.Errorf("only %d commands", seen)
+	}
+}
+
+var link = regexp.MustCompile("\\]\\(([^)#: ]+)(?:#[^)]*)?\\)")
+
+// Links between the pages lead somewhere, and from the README every page is reached.
+func TestPagesLeadToEachOther(t *testing.T) {
+	t.Parallel()
+	all := pages(t)
+	reached := map[string]bool{}
+	var visit func(path string)
+	visit = func(path string) {
+		if reached[path] {
+			return
+		}
+		reached[path] = true
+		for _, m := range link.FindAllStringSubmatch(all[path], -1) {
+			to := filepath.ToSlash(filepath.Join(filepath.Dir(path), m[1]))
+			if _, err := os.Stat(to); err != nil {
+				t.Errorf("%s leads to %s, which is not there", path, m[1])
+			}
+			if _, page := all[to]; page {
+				visit(to)
+			}
+		}
+	}
+	visit("../../README.md")
+	for path := range all {
+		if !reached[path] {
+			t.Errorf("nobody who begins with the README finds %s", path)
+		}
+	}
+}
+
+// The quick start works when it is pasted.
+func TestQuickStart(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("builds kairos")
+	}
+	page := pages(t)["../../docs/quick-start.md"]
+	dir := t.TempDir()
+	build(t, filepath.Join(dir, "bin")+"/", "./cmd/kairos")
+	yaml := blocks(page, "yaml")
+	if len(yaml) != 2 {
+		t.Fatalf("%d files, want 2", len(yaml))
+	}
+	for i, name := range []string{"quick.yaml", "quick-config.yaml"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(yaml[i]+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("no bash")
+	}
+	cmd := exec.CommandContext(t.Context(), bash, "-euo", "pipefail", "-c", strings.Join(blocks(page, "sh"), "\n"))
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "PATH="+filepath.Join(dir, "bin")+":"+os.Getenv("PATH"), "HOME="+dir, "XDG_DATA_HOME="+dir, "KAIROS_DB=", "KAIROS_SERVER=", "KAIROS_CONFIG=")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, want := range []string{"exit 1", `{"total":15}`, "exit 3", "approve leads to: done", `{"total":7500}`, `{"total":20}`} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("the quick start does not show %s:\n%s", want, out)
+		}
+	}
+}
+
+// The programs of the page about embedding say what the page says.
+func TestEmbeddedPrograms(t *testing.T) {
+	t.Parallel()
+	page := pages(t)["../../docs/embedding.md"]
+	programs := blocks(page, "go")
+	want := []string{"ask started\nask completed\nyes started\nyes completed\nwelcome back, ana <nil>\n", "You said HELLO <nil>\n"}
+	if len(programs) != len(want) {
+		t.Fatalf("%d programs, want %d", len(programs), len(want))
+	}
+	for i, src := range programs {
+		f, err := parser.ParseFile(token.NewFileSet(), "main.go", src, parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, imp := range f.Imports {
+			if strings.Contains(imp.Path.Value, "/internal") {
+				t.Errorf("program %d imports %s", i+1, imp.Path.Value)
+			}
+		}
+		if testing.Short() {
+			continue
+		}
+		dir := t.TempDir()
+		main := filepath.Join(dir, "main.go")
+		if err := os.WriteFile(main, []byte(src+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		build(t, filepath.Join(dir, "program"), main)
+		out, err := exec.CommandContext(t.Context(), filepath.Join(dir, "program")).CombinedOutput()
+		if err != nil || string(out) != want[i] {
+			t.Errorf("program %d: %v, %q, want %q", i+1, err, out, want[i])
+		}
+	}
+}
+
+// build compiles a program of the repository, or a file that uses its packages.
+func build(t *testing.T, to, what string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", to, what)
+	cmd.Dir = "../.."
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("build %s: %v\n%s", what, err, out)
+	}
+}
