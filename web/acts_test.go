@@ -269,6 +269,8 @@ func (s *scene) runs(seed webtest.Seeded) {
 	s.page("/failures/unack", "/failures/unack"+query, `action="/failures/unack"`)
 	s.api("POST /failures/ack", "/failures/ack", ref)
 	s.api("POST /failures/unack", "/failures/unack", ref)
+	s.api("POST /views", "/views", map[string]any{"name": "old", "filter": "status:failed"})
+	s.api("DELETE /views/{name}", "/views/old", "")
 	s.page("/runs/:run/note", "/runs/"+seed.Failed.ID+"/note", `name="text"`, "text", "why not")
 	s.api("POST /runs/{id}/notes", "/runs/"+seed.Failed.ID+"/notes", map[string]string{"text": "why not"})
 	for _, do := range []string{"resume", "rerun", "fork"} {
