@@ -334,6 +334,8 @@ func (s *scene) accounts() {
 		s.t.Fatal(err)
 	}
 	s.api("POST /users/{id}/link", "/users/otto/link", map[string]string{"subject": ""})
+	s.api("POST /users/{id}/sign-out", "/users/otto/sign-out", "")
+	s.api("DELETE /users/{id}/second-factor", "/users/carla/second-factor", "") // she got one when she logged in
 	s.page("/settings/tokens", "/settings/tokens", `name="name"`, "name", "ci", "role", "viewer", "lifetime", "24h")
 	s.api("POST /tokens", "/tokens", map[string]string{"name": "more", "role": "viewer"})
 	tokens, err := s.Auth.Tokens(s.t.Context())

@@ -25,6 +25,8 @@ type accounts interface {
 	CreateUser(ctx context.Context, actor kairos.Actor, name, password string, role kairos.Role) (kairos.User, error)
 	UpdateUser(ctx context.Context, actor kairos.Actor, idOrName string, role *kairos.Role, password *string, disabled *bool) (kairos.User, error)
 	LinkUser(ctx context.Context, actor kairos.Actor, idOrName, subject string) (kairos.User, error)
+	EndSessions(ctx context.Context, actor kairos.Actor, idOrName, keep string) error
+	DisableSecondFactor(ctx context.Context, actor kairos.Actor, idOrName string) error
 	Tokens(ctx context.Context) ([]kairos.Token, error)
 	CreateToken(ctx context.Context, actor kairos.Actor, name string, role kairos.Role, scopes []string, lifetime time.Duration) (string, kairos.Token, error)
 	RevokeToken(ctx context.Context, actor kairos.Actor, id, reason string) error
@@ -62,7 +64,7 @@ func (d *daemon) userCommand() *cobra.Command {
 		Use: "user", Short: "Manage users", Args: cobra.NoArgs,
 		Long: "Adds, lists and changes the people who may log in. Works while the daemon runs.", Example: "  kairosd user list --data /var/lib/kairos",
 		RunE: func(*cobra.Command, []string) error {
-			return usage("say: kairosd user add, list, passwd, role, link, login-link, disable or enable")
+			return usage("say: kairosd user add, list, passwd, role, link, login-link, sign-out, second-factor-off, disable or enable")
 		},
 	}
 	var role string
@@ -123,6 +125,12 @@ func (d *daemon) userCommand() *cobra.Command {
 			return &r, nil, nil, err
 		}),
 		d.userLinkCommand(), d.loginLinkCommand(),
+		d.userAct("sign-out", "End all open logins of a user", func(ctx context.Context, a accounts, name string) error {
+			return a.EndSessions(ctx, localActor(), name, "")
+		}),
+		d.userAct("second-factor-off", "Take a user's second factor away", func(ctx context.Context, a accounts, name string) error {
+			return a.DisableSecondFactor(ctx, localActor(), name)
+		}),
 		d.userChange("disable NAME", "Keep a user out; open sessions end", func(string) (*kairos.Role, *string, *bool, error) {
 			yes := true
 			return nil, nil, &yes, nil
@@ -152,6 +160,22 @@ func (d *daemon) userChange(use, short string, change func(arg string) (*kairos.
 					d.printf("user %s changed\n", u.Name)
 				}
 				return err
+			})
+		},
+	}
+}
+
+// userAct is an act on a user that takes nothing but their name.
+func (d *daemon) userAct(use, short string, act func(context.Context, accounts, string) error) *cobra.Command {
+	return &cobra.Command{
+		Use: use + " NAME", Short: short, Args: cobra.ExactArgs(1), Long: short + ". Works while the daemon runs.", Example: "  kairosd user " + use + " marta --data /var/lib/kairos",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return d.withAccounts(cmd.Context(), func(a accounts) error {
+				if err := act(cmd.Context(), a, args[0]); err != nil {
+					return err
+				}
+				d.printf("user %s changed\n", args[0])
+				return nil
 			})
 		},
 	}

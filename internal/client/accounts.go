@@ -90,6 +90,18 @@ func (c *Client) LinkUser(ctx context.Context, _ kairos.Actor, idOrName, subject
 	return out.user(), err
 }
 
+// EndSessions ends all open logins of a user; none is kept over the API.
+func (c *Client) EndSessions(ctx context.Context, _ kairos.Actor, idOrName, _ string) error {
+	_, err := c.do(ctx, call{method: http.MethodPost, path: "/users/" + url.PathEscape(idOrName) + "/sign-out"})
+	return err
+}
+
+// DisableSecondFactor takes a user's second factor away.
+func (c *Client) DisableSecondFactor(ctx context.Context, _ kairos.Actor, idOrName string) error {
+	_, err := c.do(ctx, call{method: http.MethodDelete, path: "/users/" + url.PathEscape(idOrName) + "/second-factor"})
+	return err
+}
+
 // LoginLink makes the secret of a link that logs a user in once.
 func (c *Client) LoginLink(ctx context.Context, _ kairos.Actor, idOrName string) (string, error) {
 	var out struct {

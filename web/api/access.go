@@ -138,8 +138,10 @@ var access = map[string]need{
 	"GET /settings":                      {kairos.RoleAdmin, "admin"},
 	"POST /notifications/{channel}/test": {kairos.RoleAdmin, "admin"},
 
-	"POST /users/{id}/link":       {kairos.RoleAdmin, "admin"},
-	"POST /users/{id}/login-link": {kairos.RoleAdmin, "admin"},
+	"POST /users/{id}/link":            {kairos.RoleAdmin, "admin"},
+	"POST /users/{id}/sign-out":        {kairos.RoleAdmin, "admin"},
+	"DELETE /users/{id}/second-factor": {kairos.RoleAdmin, "admin"},
+	"POST /users/{id}/login-link":      {kairos.RoleAdmin, "admin"},
 }
 
 // allow returns nil if the actor has what is needed.

@@ -146,6 +146,7 @@ func New(c Config) (*API, error) {
 	a.verbRoutes()
 	a.approvalRoutes()
 	a.accountRoutes()
+	a.signOutRoutes()
 	a.eventRoutes()
 	a.systemRoutes()
 	a.toolRoutes()

@@ -376,6 +376,10 @@ func (f *fake) LinkUser(_ context.Context, _ kairos.Actor, id, subject string) (
 	return kairos.User{ID: id, Name: id, Role: kairos.RoleViewer, Issuer: "https://login.example", Subject: subject}, nil
 }
 
+func (f *fake) EndSessions(context.Context, kairos.Actor, string, string) error { return nil }
+
+func (f *fake) DisableSecondFactor(context.Context, kairos.Actor, string) error { return nil }
+
 func (f *fake) LoginLink(context.Context, kairos.Actor, string) (string, error) { return "secret", nil }
 
 func (f *fake) UpdateUser(_ context.Context, _ kairos.Actor, id string, _ *kairos.Role, _ *string, _ *bool) (kairos.User, error) {

@@ -109,6 +109,11 @@ type Accounts interface {
 	// LoginLink makes the secret of a link that logs a user in once; only for
 	// somebody at the machine itself.
 	LoginLink(ctx context.Context, actor kairos.Actor, idOrName string) (secret string, err error)
+	// EndSessions ends all open logins of a user but the one with the secret keep
+	// (empty: none is kept); DisableSecondFactor takes a second factor away,
+	// CodeConflict if there is none.
+	EndSessions(ctx context.Context, actor kairos.Actor, idOrName, keep string) error
+	DisableSecondFactor(ctx context.Context, actor kairos.Actor, idOrName string) error
 	Tokens(ctx context.Context) ([]kairos.Token, error)
 	// CreateToken returns the token's text, which is shown only here. A zero
 	// lifetime means the default of 90 days.
