@@ -135,7 +135,7 @@ func shellWords(t *testing.T, line string) (words []string) {
 	return words
 }
 
-// docs/cli.md lists every command with its flags, as the programs themselves say.
+// docs/cli.md lists every command, as the programs themselves say.
 // make docs writes it anew.
 func TestThePageOfCommands(t *testing.T) {
 	t.Parallel()
@@ -162,7 +162,7 @@ func TestThePageOfCommands(t *testing.T) {
 	}
 }
 
-// reference is the table of a program's commands, and after it what each takes.
+// reference is the table of a program's commands; what each takes is said by its help.
 func reference(program string) string {
 	var b strings.Builder
 	root := cli.Root(program, silent(io.Discard))
@@ -181,10 +181,6 @@ func reference(program string) string {
 			group = titles[p.GroupID]
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", strings.ReplaceAll(useOf(cmd), "|", "\\|"), cmd.Short, group)
-	}
-	fmt.Fprintf(&b, "\n")
-	for _, cmd := range cli.CommandsOf(program) {
-		fmt.Fprintf(&b, "<details><summary><code>%s</code></summary>\n\n%s\n\n%s\n```sh\n%s\n```\n\n</details>\n", useOf(cmd), cmd.Long, flagsOf(cmd.LocalNonPersistentFlags()), unindent(cmd.Example))
 	}
 	return b.String()
 }
@@ -210,12 +206,4 @@ func flagsOf(set *pflag.FlagSet) string {
 		fmt.Fprintf(&b, "- `%s`: %s\n", name, text)
 	})
 	return b.String()
-}
-
-func unindent(text string) string {
-	lines := strings.Split(text, "\n")
-	for i, l := range lines {
-		lines[i] = strings.TrimPrefix(l, "  ")
-	}
-	return strings.Join(lines, "\n")
 }
