@@ -78,6 +78,9 @@ func (r *request) band(b homeBand) (v view.Band) {
 		v.Topic = b.id
 	}
 	failed := func(err error) {
+		if errors.Is(r.ctx.Err(), context.Canceled) {
+			return // the browser has gone: nobody waits for this
+		}
 		id := newID()
 		r.s.Logger.Error("a band of home failed", "id", id, "band", b.id, "err", err)
 		v.Failed = r.t("This part could not be read. Error %s.", id)

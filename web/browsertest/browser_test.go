@@ -413,6 +413,14 @@ func (b *tab) fill(css, text string) {
 	b.until(css+" holds what was typed", fmt.Sprintf(`[...document.querySelectorAll(%s)].some((e) => e.value === %s)`, quoted(css), quoted(text)))
 }
 
+// filter types into the field of the list, which is filtered along where scripts
+// are.
+func (b *tab) filter(q string) {
+	b.t.Helper()
+	b.fill("#q", q)
+	b.until("the list is filtered as one types", fmt.Sprintf(`!window.htmx || new URL(location.href).searchParams.get("q") === %s && !document.querySelector(".htmx-request, .htmx-settling")`, quoted(q)))
+}
+
 // press sends keys, each of them as one press: a page that takes a key for itself
 // keeps it from being typed.
 func (b *tab) press(keys string) {

@@ -87,7 +87,7 @@ func TestAMillionRunsInTheBrowser(t *testing.T) {
 		t.Errorf("jumping to the end of the ID leads to %s, not %s", now, id)
 	}
 	b.open("/runs")
-	b.fill("#q", "status:failed plan:plan-00 since:80d")
+	b.filter("status:failed plan:plan-00 since:80d")
 	b.follow(`form[action="/runs"] button`, "#list")
 	if n := eval[int](b, `document.querySelectorAll("#list tbody tr").length`); n == 0 {
 		t.Error("the filter finds no failed run")

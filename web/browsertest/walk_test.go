@@ -87,7 +87,7 @@ var coreTasks = []coreTask{
 	}},
 	{"filter", func(b *tab, _ *daemon, s webtest.Seeded) {
 		b.follow(`nav.nav a[href="/runs"]`, `form[action="/runs"]`)
-		b.fill("#q", "plan:refund")
+		b.filter("plan:refund")
 		b.follow(`form[action="/runs"] button`, runLink(s.Waiting))
 		if eval[bool](b, there(runLink(s.Completed))) {
 			b.t.Error("a run of another plan is shown")
