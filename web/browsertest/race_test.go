@@ -288,16 +288,18 @@ func TestAFormIsSentOnce(t *testing.T) {
 	before := d.runs()
 	b := d.tab().withoutScripts()
 	b.open("/plans/ledger/start")
+	b.click("main form details summary")
 	b.fill(`main form textarea[name="input"]`, `{"amount": "many"}`)
 	b.follow(`main form.form button[type="submit"]`, `main [role="alert"]`)
 	if kept := eval[string](b, `document.querySelector('main form textarea[name="input"]').value`); !strings.Contains(kept, "many") {
 		t.Errorf("what was typed is lost: %q", kept)
 	}
 	b.open("/plans/ledger/start")
+	b.click("main form details summary")
 	b.fill(`main form textarea[name="input"]`, `{"amount": 5}`)
 	b.follow(`main form.form button[type="submit"]`, "#run-id")
 	b.reload("#run-id")
-	b.back(`main form textarea[name="input"]`)
+	b.back("main form.form")
 	b.forward("#run-id")
 	b.reload("#run-id")
 	if after := d.runs(); after != before+1 {
@@ -314,6 +316,7 @@ func TestWhatWasTypedOutlivesALogin(t *testing.T) {
 	d.seed()
 	b := d.tab()
 	b.open("/plans/ledger/start")
+	b.click("main form details summary")
 	b.fill(`main form textarea[name="input"]`, `{"amount": 4711}`)
 	call(b, network.ClearBrowserCookies, cdp.Empty{})
 	b.follow(`main form.form button[type="submit"]`, `input[name="password"]`)
@@ -327,7 +330,7 @@ func TestWhatWasTypedOutlivesALogin(t *testing.T) {
 	if v := eval[string](b, `document.querySelector('main form textarea[name="input"]').value`); v != `{"amount": 4711}` {
 		t.Errorf("after the login the field holds %q", v)
 	}
-	b.reload(`main form textarea[name="input"]`)
+	b.reload("main form.form")
 	if eval[bool](b, `!!sessionStorage.getItem("kept")`) {
 		t.Error("it is kept for ever")
 	}

@@ -167,7 +167,10 @@
       const at = {}, list = typed().map((e) => [e, at[e.name] = (at[e.name] || 0) + 1]);
       for (const [name, n, value] of JSON.parse(kept)) {
         const found = list.find(([e, i]) => e.name === name && i === n);
-        if (found) found[0][typeof value === "boolean" ? "checked" : "value"] = value;
+        if (!found) continue;
+        found[0][typeof value === "boolean" ? "checked" : "value"] = value;
+        const box = found[0].closest("details");
+        if (box) box.open = true; // what was put back is seen
       }
     }
     sessionStorage.removeItem("kept");
