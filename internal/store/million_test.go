@@ -352,6 +352,71 @@ func measure(t *testing.T, s *store.Store, large bool) {
 			return err
 		}},
 		{"plans", func() error { _, err := s.Plans(ctx, kairos.PlanFilter{}); return err }},
+		{"plans: by a word, and in use", func() error {
+			_, err := s.Plans(ctx, kairos.PlanFilter{Text: "plan", Stage: kairos.PlansUsed})
+			return err
+		}},
+		{"plans: that use a tool", func() error {
+			_, err := s.Plans(ctx, kairos.PlanFilter{Facts: []kairos.PlanFact{{Kind: kairos.FactTool, Value: "http"}}})
+			return err
+		}},
+		{"plans: all that their page asks", func() error { return plansPage(ctx, s) }},
+		{"approvals: open", func() error { _, err := s.Approvals(ctx, kairos.ApprovalFilter{}); return err }},
+		{"approvals: open, of a plan, counted", func() error { _, err := s.ApprovalsCount(ctx, kairos.ApprovalFilter{Plan: plan()}, 1000); return err }},
+		{"approvals: for somebody / overdue", func() error {
+			_, err := s.Approvals(ctx, kairos.ApprovalFilter{For: "ana"})
+			_, late := s.Approvals(ctx, kairos.ApprovalFilter{Overdue: time.Now()})
+			return errors.Join(err, late)
+		}},
+		{"approvals: decided, of a plan", func() error {
+			_, err := s.Approvals(ctx, kairos.ApprovalFilter{Decided: true, Plan: plan()})
+			return err
+		}},
+		{"handoffs: of all runs / that failed", func() error {
+			_, err := s.HandoffsOf(ctx, kairos.HandoffFilter{})
+			_, failed := s.HandoffsOf(ctx, kairos.HandoffFilter{Status: "failed"})
+			return errors.Join(err, failed)
+		}},
+		{"handoffs: of a plan, since a day", func() error {
+			_, err := s.HandoffsOf(ctx, kairos.HandoffFilter{Plan: plan(), Since: day})
+			return err
+		}},
+		{"steps: since a day", func() error { _, err := s.Steps(ctx, kairos.StepFilter{Since: day}); return err }},
+		{"audit: a kind since 15 minutes", audit(func() kairos.AuditFilter {
+			return kairos.AuditFilter{Actions: []string{"run.*"}, Since: time.Now().Add(-15 * time.Minute)}
+		})},
+		{"audit: a kind, not by the system, since a week", audit(func() kairos.AuditFilter {
+			return kairos.AuditFilter{Actions: []string{"plan.*", "user.*"}, Exclude: kairos.AuditExclusion{Actors: []string{"system"}}, Since: time.Now().Add(-7 * 24 * time.Hour)}
+		})},
+		{"values to choose from: errors, people, agents", func() error {
+			var errs []error
+			for _, key := range []string{"error", "by", kairos.UseAgent} {
+				_, err := s.Known(ctx, key, 50)
+				errs = append(errs, err)
+			}
+			return errors.Join(errs...)
+		}},
+		{"notes and acknowledgements of a week", func() error {
+			_, err := s.RecentNotes(ctx, time.Now().Add(-7*24*time.Hour), 50)
+			_, acks := s.FailureAcks(ctx, time.Now().Add(-7*24*time.Hour), 50)
+			return errors.Join(err, acks)
+		}},
+		{"failures: where the first came from", func() error {
+			groups, err := s.FailureGroups(ctx, 1)
+			if err == nil && len(groups) > 0 {
+				_, err = s.FailureOrigin(ctx, kairos.FailureRef{PlanKey: groups[0].PlanKey, Node: groups[0].Node, Code: groups[0].Code})
+			}
+			return err
+		}},
+		{"run: what took part in it, conversation", func() error {
+			id := done().ID
+			_, talk := s.Conversation(ctx, id)
+			_, notes := s.Notes(ctx, id)
+			_, uses := s.Uses(ctx, id)
+			return errors.Join(talk, notes, uses)
+		}},
+		{"memory: sessions of somebody", func() error { _, err := s.MemorySessions(ctx, "marta", kairos.Page{}); return err }},
+		{"bulk acts: newest", func() error { _, err := s.Bulks(ctx, 20); return err }},
 		{"unfinished runs, at start", func() error { _, err := s.Unfinished(ctx); return err }},
 	}
 	t.Logf("%-44s %10s %10s %10s", "query", "p50", "p95", "max")
@@ -378,6 +443,24 @@ func measure(t *testing.T, s *store.Store, large bool) {
 
 // acts are some that a person who comes back wants to know of.
 var acts = []string{"run.resume", "run.fork", "run.cancel", "node.resolve", "approval.decide", "plan.archive", "bulk.resume", "failure.ack", "store.released", "user.create"}
+
+// plansPage asks what the page of plans asks: of each plan its facts, its last runs
+// and how its runs ended.
+func plansPage(ctx context.Context, s *store.Store) error {
+	list, err := s.Plans(ctx, kairos.PlanFilter{})
+	if err != nil {
+		return err
+	}
+	_, err = s.Outcomes(ctx, time.Now().Add(-7*24*time.Hour))
+	errs := []error{err}
+	for _, p := range list.Items {
+		_, facts := s.PlanFacts(ctx, p.Key)
+		_, last := s.LastRuns(ctx, p.Key, 12)
+		_, users := s.PlansThatRun(ctx, p.Key, 50)
+		errs = append(errs, facts, last, users)
+	}
+	return errors.Join(errs...)
+}
 
 // home asks what the first page asks, for somebody who was here last at a time.
 func home(ctx context.Context, s *store.Store, left time.Time) error {

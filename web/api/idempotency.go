@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -202,11 +203,14 @@ func (a *API) continued(ctx context.Context, route string, now time.Time) *Probl
 	if info.claim.CreatedAt.Equal(now) { // it is the first
 		return nil
 	}
-	list, err := a.Reader.AuditEvents(ctx, kairos.AuditFilter{Requests: []string{info.actor.Request.ID}, Results: []string{"ok"}, Page: kairos.Page{Limit: 10}})
+	// Nothing else is asked for: the answer of an index is whole, where that of a
+	// filter may need several pages.
+	list, err := a.Reader.AuditEvents(ctx, kairos.AuditFilter{Requests: []string{info.actor.Request.ID}, Page: kairos.Page{Limit: 50}})
 	if err != nil {
 		return a.problem(ctx, err)
 	}
-	if info.done = list.Items; len(info.done) == 0 || resumed[route] {
+	info.done = slices.DeleteFunc(list.Items, func(e kairos.AuditEvent) bool { return cmp.Or(e.Result, "ok") != "ok" })
+	if len(info.done) == 0 || resumed[route] {
 		return nil
 	}
 	if run := info.doneOn(); run != "" && (strings.HasPrefix(route, "/runs/{id}/nodes/") || acts[strings.TrimPrefix(route, "/runs/{id}/")]) {
