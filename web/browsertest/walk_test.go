@@ -112,9 +112,9 @@ var coreTasks = []coreTask{
 		b.follow(`main a[href="/settings/tokens"]`, `main form input[name="name"]`)
 		b.fill(`main form input[name="name"]`, "robot")
 		b.follow(`main form.form button[type="submit"]`, "#token")
-		b.follow(`main a[href$="/revoke"]`, `main form[action$="/revoke"]`)
-		b.fill(`main form[action$="/revoke"] input[name="reason"]`, "it is not needed")
-		b.follow(`main form[action$="/revoke"] button[type="submit"]`, `main form input[name="name"]`)
+		b.reach(`main a[href$="/revoke"]`, `form[action$="/revoke"] input[name="reason"]`) // over the page, where scripts are
+		b.fill(`form[action$="/revoke"] input[name="reason"]`, "it is not needed")
+		b.follow(`form[action$="/revoke"] button[type="submit"]`, `main form input[name="name"]`)
 		tokens, err := d.api.Tokens(b.t.Context())
 		must(b.t, err)
 		if len(tokens) != 1 || tokens[0].RevokedAt.IsZero() {

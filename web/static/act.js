@@ -28,7 +28,8 @@
     const to = r.headers.get("HX-Redirect");
     if (!to) { show(await r.text()); return; }
     const url = new URL(to, location.href);
-    if (url.pathname === location.pathname && url.search === location.search) location.reload(); else location.href = to;
+    // The same address is asked for anew, and no form that led here is sent again.
+    if (url.pathname === location.pathname && url.search === location.search) location.replace(url.pathname + url.search); else location.href = to;
   };
   const ask = (address, options) => fetch(address, { ...options, headers: { "HX-Request": "true", "HX-Target": "dialog" } });
   const open = (address, from) => {
