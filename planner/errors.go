@@ -53,7 +53,10 @@ type Failure struct {
 	RetryAfter time.Duration `json:"retryAfter,omitempty"`
 	// Detail is the cause as text: for the log and the inspector.
 	Detail string `json:"detail,omitempty"`
-	cause  error
+	// Request is what the other side calls the request that failed: its support
+	// asks for it.
+	Request string `json:"request,omitempty"`
+	cause   error
 }
 
 func (f *Failure) Error() string { return f.Message }

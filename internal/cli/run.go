@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,11 +22,12 @@ func (c *app) runCommand() *cobra.Command {
 	var plan string
 	var start startFlags
 	cmd := &cobra.Command{
-		Use:   "run --plan FILE [--prompt TEXT | --input JSON|@FILE]",
+		Use:   "run --plan FILE|KEY[@VERSION] [--prompt TEXT | --input JSON|@FILE]",
 		Short: "Run a plan and print its result",
 		Long: `Stores the plan and a run of it, executes the run, and prints its output.
 Progress goes to stderr, the result to stdout. The run is stored before its first
 node starts: when this command is interrupted, "kairos resume" continues it.
+Where there is no such file, KEY is a plan that is stored already.
 
 --dry-run leaves undone whatever might change something or ask a model: such
 steps complete with a made-up output, and their rows say what would have been called.
@@ -45,6 +48,9 @@ exactly one object: runId, status, waitReason, output, outputs, path, error, usa
 				return err
 			}
 			src, format, err := c.readPlan(plan)
+			if _, _, stored := storedName(plan); stored && errors.Is(err, fs.ErrNotExist) {
+				src, err = nil, nil
+			}
 			if err != nil {
 				return err
 			}
@@ -52,7 +58,7 @@ exactly one object: runId, status, waitReason, output, outputs, path, error, usa
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&plan, "plan", "", "plan file, YAML or JSON (- reads stdin)")
+	f.StringVar(&plan, "plan", "", "plan file, YAML or JSON (- reads stdin); or the key of a stored plan, with @VERSION one of its versions")
 	f.BoolVar(&c.memory, "memory", false, "store nothing on disk")
 	start.add(cmd)
 	return cmd
@@ -135,17 +141,44 @@ func (c *app) run(ctx context.Context, file string, src []byte, format planner.F
 		return err
 	}
 	defer c.close(b)
-	_, v, _, problems, err := b.SavePlan(ctx, c.actor(), src, format, "cli", "")
-	if err != nil {
-		return c.invalid(file, problems, err)
+	if src != nil {
+		_, v, _, problems, err := b.SavePlan(ctx, c.actor(), src, format, "cli", "")
+		if err != nil {
+			return c.invalid(file, problems, err)
+		}
+		c.warnings(file, problems)
+		req.Hash, req.Plan = v.Hash, v.PlanID
+	} else if req.Plan, req.Version, err = c.stored(ctx, b, file); err != nil {
+		return err
 	}
-	c.warnings(file, problems)
-	req.Hash, req.Plan = v.Hash, v.PlanID
 	r, err := b.Start(ctx, c.actor(), req)
 	if err != nil {
 		return err
 	}
 	return c.started(ctx, b, r, detach)
+}
+
+// storedName reads KEY or KEY@VERSION; false: it is the name of a file.
+func storedName(name string) (key string, version int, ok bool) {
+	key, number, versioned := strings.Cut(name, "@")
+	if versioned {
+		n, err := strconv.Atoi(strings.TrimPrefix(number, "v"))
+		if err != nil || n < 1 {
+			return "", 0, false
+		}
+		version = n
+	}
+	return key, version, key != "" && !strings.ContainsAny(key, "./\\")
+}
+
+// stored finds a plan that was named instead of a file.
+func (c *app) stored(ctx context.Context, b backend, name string) (plan string, version int, err error) {
+	key, version, _ := storedName(name)
+	p, err := b.Plan(ctx, key)
+	if kairos.CodeOf(err) == kairos.CodeNotFound {
+		return "", 0, usage("cannot read the plan: there is no file %s, and no stored plan %s", name, key)
+	}
+	return p.ID, version, err
 }
 
 // follow shows a run's progress until it stands still, then its result.

@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
@@ -45,7 +46,7 @@ func toPlanner(f *kairos.Failure) *planner.Failure {
 		return nil
 	}
 	return &planner.Failure{Code: f.Code, Message: f.Message, Suggestion: f.Suggestion, Node: f.Node,
-		Permanent: f.Permanent, NoEffect: f.NoEffect, RetryAfter: f.RetryAfter, Detail: f.Detail}
+		Permanent: f.Permanent, NoEffect: f.NoEffect, RetryAfter: f.RetryAfter, Detail: f.Detail, Request: f.Request}
 }
 
 func fromPlanner(f *planner.Failure, node string) *kairos.Failure {
@@ -53,7 +54,7 @@ func fromPlanner(f *planner.Failure, node string) *kairos.Failure {
 		return nil
 	}
 	k := &kairos.Failure{Code: f.Code, Message: f.Message, Suggestion: f.Suggestion, Node: f.Node,
-		Permanent: f.Permanent, NoEffect: f.NoEffect, RetryAfter: f.RetryAfter, Detail: f.Detail}
+		Permanent: f.Permanent, NoEffect: f.NoEffect, RetryAfter: f.RetryAfter, Detail: f.Detail, Causes: causesOf(f), Request: f.Request}
 	if k.Code == "" {
 		k.Code = planner.CodeFailed
 	}
@@ -64,6 +65,36 @@ func fromPlanner(f *planner.Failure, node string) *kairos.Failure {
 		k.Detail = ""
 	}
 	return k
+}
+
+// Bounds of the causes that are kept.
+const (
+	maxCauses = 8
+	maxCause  = 500
+)
+
+// causesOf are the errors below a failure, from the outside in; none if the only
+// one says no more than the failure does.
+func causesOf(f *planner.Failure) []string {
+	var out []string
+	last := f.Message
+	for err := f.Unwrap(); err != nil && len(out) < maxCauses; err = errors.Unwrap(err) {
+		if text := strings.ToValidUTF8(clipText(err.Error(), maxCause), "\uFFFD"); text != last {
+			out, last = append(out, text), text
+		}
+	}
+	if len(out) == 1 && out[0] == f.Detail {
+		return nil
+	}
+	return out
+}
+
+// maskFailure takes secrets out of what a failure says.
+func (e *Engine) maskFailure(f *kairos.Failure) {
+	f.Message, f.Detail, f.Suggestion = e.mask(f.Message), e.mask(f.Detail), e.mask(f.Suggestion)
+	for i := range f.Causes {
+		f.Causes[i] = e.mask(f.Causes[i])
+	}
 }
 
 func interrupted(why string) *kairos.Failure {

@@ -136,7 +136,7 @@ func (a *actor) handBack(t *attempt, recorded kairos.Entry, n, request int, p Pa
 	answer.CorrelationID = messageID(t.run, &row, request, kairos.MessageRequest)
 	if err != nil {
 		row.Status, row.Failure = kairos.NodeFailed, fromPlanner(planner.AsFailure(err), t.node.ID)
-		row.Failure.Message, row.Failure.Detail = t.e.mask(row.Failure.Message), t.e.mask(row.Failure.Detail)
+		t.e.maskFailure(row.Failure)
 		answer.Type, answer.Payload = kairos.MessageError, failurePayload(row.Failure, "")
 	} else {
 		_, raw, failure := t.e.encodeOutput(t.node.ID, out)

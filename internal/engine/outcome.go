@@ -151,7 +151,7 @@ func (a *actor) failureOf(t *attempt, err error) *kairos.Failure {
 		return &kairos.Failure{Code: planner.CodePanic, Node: t.node.ID, Message: a.e.mask(p.Error()), Stack: a.e.mask(p.stack)}
 	}
 	f := fromPlanner(planner.AsFailure(err), t.node.ID)
-	f.Message, f.Detail, f.Suggestion = a.e.mask(f.Message), a.e.mask(f.Detail), a.e.mask(f.Suggestion)
+	a.e.maskFailure(f)
 	return f
 }
 

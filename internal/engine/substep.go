@@ -54,7 +54,7 @@ func (a *actor) runSubstep(t *attempt, recorded kairos.Entry, n int, kind, diges
 			return nil, err // no response to keep: what it did is unknown
 		}
 		row.Status, row.Failure = kairos.NodeFailed, fromPlanner(f, t.node.ID)
-		row.Failure.Message, row.Failure.Detail = t.e.mask(row.Failure.Message), t.e.mask(row.Failure.Detail)
+		t.e.maskFailure(row.Failure)
 	} else {
 		value, raw, failure := t.e.encodeOutput(t.node.ID, out)
 		if failure != nil {

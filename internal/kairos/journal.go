@@ -77,7 +77,11 @@ type Failure struct {
 	NoEffect   bool          `json:"noEffect,omitempty"`
 	RetryAfter time.Duration `json:"retryAfter,omitempty"`
 	Detail     string        `json:"detail,omitempty"`
-	Stack      string        `json:"stack,omitempty"`
+	// Causes are what led to it, from the outside in; Request is what the other side
+	// calls the request that failed.
+	Causes  []string `json:"causes,omitempty"`
+	Request string   `json:"request,omitempty"`
+	Stack   string   `json:"stack,omitempty"`
 }
 
 func (f *Failure) Error() string { return f.Message }

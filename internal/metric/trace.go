@@ -198,11 +198,7 @@ func fail(span trace.Span, f *kairos.Failure) {
 }
 
 // traceOf and rootOf derive a run's trace and the span of the run itself.
-func traceOf(run string) (id trace.TraceID) {
-	sum := sha256.Sum256([]byte("trace\x00" + run))
-	copy(id[:], sum[:])
-	return id
-}
+func traceOf(run string) trace.TraceID { return kairos.TraceOf(run) }
 
 func rootOf(run string) (id trace.SpanID) {
 	sum := sha256.Sum256([]byte("run\x00" + run))

@@ -1,11 +1,13 @@
 package provider
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 )
@@ -73,7 +75,7 @@ func (g guarded) RoundTrip(r *http.Request) (*http.Response, error) {
 		if err != nil {
 			body = append(body, "…"...) // what has come is enough to say what is wrong
 		}
-		return nil, &StatusError{Status: resp.StatusCode, RetryAfter: retryAfter(resp.Header, time.Now()), Body: string(body)}
+		return nil, &StatusError{Status: resp.StatusCode, RetryAfter: retryAfter(resp.Header, time.Now()), Body: string(body), Request: requestOf(resp.Header)}
 	}
 	b := &body{ReadCloser: resp.Body, left: maxBody, cancel: cancel, idle: g.wait.idle}
 	b.timer = time.AfterFunc(g.wait.idle, func() { cancel(errIdle) })
@@ -82,6 +84,18 @@ func (g guarded) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp.Body = b
 	return resp, nil
 }
+
+// requestOf is what a server calls a request, by the header that such servers send.
+func requestOf(h http.Header) string {
+	id := cmp.Or(h.Get("Request-Id"), h.Get("X-Request-Id"))
+	if len(id) > maxRequestID || strings.ContainsFunc(id, func(c rune) bool { return c <= ' ' || c > '~' }) {
+		return "" // no such id
+	}
+	return id
+}
+
+// maxRequestID bounds an id that is kept, in bytes.
+const maxRequestID = 200
 
 // body bounds how much is read and how long the next byte may take.
 type body struct {

@@ -38,6 +38,7 @@ type StatusError struct {
 	Status     int
 	RetryAfter time.Duration // 0: not said
 	Body       string        // its beginning
+	Request    string        // what the server calls the request
 }
 
 func (e *StatusError) Error() string {
@@ -98,7 +99,7 @@ func Stopped(name, reason string) error {
 }
 
 func (e *StatusError) failure(name string) *planner.Failure {
-	f := &planner.Failure{Code: CodeRejected, Permanent: true, NoEffect: true, Message: fmt.Sprintf("the provider %s answered %d: %s", name, e.Status, first(e.Body))}
+	f := &planner.Failure{Code: CodeRejected, Permanent: true, NoEffect: true, Message: fmt.Sprintf("the provider %s answered %d: %s", name, e.Status, first(e.Body)), Request: e.Request}
 	switch {
 	case e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden:
 		f.Code, f.Suggestion = CodeAuth, "check the key that api_key_env of the provider names, and what it may do"
