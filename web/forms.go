@@ -37,7 +37,7 @@ func (r *request) fields(schema any) []view.Field {
 		p, _ := props[name].(map[string]any)
 		title, _ := p["title"].(string)
 		hint, _ := p["description"].(string)
-		f := view.Field{Name: "f." + name, Label: cmp.Or(title, name), Hint: hint, Required: slices.Contains(required, name), Type: "text"}
+		f := view.Field{Name: "f." + name, Label: cmp.Or(title, name), Hint: hint, Required: slices.Contains(required, name), Type: "text", ID: "f-" + safeName(name)}
 		if v, ok := p["default"]; ok {
 			f.Value = planner.Text(v)
 		}

@@ -56,7 +56,7 @@ func TestARunIsStartedByForm(t *testing.T) {
 		t.Error("no plan to choose")
 	}
 	p := b.Get("/runs/new?like=" + seed.Failed.ID)
-	for _, want := range []string{"&#34;amount&#34;: 50", `value="env=test"`, "With the input of run", "kairos run --plan ledger.yaml", "/api/v1/runs"} {
+	for _, want := range []string{"&#34;amount&#34;: 50", `value="env=test"`, "With the input of run", "--plan ledger@", "/api/v1/runs"} {
 		if !strings.Contains(p.Body, want) {
 			t.Errorf("the form does not say %q", want)
 		}

@@ -88,6 +88,7 @@ func TestAForkLeavesOutItems(t *testing.T) {
 	form.Set("at", "1")
 	form.Set("instead.pay#1", "stub")
 	form.Set("stub.pay#1", `"left out"`)
+	form.Set("instead.pay#1[0]", "")
 	form.Set("instead.pay#1[1]", "run")
 	form.Set("instead.pay#1[2]", "recorded")
 	form.Set("do", "check")

@@ -188,6 +188,13 @@ func (b *runPage) build() (view.RunPage, error) {
 	case "io":
 		read := b.reading()
 		p.Blocks = []view.Block{read.block("in", b.t("Input"), run.Input, "/runs/"+run.ID+"/raw/0/input"), read.block("out", b.t("Output"), run.Output, "/runs/"+run.ID+"/raw/0/output")}
+		if !run.PurgedAt.IsZero() {
+			for i := range p.Blocks { // there is nothing to show, and nothing to download
+				v := &p.Blocks[i]
+				*v = view.Block{ID: v.ID, Title: v.Title, Text: b.t("Removed by retention on %s. The digests of its rows are kept in the audit log.", b.time(run.PurgedAt).Title),
+					More: []view.Link{{Text: b.t("All that the audit log says of it"), Href: "/audit?run=" + run.ID}}}
+			}
+		}
 		p.Find = b.findForm(p.Blocks)
 	}
 	if b.view == "timeline" || b.view == "graph" {
@@ -211,7 +218,7 @@ func (b *runPage) build() (view.RunPage, error) {
 
 // kept are the parameters that stay when others change: what is looked at, and
 // how.
-var kept = []string{"view", "step", "node", "try", "tab", "cp", "against", "only", "sort", "idle", "critical", "open", "from", "to", "rows", "paint", "zoom", "mode", "all", "logstep", "level", "logq", "line", "kinds", "find", "into", "nth"}
+var kept = []string{"view", "step", "node", "try", "tab", "cp", "against", "only", "sort", "idle", "critical", "open", "from", "to", "rows", "paint", "zoom", "mode", "all", "logstep", "level", "logq", "line", "lines", "delta", "kinds", "find", "into", "nth"}
 
 // href is this page with some parameters changed.
 func (b *runPage) href(set url.Values) string {

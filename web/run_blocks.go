@@ -123,6 +123,15 @@ func (b *runPage) errorBlocks(a *attempt) []view.Block {
 	if m := meanings[f.Code]; m != "" {
 		out[0].Says = b.t(m)
 	}
+	if len(f.Causes) > 0 {
+		lines := make([]string, len(f.Causes))
+		for i, c := range f.Causes {
+			lines[i] = strconv.Itoa(i+1) + " " + c
+		}
+		c := cutBlock(view.Block{ID: "causes", Title: b.t("Causes, from the outside in")}, strings.Join(lines, "\n"))
+		c.Folded = true
+		out = append(out, c)
+	}
 	if f.Stack != "" {
 		s := cutBlock(view.Block{ID: "stack", Title: b.t("Stack")}, f.Stack)
 		s.Folded = true

@@ -58,6 +58,13 @@ func (b *runPage) inspector() view.Inspector {
 		i.Log = &l
 	case "prompt":
 		b.promptTab(&i, st, a)
+	case "error":
+		i.Blocks = b.errorBlocks(a)
+		if id := a.entry.Failure.Request; id != "" {
+			i.Facts = append(i.Facts, view.Fact{Term: b.t("Provider request"), Text: visible(id)})
+		}
+		i.Facts = append(i.Facts, view.Fact{Term: b.t("Trace"), Text: fmt.Sprintf("%x", kairos.TraceOf(b.d.Run.ID))})
+		i.Find = b.findForm(i.Blocks)
 	default:
 		i.Blocks = b.blocks(st, a, tab)
 		if i.Find = b.findForm(i.Blocks); tab == "definition" {

@@ -14,9 +14,11 @@ import (
 )
 
 const (
-	// pageLines bounds the lines of one page of a log, chunkLines those of a part
-	// that a browser lays out at once.
+	// pageLines bounds the lines of one page of a log, keptLines those of its end
+	// when older ones are asked for, chunkLines those of a part that a browser lays
+	// out at once.
 	pageLines  = 2000
+	keptLines  = 10_000
 	chunkLines = 200
 	// lineBytes bounds a line; the whole is in the file.
 	lineBytes = 4 << 10
@@ -90,11 +92,31 @@ func (b *runPage) log() *view.Log {
 		}
 	}
 	from, to := at*pageLines, min((at+1)*pageLines, len(all))
+	if first == 0 { // the end, as far up as one asked for
+		most := pageLines
+		if n, err := strconv.Atoi(b.c.QueryParam("lines")); err == nil {
+			most = min(max(n, pageLines), keptLines)
+		}
+		from, to = max(0, len(all)-most), len(all)
+		at = from / pageLines
+		if from > 0 && most < keptLines {
+			l.Older = &view.Link{Text: b.n(min(pageLines, from), "%s older line", "%s older lines"), Href: b.href(url.Values{"lines": {strconv.Itoa(most + pageLines)}, "line": nil}) + "#L" + strconv.Itoa(all[from].number)}
+		}
+	}
+	delta := b.c.QueryParam("delta") != ""
+	l.Times = append(l.Times, view.Link{Text: b.t("Time of day"), Href: b.href(url.Values{"delta": nil}), Current: !delta}, view.Link{Text: b.t("Since the line before"), Href: b.href(url.Values{"delta": {"1"}}), Current: delta})
 	for i, f := range all[from:to] {
 		if i%chunkLines == 0 {
 			l.Chunks = append(l.Chunks, nil)
 		}
 		row := b.logLine(f.l, f.e)
+		if delta {
+			row.At.Text = "+0 ms"
+			if i+from > 0 {
+				before := all[i+from-1]
+				row.At.Text = "+" + took(cmpTime(f.l.At, f.e.At).Sub(cmpTime(before.l.At, before.e.At)))
+			}
+		}
 		row.Number, row.Step = strconv.Itoa(f.number), stepName(f.e.Node, f.e.Visit)
 		row.Href = b.href(url.Values{"line": {row.Number}}) + "#L" + row.Number
 		row.Marked = f.number >= first && f.number <= until
@@ -103,7 +125,7 @@ func (b *runPage) log() *view.Log {
 	if len(all) > 0 {
 		l.Newest = strconv.Itoa(all[len(all)-1].number)
 	}
-	l.Follow = !b.d.Run.Status.Final() && at == last && first == 0
+	l.Follow = !b.d.Run.Status.Final() && first == 0
 	l.Topic = "run-" + b.d.Run.ID
 	if last > 0 {
 		l.Shown = b.t("Lines %s to %s of %s", b.number(int64(from+1)), b.number(int64(to)), b.number(int64(len(all))))
@@ -113,9 +135,14 @@ func (b *runPage) log() *view.Log {
 			}
 		}
 		page(b.t("First"), 0)
+		if first == 0 && from%pageLines != 0 {
+			at++ // what is shown begins within a page
+		}
 		page(b.t("Previous"), at-1)
-		page(b.t("Next"), at+1)
-		page(b.t("Last"), last)
+		if first > 0 {
+			page(b.t("Next"), at+1)
+			page(b.t("Last"), last)
+		}
 	}
 	return l
 }

@@ -89,6 +89,8 @@ func TestPagesStayBounded(t *testing.T) {
 		"?view=io":                             {"Only its beginning is shown."},
 		"?view=state":                          {"Too long to show here"},
 		"?view=log":                            {"Lines 8,001 to 10,000 of 10,000", `id="L10000"`},
+		"?view=log&lines=4000":                 {"Lines 6,001 to 10,000 of 10,000", "2,000 older lines", `id="L6001"`},
+		"?view=log&delta=1":                    {"+0 ms"},
 		"?view=log&line=3":                     {"Lines 1 to 2,000 of 10,000", `id="L3"`},
 		"?view=log&level=error&logq=line+9999": {"line 9999 of it"},
 		"?view=log&logstep=big":                {"No line matches."},
@@ -106,6 +108,9 @@ func TestPagesStayBounded(t *testing.T) {
 		limit := 120 << 10
 		if strings.Contains(query, "view=log") {
 			limit = 800 << 10
+			if strings.Contains(query, "lines=4000") {
+				limit *= 2
+			}
 		}
 		if strings.Contains(query, "part=") { // every second character is written out
 			limit = 400 << 10

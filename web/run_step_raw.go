@@ -17,6 +17,9 @@ func (r *request) stepRaw() error {
 	if err != nil {
 		return err
 	}
+	if !b.d.Run.PurgedAt.IsZero() {
+		return r.removed(b.d.Run)
+	}
 	st, err := b.stepOf(r.c.Param("seq"))
 	if err != nil {
 		return err
@@ -67,7 +70,7 @@ func (r *request) stepRaw() error {
 // errorText is all that a failure says, its parts from the outside in.
 func errorText(f *kairos.Failure) []string {
 	out := []string{f.Code + ": " + f.Message}
-	for _, more := range []string{f.Suggestion, f.Detail, f.Stack} {
+	for _, more := range append(append([]string{f.Suggestion, f.Detail}, f.Causes...), f.Stack) {
 		if more != "" && more != f.Message {
 			out = append(out, more)
 		}

@@ -2,6 +2,7 @@ package web
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -163,23 +164,41 @@ func (r *request) commands(p *view.StartPage, plan string, number int, schema an
 		dry, dryFlag = `, "dryRun": true`, " --dry-run"
 	}
 	quote := func(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
-	p.CLI = fmt.Sprintf("kairos run --plan %s.yaml --input %s%s", plan, quote(string(input)), dryFlag)
-	p.Curl = fmt.Sprintf(`curl -H "Authorization: Bearer $KAIROS_TOKEN" -H "Content-Type: application/json" -d %s %s/api/v1/runs`,
-		quote(fmt.Sprintf(`{"plan": %s, "version": %d, "input": %s%s}`, strconv.Quote(plan), number, input, dry)), r.c.Scheme()+"://"+r.c.Request().Host)
+	origin := r.c.Scheme() + "://" + r.c.Request().Host
+	flags := dryFlag
+	for _, l := range strings.Fields(p.Labels) {
+		flags += " --label " + quote(l)
+	}
+	p.CLI = fmt.Sprintf("kairos run --server %s --plan %s@%d --input %s%s", origin, plan, number, quote(string(input)), flags)
+	body := fmt.Sprintf(`{"plan": %s, "version": %d, "input": %s%s`, strconv.Quote(plan), number, input, dry)
+	if labels := map[string]string{}; len(strings.Fields(p.Labels)) > 0 {
+		for _, l := range strings.Fields(p.Labels) {
+			k, v, _ := strings.Cut(l, "=")
+			labels[k] = v
+		}
+		if b, err := json.Marshal(labels); err == nil {
+			body += `, "labels": ` + string(b)
+		}
+	}
+	if n, err := strconv.Atoi(strings.TrimSpace(p.Priority)); err == nil && n != 0 {
+		body += fmt.Sprintf(`, "priority": %d`, n)
+	}
+	p.Curl = fmt.Sprintf(`curl -H "Authorization: Bearer $KAIROS_TOKEN" -H "Content-Type: application/json" -d %s %s/api/v1/runs`, quote(body+"}"), origin)
 }
 
 // start starts a run; what is wrong with the input is said beside what was
 // typed, which stays.
 func (r *request) start() error {
 	number := atoi(r.c.FormValue("version"))
-	again := func(problem string) error {
+	form := func(say func(p *view.StartPage)) error {
 		p, err := r.startForm(r.c.Param("plan"), number)
 		if err != nil {
 			return err
 		}
-		p.Error = problem
+		say(&p)
 		return r.render(http.StatusUnprocessableEntity, view.Start(p))
 	}
+	again := func(problem string) error { return form(func(p *view.StartPage) { p.Error = problem }) }
 	pl, err := r.s.Reader.Plan(r.ctx, r.c.Param("plan"))
 	if err != nil {
 		return err
@@ -205,7 +224,18 @@ func (r *request) start() error {
 				return err
 			}
 		}
-	} else if values := r.formValues(program.InputSchema); values != nil {
+	} else if _, _, order := properties(program.InputSchema); len(order) > 0 {
+		values := r.formValues(program.InputSchema)
+		if values == nil {
+			values = map[string]any{} // the form asks for an object
+		}
+		p, err := r.startForm(r.c.Param("plan"), number)
+		if err != nil {
+			return err
+		}
+		if r.misfits(&p, program.InputSchema, values) {
+			return r.render(http.StatusUnprocessableEntity, view.Start(p))
+		}
 		if req.Input, err = planner.EncodeValue(values); err != nil {
 			return again(err.Error())
 		}
@@ -228,7 +258,13 @@ func (r *request) start() error {
 		return "/runs/" + run.ID, nil
 	})
 	if kairos.CodeOf(err) == kairos.CodeInvalid {
-		return again(sentence(err))
+		return form(func(p *view.StartPage) {
+			p.Error = sentence(err)
+			if program.InputSchema != nil && strings.TrimSpace(typed) == "" {
+				p.Error = r.t("The run was not started: this plan takes an input, and none was entered.")
+				p.Problems = append(p.Problems, sentence(err))
+			}
+		})
 	}
 	return err
 }

@@ -40,6 +40,19 @@ func sorted(is bool) templ.Attributes {
 	return nil
 }
 
+// wrongField names a field, and says that what is in it does not fit, and where it
+// is said why.
+func wrongField(f Field) templ.Attributes {
+	out := templ.Attributes{}
+	if f.ID != "" {
+		out["id"] = f.ID
+	}
+	if f.Wrong != "" {
+		out["aria-invalid"], out["aria-describedby"] = "true", f.ID+"-why"
+	}
+	return out
+}
+
 // truth is a yes or no as attributes want it.
 func truth(b bool) string { return strconv.FormatBool(b) }
 

@@ -7,6 +7,8 @@ type Log struct {
 	Shown    string // which lines of how many
 	Pages    []Link
 	Levels   []Link
+	Older    *Link  // shows more above
+	Times    []Link // how the time of a line is said
 	Step     string
 	Find     string
 	Level    string

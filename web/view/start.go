@@ -9,6 +9,7 @@ type StartPage struct {
 	Input         string
 	Error         string
 	Problems      []string
+	Missing       []Link // fields that are missing or do not fit
 	CLI, Curl     string
 	Number        string // of the version
 	Versions      []Link
