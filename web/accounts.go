@@ -84,6 +84,12 @@ func (r *request) usersPage(code int, problem string) error {
 			return err
 		}
 		row.Sessions = r.number(int64(len(sessions)))
+		for _, s := range sessions { // a login that is used counts, not only its beginning
+			if s.SeenAt.After(u.LastSeenAt) {
+				u.LastSeenAt = s.SeenAt
+			}
+		}
+		row.Seen = r.time(u.LastSeenAt)
 		if row.Second, err = r.secondFactorWord(u); err != nil {
 			return err
 		}

@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
+	"net/url"
+	"slices"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/web/view"
@@ -21,7 +23,45 @@ func (r *request) mePage(code int, problem string) error {
 	if err != nil {
 		return err
 	}
-	return r.render(code, view.Me(view.MePage{Second: second, ZoneSet: r.zoneSet(), ZoneError: r.c.QueryParam("zone") == "unknown", Memory: r.s.Memory != nil, Shell: r.shell("", "You"), Idem: newID(), Error: problem, Name: visible(r.who.Name), Role: r.t(roleWords[r.who.Role]), HasPassword: r.who.PasswordHash != "", Sessions: list}))
+	begins, views, err := r.startViews()
+	if err != nil {
+		return err
+	}
+	return r.render(code, view.Me(view.MePage{Begins: begins, Views: views, Second: second, ZoneSet: r.zoneSet(), ZoneError: r.c.QueryParam("zone") == "unknown", Memory: r.s.Memory != nil, Shell: r.shell("", "You"), Idem: newID(), Error: problem, Name: visible(r.who.Name), Role: r.t(roleWords[r.who.Role]), HasPassword: r.who.PasswordHash != "", Sessions: list}))
+}
+
+// startViews are the views that one's run list may open with, and the query of the
+// one that it does open with (R10).
+func (r *request) startViews() (begins string, options []view.Option, err error) {
+	begins, err = r.s.Reader.Preference(r.ctx, r.who.Name, defaultViewKey)
+	if err != nil {
+		return "", nil, err
+	}
+	saved, err := r.s.Reader.SavedViews(r.ctx, r.who.Name)
+	if err != nil {
+		return "", nil, err
+	}
+	known := begins == ""
+	add := func(query, text string) {
+		if slices.ContainsFunc(options, func(o view.Option) bool { return o.Value == query }) {
+			return
+		}
+		known = known || query == begins
+		options = append(options, view.Option{Value: query, Text: text, Selected: query == begins})
+	}
+	add("", r.t("All runs"))
+	for _, l := range r.systemViews("") {
+		if u, err := url.Parse(l.Href); err == nil {
+			add(u.Query().Get("q"), l.Text)
+		}
+	}
+	for _, v := range saved {
+		add(v.Query, visible(v.Name))
+	}
+	if !known {
+		add(begins, visible(begins))
+	}
+	return begins, options, nil
 }
 
 func (r *request) changePassword() error {

@@ -214,7 +214,7 @@ func (r *request) shell(section, title string) view.Shell {
 		s.JSON = r.s.jsonOfPage(r.c.Request().URL, r.who.Role)
 	}
 	if r.who.Name != "" {
-		s.Node = r.s.Node
+		s.Node, s.Idle = r.s.Node, r.s.Idle.Milliseconds()
 		if counts, err := r.s.Reader.RunCounts(r.ctx); err == nil {
 			if s.Pending = counts.OpenApprovals; s.Pending > 0 {
 				s.Favicon = "waiting" // somebody waits for a person

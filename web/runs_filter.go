@@ -58,6 +58,9 @@ func (r *request) setDefaultView() error {
 	if err := r.s.Reader.SetPreference(r.ctx, r.who.Name, defaultViewKey, keep); err != nil {
 		return err
 	}
+	if r.c.FormValue("back") == "/me" {
+		return r.to("/me")
+	}
 	return r.to(listAt("/runs", q))
 }
 

@@ -62,6 +62,9 @@ type Config struct {
 	Version string
 	// Node is the machine's name, for whoever looks after several.
 	Node string
+	// Idle is after how long without a request a login ends: pages warn before; 0:
+	// they do not.
+	Idle time.Duration
 	// Ready reports why the daemon cannot serve, for /readyz; nil: it always can.
 	Ready func(context.Context) error
 	// Now is the clock that pages are shown by; nil: the machine's.

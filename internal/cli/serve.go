@@ -53,8 +53,8 @@ It listens on loopback unless the configuration has server.tls_cert and
 server.tls_key, or server.trusted_proxies. Local commands reach it through a
 socket in the data directory. SIGTERM lets running nodes finish for 20 seconds;
 what is cut off then is continued at the next start. A second signal ends it at once.
-SIGHUP reads the certificate again and checks the configuration file, which is
-taken up by a restart.
+SIGHUP reads the certificate and the files of secrets again and checks the
+configuration file, which is taken up by a restart.
 
 With --safe it executes nothing: everything can be looked at, and runs can be
 cancelled. It starts so by itself after three starts within five minutes that
@@ -460,6 +460,7 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 		Proxies:   proxies,
 		Version:   v.Version,
 		Node:      nodeName(),
+		Idle:      auth.DefaultIdleTimeout,
 		Ready:     s.ready,
 		TwoPeople: s.cfg.Approvals.Separate,
 	})

@@ -28,10 +28,15 @@ type execTool struct {
 	// file that is put in place of one later is refused.
 	allowed  map[string]os.FileInfo
 	patterns map[string]*regexp.Regexp
+	user     *execUser // nil: kairosd's own
 }
 
 func newExec(c ExecConfig) (agent.Tool, error) {
 	t := &execTool{config: c, allowed: map[string]os.FileInfo{}, patterns: map[string]*regexp.Regexp{}}
+	var err error
+	if t.user, err = newExecUser(c.User); err != nil {
+		return nil, err
+	}
 	for _, path := range c.Allow {
 		if !filepath.IsAbs(path) || filepath.Clean(path) != path {
 			return nil, fmt.Errorf("tools.exec.allow: %q is not a clean absolute path", path)
@@ -123,6 +128,9 @@ func (t *execTool) run(ctx context.Context, args arguments, call agent.ToolCall)
 		}
 		own = dir
 		defer os.RemoveAll(dir)
+		if err := t.user.own(dir); err != nil {
+			return nil, &planner.Failure{Code: "io", NoEffect: true, Message: fmt.Sprintf("give the working directory away: %s", err)}
+		}
 	}
 	parent := ctx
 	ctx, cancel := context.WithTimeout(ctx, timeout)
@@ -136,7 +144,7 @@ func (t *execTool) run(ctx context.Context, args arguments, call agent.ToolCall)
 	stdout := &capped{most: t.config.MaxBytes, full: func() { tooMuch(errOutput) }}
 	stderr := &capped{most: t.config.MaxBytes, full: func() { tooMuch(errOutput) }}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: t.user.credential()}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = killDelay
 	if err := cmd.Start(); err != nil {

@@ -2,10 +2,12 @@ package locale
 
 // What is said about the second factor of a login, and about proving who one is.
 var spanishSecond = map[string]string{
+	"Your login ends soon, since nothing was asked for. What you typed is still there.": "Su sesión termina pronto, porque no se ha pedido nada. Lo que ha escrito sigue aquí.",
+	"Stay logged in":                                          "Seguir con la sesión",
 	"off, though the role must have one":                      "desactivado, aunque el rol debe tenerlo",
 	"Your role must have a second factor":                     "Su rol debe tener un segundo factor",
 	"Set it up now: until then nothing else is shown to you.": "Configúrelo ahora: hasta entonces no se le muestra nada más.",
-	"Copy details": "Copiar los detalles",
+	"Copy details":                                            "Copiar los detalles",
 	"Runs go on, and the other pages work. The daemon's log has the cause, under this id.": "Las ejecuciones siguen y las demás páginas funcionan. El registro del demonio tiene la causa, bajo este identificador.",
 	"on":                                  "activado",
 	"You":                                 "Usted",

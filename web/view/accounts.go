@@ -67,7 +67,9 @@ type RevokeTokenPage struct {
 // MePage is the reader's own.
 type MePage struct {
 	Shell
-	Memory                  bool // there is a page about it
+	Memory                  bool   // there is a page about it
+	Begins                  string // the query that the run list opens with
+	Views                   []Option
 	Idem, Error, Name, Role string
 	HasPassword             bool
 	Second                  string // whether they have a second factor

@@ -1651,14 +1651,14 @@ func BulkState(p BulkProgress) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 148, "\" width=\"100%\" height=\"10\"><rect class=\"g-back\" width=\"100%\" height=\"10\"></rect><rect class=\"g-now\" width=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 148, "\" width=\"100%\" height=\"10\"><rect class=\"of\" width=\"100%\" height=\"10\"></rect><rect class=\"g-now\" width=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var101 string
 		templ_7745c5c3_Var101, templ_7745c5c3_Err = templ.ResolveAttributeValue(p.Done)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/view/bulk.templ`, Line: 178, Col: 167}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/view/bulk.templ`, Line: 178, Col: 163}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var101)
 		if templ_7745c5c3_Err != nil {

@@ -19,6 +19,7 @@ type Shell struct {
 	Pending int64  // open approvals
 	Static  func(string) string
 	Zone    string
+	Idle    int64 // ms without a request after which the login ends; 0: it does not
 	Flash   string
 	Notices []Notice
 	Nav     []Link

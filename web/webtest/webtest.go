@@ -4,6 +4,7 @@
 package webtest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -115,7 +116,7 @@ func NewWith(tb testing.TB, on *store.Store, access auth.Config) *Site {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	site, err := web.New(web.Config{AuditLog: checker, Memory: s.Store, Planner: planners, Drafts: s.Drafts, Crew: s.Tools, Reader: s.Store, Engine: s.Engine, Auth: s.Auth, Accounts: s.Auth, System: s.System, Bulk: s.Bulk, Audit: s.Store, Settings: set, API: public, Hosts: []string{server.Listener.Addr().String()}, Version: "test"})
+	site, err := web.New(web.Config{AuditLog: checker, Memory: s.Store, Planner: planners, Drafts: s.Drafts, Crew: s.Tools, Reader: s.Store, Engine: s.Engine, Auth: s.Auth, Accounts: s.Auth, System: s.System, Bulk: s.Bulk, Audit: s.Store, Settings: set, API: public, Hosts: []string{server.Listener.Addr().String()}, Version: "test", Idle: cmp.Or(access.IdleTimeout, auth.DefaultIdleTimeout)})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -313,7 +314,7 @@ type Browser struct {
 
 // Paths are the pages to look at, with the runs of a seed.
 func (d Seeded) Paths() []string {
-	out := []string{"/", "/runs", "/runs?q=status:failed", "/plans", "/plans/new", "/ask", "/plans/ledger", "/plans/ledger/start", "/plans/ledger/edit", "/approvals", "/audit", "/system", "/system/storage", "/system/jobs", "/system/log", "/system/config", "/help", "/settings/users", "/settings/tokens", "/settings/access", "/settings/notifications", "/settings/retention", "/settings/secrets", "/settings/secrets/BANK/rotate", "/me", "/me/second-factor", "/login", "/login/link?token=none", "/agents", "/agents/providers", "/agents/tools"}
+	out := []string{"/", "/runs", "/runs?q=status:failed", "/plans", "/plans/new", "/ask", "/plans/ledger", "/plans/ledger/start", "/plans/ledger/edit", "/approvals", "/audit", "/system", "/system/storage", "/system/jobs", "/system/log", "/system/config", "/help", "/settings/users", "/settings/roles", "/settings/tokens", "/settings/access", "/settings/notifications", "/settings/retention", "/settings/secrets", "/settings/secrets/BANK/rotate", "/me", "/me/second-factor", "/login", "/login/link?token=none", "/agents", "/agents/providers", "/agents/tools"}
 	out = append(out, "/agents/tools/calculator", "/agents/tools/calculator/try", "/agents/tools/http", "/agents/tools/http/stop", "/agents/providers/script", "/agents/providers/script/stop", "/agents/agents/supervisor", "/agents/agents/desk", "/memory")
 	out = append(out, "/plans/ledger?node=post&paint=failed", "/plans/ledger/v/1/restore", "/plans?state=draft", "/plans?q=tool:http", "/steps", "/steps?q=status:failed&sort=took")
 	for _, r := range []kairos.Run{d.Completed, d.Failed, d.Waiting, d.InDoubt, d.Hostile} {

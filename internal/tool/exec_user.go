@@ -1,0 +1,86 @@
+package tool
+
+import (
+	"fmt"
+	"os"
+	"os/user"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// The capabilities without which nobody can run a command as somebody else and
+// end it again: to give it its directory, to end it, to become the group and the
+// user.
+var execCapabilities = map[string]uint{"CAP_CHOWN": 0, "CAP_KILL": 5, "CAP_SETGID": 6, "CAP_SETUID": 7}
+
+// execUser is whom commands run as: nobody who may read what kairosd keeps
+// (S16).
+type execUser struct{ uid, gid uint32 }
+
+// newExecUser finds a user of this machine. It refuses root and kairosd's own
+// user, who may read everything, and a kairosd that may not become somebody else.
+func newExecUser(name string) (*execUser, error) {
+	if name == "" {
+		return nil, nil
+	}
+	u, err := user.Lookup(name)
+	if err != nil {
+		return nil, fmt.Errorf("tools.exec.user: %w", err)
+	}
+	uid, err := strconv.ParseUint(u.Uid, 10, 32)
+	if err != nil {
+		return nil, fmt.Errorf("tools.exec.user: %s has no numeric id: %w", name, err)
+	}
+	gid, err := strconv.ParseUint(u.Gid, 10, 32)
+	if err != nil {
+		return nil, fmt.Errorf("tools.exec.user: the group of %s has no numeric id: %w", name, err)
+	}
+	if uid == 0 || int(uid) == os.Geteuid() {
+		return nil, fmt.Errorf("tools.exec.user: %s may read what kairosd keeps; name a user of its own", name)
+	}
+	if lacking := lackingCapabilities(); len(lacking) > 0 {
+		return nil, fmt.Errorf("tools.exec.user: kairosd may not run commands as somebody else: it lacks %s", strings.Join(lacking, ", "))
+	}
+	return &execUser{uint32(uid), uint32(gid)}, nil
+}
+
+// lackingCapabilities are those of execCapabilities that this process has not.
+func lackingCapabilities() []string {
+	if os.Geteuid() == 0 {
+		return nil
+	}
+	var has uint64
+	if text, err := os.ReadFile("/proc/self/status"); err == nil { // elsewhere only root may
+		for line := range strings.Lines(string(text)) {
+			if mask, ok := strings.CutPrefix(line, "CapEff:"); ok {
+				has, _ = strconv.ParseUint(strings.TrimSpace(mask), 16, 64) // none, if it cannot be read
+			}
+		}
+	}
+	var lacking []string
+	for name, bit := range execCapabilities {
+		if has&(1<<bit) == 0 {
+			lacking = append(lacking, name)
+		}
+	}
+	slices.Sort(lacking)
+	return lacking
+}
+
+// credential lets a command run as the user, with no group but its own.
+func (u *execUser) credential() *syscall.Credential {
+	if u == nil {
+		return nil
+	}
+	return &syscall.Credential{Uid: u.uid, Gid: u.gid}
+}
+
+// own gives the user the directory of a call.
+func (u *execUser) own(dir string) error {
+	if u == nil {
+		return nil
+	}
+	return os.Chown(dir, int(u.uid), int(u.gid))
+}

@@ -1,0 +1,34 @@
+package browsertest
+
+import (
+	"testing"
+
+	"github.com/kairosd/kairosd/web/webtest"
+)
+
+// Before a login ends that nobody uses, the page says so, and one button keeps it;
+// what is typed stays (WCAG 2.2.1, UI 3.2.14). The page's half hour passes at once.
+func TestALoginThatEndsIsSaidBefore(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	session := map[string]string{}
+	for _, c := range site.Browser(t).Login().Cookies() {
+		session[c.Name] = c.Value
+	}
+	b := newTab(t, site.URL).login(session)
+	b.onEveryPage(`{ const later = window.setTimeout; let first = true;
+		window.setTimeout = (f, ms, ...more) => { const long = ms > 1e6 && first; if (long) first = false; return later(f, long ? 300 : ms, ...more); }; }`)
+	b.open("/settings/users")
+	b.fill(`main form input[name="name"]`, "typed")
+	const note = `document.querySelector('main > .note[role="alert"]')`
+	b.until("the page says that the login ends", `!!`+note+` && !!`+note+`.querySelector("button")`)
+	if text := eval[string](b, note+".textContent"); text != "Your login ends soon, since nothing was asked for. What you typed is still there. Stay logged in" {
+		t.Errorf("it says %q", text)
+	}
+	b.click(`main > .note[role="alert"] button`)
+	b.until("the note is gone", `!`+note)
+	if typed := eval[string](b, `document.querySelector('main form input[name="name"]').value`); typed != "typed" {
+		t.Errorf("what was typed is %q", typed)
+	}
+	b.quiet("/settings/users")
+}

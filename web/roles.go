@@ -1,0 +1,49 @@
+package web
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/view"
+)
+
+// roleActs say what a role may beyond the one before it.
+var roleActs = map[kairos.Role]string{
+	kairos.RoleViewer:   locale.Mark("see runs, plans, approvals, agents, the audit log and the state of the installation"),
+	kairos.RoleOperator: locale.Mark("start, resume, fork, cancel and delete runs; decide approvals and doubts; stop tools and providers; maintenance; verify the audit log"),
+	kairos.RoleAuthor:   locale.Mark("write, restore and archive plans; try tools; resume and fork onto another version of a plan"),
+	kairos.RoleAdmin:    locale.Mark("users, API tokens, secrets, retention, notifications and backups; accept changed tools; see the configuration"),
+}
+
+// roleSettings lists the roles with what each may, and who has it.
+func (r *request) roleSettings() error {
+	a, err := r.accounts()
+	if err != nil {
+		return err
+	}
+	users, err := a.Users(r.ctx)
+	if err != nil {
+		return err
+	}
+	p := view.RolesPage{Shell: r.shell("settings", "Roles")}
+	for _, role := range roles {
+		row := view.RoleRow{Name: string(role), May: r.t(roleActs[role])}
+		var names []string
+		for _, u := range users {
+			if u.Role == role && !u.Disabled {
+				names = append(names, visible(u.Name))
+			}
+		}
+		slices.Sort(names)
+		row.People = r.number(int64(len(names)))
+		row.Names = strings.Join(names[:min(len(names), 5)], ", ")
+		if len(names) > 5 {
+			row.Names += ", …"
+		}
+		p.Roles = append(p.Roles, row)
+	}
+	return r.render(http.StatusOK, view.Roles(p))
+}

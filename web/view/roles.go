@@ -1,0 +1,10 @@
+package view
+
+// RolesPage says what each role may.
+type RolesPage struct {
+	Shell
+	Roles []RoleRow
+}
+
+// RoleRow is a role, what it may beyond the one before it, and who has it.
+type RoleRow struct{ Name, May, People, Names string }
