@@ -258,8 +258,24 @@ func (s *scene) plans() {
 	s.api("POST /plans/{id}/accept", "/plans/drafted/accept", map[string]string{"reason": "good"})
 	s.api("POST /plans/{id}/archive", "/plans/wire/archive", map[string]string{"reason": "not needed"})
 	s.api("POST /plans/{id}/unarchive", "/plans/wire/unarchive", map[string]string{"reason": "needed"})
+	if _, _, _, _, err := s.Engine.SavePlan(s.t.Context(), s.Admin, fmt.Appendf(nil, d, "made"), planner.FormatYAML, "planner", ""); err != nil {
+		s.t.Fatal(err)
+	}
+	s.page("/ask/:plan/v/:number", "/ask/made/v/1", "Accept and start")
 	p := s.page("/ask", "/ask", `name="intent"`, "intent", "collect the figures")
-	s.page("/ask/:plan/v/:number", p.Location, "Accept and start")
+	s.Drafted(s.t, p.Location)
+	s.page("/plans/drafts/:draft/accept", p.Location, "Accept and start", "to", p.Location+"/accept", "do", "accept")
+	p = s.page("/plans/drafts", "/ask", `name="intent"`, "to", "/plans/drafts", "intent", "please collect the figures of today")
+	s.Drafted(s.t, p.Location)
+	more := s.page("/plans/drafts/:draft/refine", p.Location, "Make another draft", "to", p.Location+"/refine", "change", "then notify everybody")
+	s.Drafted(s.t, more.Location)
+	s.page("/plans/drafts/:draft/discard", p.Location, "Discard the draft", "to", p.Location+"/discard")
+	begun, _ := s.api("POST /plans/drafts", "/plans/drafts", map[string]any{"query": "collect what the wire says"})["id"].(string)
+	s.Drafted(s.t, begun)
+	other, _ := s.api("POST /plans/drafts/{id}/refine", "/plans/drafts/"+begun+"/refine", map[string]string{"change": "then notify everybody"})["id"].(string)
+	s.Drafted(s.t, other)
+	s.api("POST /plans/drafts/{id}/accept", "/plans/drafts/"+begun+"/accept", map[string]string{"reason": "good"})
+	s.api("POST /plans/drafts/{id}/discard", "/plans/drafts/"+other+"/discard", map[string]string{"reason": "not needed"})
 }
 
 func (s *scene) runs(seed webtest.Seeded) {
