@@ -155,6 +155,16 @@ func (s *scene) retrying() string {
 	return r.ID
 }
 
+// scheduled starts a run that is to begin in an hour.
+func (s *scene) scheduled() string {
+	s.t.Helper()
+	r, err := s.Engine.Start(s.t.Context(), s.Admin, kairos.StartRequest{Plan: "report", StartAt: time.Now().Add(time.Hour)})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return r.ID
+}
+
 func (s *scene) approval() string {
 	s.t.Helper()
 	list, err := s.Store.Approvals(s.t.Context(), kairos.ApprovalFilter{Run: s.waiting()})
@@ -289,6 +299,9 @@ func (s *scene) runs(seed webtest.Seeded) {
 	s.api("DELETE /views/{name}", "/views/old", "")
 	s.page("/runs/:run/note", "/runs/"+seed.Failed.ID+"/note", `name="text"`, "text", "why not")
 	s.api("POST /runs/{id}/notes", "/runs/"+seed.Failed.ID+"/notes", map[string]string{"text": "why not"})
+	s.page("/runs/:run/ack", "/runs/"+s.failed()+"/ack", `name="note"`, "note", "known")
+	s.api("POST /runs/{id}/ack", "/runs/"+s.failed()+"/ack", map[string]string{"note": "known"})
+	s.api("POST /runs/{id}/start-now", "/runs/"+s.scheduled()+"/start-now", map[string]string{"reason": "now"})
 	for _, do := range []string{"resume", "rerun", "fork"} {
 		id := s.failed()
 		s.page("/runs/:run/:action", "/runs/"+id+"/"+do, `name="idem"`, "do", "act", "reason", "why not")

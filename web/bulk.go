@@ -58,7 +58,17 @@ func (r *request) bulkHeading(a kairos.Action, n int) string {
 
 // groupQuery selects the runs of a failure group that need attention.
 func groupQuery(g kairos.FailureRef) string {
-	return fmt.Sprintf("status:failed is:attention plan:%s step:%s error:%s", quoted(g.PlanKey), quoted(g.Node), quoted(g.Code))
+	return "status:failed is:attention " + groupTerms(g)
+}
+
+// groupTerms are the terms of a filter for the failures of a group, whether they
+// need attention or not.
+func groupTerms(g kairos.FailureRef) string {
+	q := fmt.Sprintf("plan:%s step:%s error:%s", quoted(g.PlanKey), quoted(g.Node), quoted(g.Code))
+	if g.Alike != "" {
+		q += " alike:" + g.Alike
+	}
+	return q
 }
 
 func quoted(s string) string { return filter.Quote(s) }
@@ -189,6 +199,12 @@ func (r *request) showBulkPreview(code int, req kairos.BulkRequest, v bulkVerb, 
 	if one := pre.Preview; one != nil {
 		if v.action == kairos.ActionResume {
 			p.Consequence = r.consequence(*one)
+		}
+		if e := r.expectation(one.Expected, 1); e != "" {
+			p.Consequence = strings.TrimSpace(p.Consequence + " " + e)
+			if pre.Eligible > 1 {
+				p.Consequence += " " + r.t("For all %s, if they are alike: %s", r.number(int64(pre.Eligible)), r.expectation(one.Expected, pre.Eligible))
+			}
 		}
 		for _, e := range one.Effects {
 			p.Effects = append(p.Effects, fmt.Sprintf("%s · %s · %s", e.Node, e.Type, e.Effect))

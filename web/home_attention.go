@@ -20,9 +20,6 @@ const (
 	ackedDays = 7
 	// restartShown is for how long home speaks of a start after a crash.
 	restartShown = 24 * time.Hour
-	// stubborn is how many attempts a step has had when its retries need
-	// attention.
-	stubborn = 3
 )
 
 // waitsForPerson are the reasons that are not asked as approvals.
@@ -66,7 +63,7 @@ func (r *request) attentionBand() (templ.Component, error) {
 	if waiting.Next != "" {
 		p.MoreWaiting = r.t("All that wait for a person")
 	}
-	retrying, err := r.s.Reader.Runs(r.ctx, kairos.RunFilter{WaitReasons: []kairos.WaitReason{kairos.WaitRetry}, MinAttempts: stubborn - 1, Page: kairos.Page{Limit: homeRows}})
+	retrying, err := r.s.Reader.Runs(r.ctx, kairos.RunFilter{NeedsAttention: true, WaitReasons: []kairos.WaitReason{kairos.WaitRetry}, Page: kairos.Page{Limit: homeRows}})
 	if err != nil {
 		return nil, err
 	}
@@ -74,17 +71,27 @@ func (r *request) attentionBand() (templ.Component, error) {
 	if retrying.Next != "" {
 		p.MoreRetrying = r.t("All that are tried again and again")
 	}
+	if counts.Silent > 0 {
+		silent, err := r.s.Reader.Runs(r.ctx, kairos.RunFilter{NeedsAttention: true, Statuses: []kairos.RunStatus{kairos.RunRunning}, Page: kairos.Page{Limit: homeRows}})
+		if err != nil {
+			return nil, err
+		}
+		p.Silent = r.runRows(silent.Items)
+		if silent.Next != "" {
+			p.MoreSilent = r.t("All that give no sign of life")
+		}
+	}
 	if p.Restart, err = r.restart(); err != nil {
 		return nil, err
 	}
-	problems := len(p.Groups) + len(p.Waiting) + len(p.Retrying)
+	problems := len(p.Groups) + len(p.Waiting) + len(p.Retrying) + len(p.Silent)
 	if problems == 0 {
 		p.Nothing, err = r.lastFailure()
 		return view.Attention(p), err
 	}
-	runs := counts.NeedsAttention - counts.Waiting[kairos.WaitApproval] + int64(len(p.Retrying))
+	runs := counts.NeedsAttention - counts.Waiting[kairos.WaitApproval]
 	p.Sum = r.t("%s in %s", r.n(problems, "%s problem", "%s problems"), r.n(int(runs), "%s run", "%s runs"))
-	if more || p.MoreWaiting != "" || p.MoreRetrying != "" {
+	if more || p.MoreWaiting != "" || p.MoreRetrying != "" || p.MoreSilent != "" {
 		p.Sum = r.t("more than %s", p.Sum)
 	}
 	if len(groups) > 1 && r.who.Role.Includes(kairos.RoleOperator) {
@@ -100,7 +107,7 @@ func (r *request) acked(p *view.AttentionBand, groups []kairos.FailureGroup) err
 		return err
 	}
 	for _, a := range acks {
-		if !slices.ContainsFunc(groups, func(g kairos.FailureGroup) bool { return g.Ref() == a.FailureRef }) {
+		if !slices.ContainsFunc(groups, func(g kairos.FailureGroup) bool { return a.Covers(g.Ref()) }) {
 			p.Acked = append(p.Acked, r.ackOf(a))
 		}
 	}
@@ -184,5 +191,9 @@ func (r *request) approvalsBand() (templ.Component, error) {
 
 // ackQuery names a group of failures in an address or a form.
 func ackQuery(g kairos.FailureRef) string {
-	return url.Values{"plan": {g.PlanKey}, "node": {g.Node}, "code": {g.Code}}.Encode()
+	v := url.Values{"plan": {g.PlanKey}, "node": {g.Node}, "code": {g.Code}}
+	if g.Alike != "" {
+		v.Set("alike", g.Alike)
+	}
+	return v.Encode()
 }

@@ -107,7 +107,7 @@ func (r *request) ackAllForm() (view.AckPage, error) {
 	}
 	var p view.AckPage
 	for _, g := range groups {
-		p.Groups = append(p.Groups, view.AckGroup{Ref: ackQuery(g.Ref()), Text: r.t("%s at %s of %s", visible(g.Code), visible(g.Node), visible(g.PlanKey)) + ", " + r.n(int(g.Runs), "%s run", "%s runs")})
+		p.Groups = append(p.Groups, view.AckGroup{Ref: ackQuery(g.Ref()), Text: r.t("%s at %s of %s", visible(g.Code), visible(g.Node), visible(g.PlanKey)) + ", " + r.n(int(g.Runs), "%s run", "%s runs"), Says: visible(cut(g.Headline, 200))})
 	}
 	if len(p.Groups) == 0 {
 		return p, kairos.Errorf(kairos.CodeConflict, "no failure needs attention any more").Suggest("somebody else took note of them, or the runs were resumed")
@@ -130,7 +130,7 @@ func (r *request) ackChosen(refs []string, note string) error {
 		if err != nil {
 			return kairos.Errorf(kairos.CodeInvalid, "the form names no failure: %w", err)
 		}
-		_, err = r.s.Reader.AckFailures(r.ctx, r.who.actor(), kairos.FailureRef{PlanKey: v.Get("plan"), Node: v.Get("node"), Code: v.Get("code")}, note)
+		_, err = r.s.Reader.AckFailures(r.ctx, r.who.actor(), kairos.FailureRef{PlanKey: v.Get("plan"), Node: v.Get("node"), Code: v.Get("code"), Alike: v.Get("alike")}, note)
 		switch kairos.CodeOf(err) {
 		case "":
 			done++

@@ -2,7 +2,6 @@ package web
 
 import (
 	"cmp"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -103,6 +102,16 @@ func (r *request) sinceBand() (templ.Component, error) {
 	}
 	if acts.Next != "" {
 		p.MoreActs = listAt("/audit", "since:"+stamp)
+	}
+	notes, err := r.s.Reader.RecentNotes(r.ctx, left, 2*sinceActs)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range notes {
+		if n.Actor != r.who.Name && len(p.Notes) < sinceActs {
+			p.Notes = append(p.Notes, view.RunNote{Run: view.Link{Text: kairos.ShortID(n.Run), Href: "/runs/" + n.Run}, Plan: view.Link{Text: visible(n.PlanKey)},
+				Note: view.Note{Who: visible(n.Actor), Text: visible(cut(n.Text, 500)), At: r.time(n.At)}})
+		}
 	}
 	p.ActsHead = r.n(len(p.Acts), "%s act of others", "%s acts of others")
 	return view.Since(p), nil
@@ -205,11 +214,20 @@ func (r *request) showAck(code int, problem string) error {
 		p.Shell = r.shell("home", p.Heading)
 		return r.render(code, view.Ack(p))
 	}
-	ref := kairos.FailureRef{PlanKey: r.c.FormValue("plan"), Node: r.c.FormValue("node"), Code: r.c.FormValue("code")}
+	ref := r.failureRef()
 	if ref.PlanKey == "" {
 		return kairos.Errorf(kairos.CodeNotFound, "this address names no failure")
 	}
-	p := view.AckPage{Plan: ref.PlanKey, Node: ref.Node, Code: ref.Code, Idem: newID(), Error: problem}
+	p := view.AckPage{Plan: ref.PlanKey, Node: ref.Node, Code: ref.Code, Alike: ref.Alike, Idem: newID(), Error: problem}
+	groups, err := r.s.Reader.FailureGroups(r.ctx, alikeGroups)
+	if err != nil {
+		return err
+	}
+	for _, g := range groups {
+		if g.Ref() == ref {
+			p.Headline = visible(cut(g.Headline, 500))
+		}
+	}
 	p.Heading = r.t("Acknowledge %s at %s of %s", visible(ref.Code), visible(ref.Node), visible(ref.PlanKey))
 	p.Says, p.Button, p.Post = r.t("These runs need attention no more: they leave home and its counts, and stay failed. When one of them, or another like them, fails anew, the failure is back."),
 		r.t("Acknowledge the failure"), "/failures/ack"
@@ -218,13 +236,15 @@ func (r *request) showAck(code int, problem string) error {
 		p.Heading, p.Says, p.Button, p.Post = r.t("Take back: %s at %s of %s", visible(ref.Code), visible(ref.Node), visible(ref.PlanKey)),
 			r.t("The runs that are still failed need attention again."), r.t("Take the acknowledgement back"), "/failures/unack"
 	}
+	p.Note = r.c.FormValue("note")
+	r.resumeLater(&p)
 	p.Shell = r.shell("home", p.Heading)
 	return r.render(code, view.Ack(p))
 }
 
 // ack takes note of a failure group, or takes that back.
 func (r *request) ack() error {
-	ref := kairos.FailureRef{PlanKey: r.c.FormValue("plan"), Node: r.c.FormValue("node"), Code: r.c.FormValue("code")}
+	ref := r.failureRef()
 	note := strings.TrimSpace(r.c.FormValue("note"))
 	if len(note) > 2000 {
 		return r.showAck(http.StatusUnprocessableEntity, r.t("A note has at most 2,000 characters."))
@@ -237,22 +257,38 @@ func (r *request) ack() error {
 		if r.c.FormValue("all") != "" {
 			return "/", r.ackChosen(r.c.Request().PostForm["group"], note)
 		}
-		_, err := r.s.Reader.AckFailures(r.ctx, r.who.actor(), ref, note)
+		at, err := r.resumeAt()
+		if err != nil {
+			return "", err
+		}
+		if !at.IsZero() {
+			if _, err := r.s.Bulk.Start(r.ctx, r.who.actor(), kairos.BulkRequest{Action: kairos.ActionResume, Query: groupQuery(ref), Reason: cut(note, 500), NotBefore: at, Canary: true, Rate: 60}); err != nil {
+				return "", err
+			}
+		}
+		_, err = r.s.Reader.AckFailures(r.ctx, r.who.actor(), ref, note)
 		return "/", err
 	})
-	if kairos.CodeOf(err) == kairos.CodeConflict {
+	switch kairos.CodeOf(err) {
+	case kairos.CodeConflict:
 		return r.showAck(http.StatusConflict, sentence(err))
+	case kairos.CodeInvalid:
+		return r.showAck(http.StatusUnprocessableEntity, sentence(err))
 	}
 	return err
 }
 
+// failureRef reads which failures a form or an address means.
+func (r *request) failureRef() kairos.FailureRef {
+	return kairos.FailureRef{PlanKey: r.c.FormValue("plan"), Node: r.c.FormValue("node"), Code: r.c.FormValue("code"), Alike: r.c.FormValue("alike")}
+}
+
 // ackOf says who took note of a failure.
 func (r *request) ackOf(a kairos.FailureAck) view.AckRow {
-	v := url.Values{"plan": {a.PlanKey}, "node": {a.Node}, "code": {a.Code}}
 	row := view.AckRow{What: r.t("%s at %s", visible(a.Code), visible(a.Node)), Plan: visible(a.PlanKey), Who: visible(a.Actor), Note: visible(a.Note), At: r.time(a.At),
-		Runs: r.n(int(a.Runs), "%s run", "%s runs"), Href: listAt("/runs", fmt.Sprintf("is:acknowledged plan:%s step:%s error:%s", quoted(a.PlanKey), quoted(a.Node), quoted(a.Code)))}
+		Runs: r.n(int(a.Runs), "%s run", "%s runs"), Href: listAt("/runs", "is:acknowledged "+groupTerms(a.FailureRef)), Says: visible(cut(a.Headline, 200))}
 	if r.who.Role.Includes(kairos.RoleOperator) {
-		row.Back = "/failures/unack?" + v.Encode()
+		row.Back = "/failures/unack?" + ackQuery(a.FailureRef)
 	}
 	return row
 }

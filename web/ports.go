@@ -89,6 +89,10 @@ type Reader interface {
 	// CodeInvalid and CodeConflict as kairos.CheckNote and kairos.MaxNotes say.
 	Notes(ctx context.Context, run string) ([]kairos.Note, error)
 	AddNote(ctx context.Context, actor kairos.Actor, run, text string) (kairos.Note, error)
+	// RecentNotes are those of any run since a time, the newest first.
+	RecentNotes(ctx context.Context, since time.Time, limit int) ([]kairos.Note, error)
+	// AckRun takes note of a failed run; see kairos.Acknowledger.
+	AckRun(ctx context.Context, actor kairos.Actor, run, note string) error
 	// Outcomes counts how runs ended since a time, per plan and half hour;
 	// PlanOutcomes those of one plan.
 	Outcomes(ctx context.Context, since time.Time) ([]kairos.Outcome, error)

@@ -78,6 +78,8 @@ func (s *Server) table() []route {
 		{get, "/runs/:run/summary.md", kairos.RoleViewer, (*request).summaryFile},
 		{get, "/runs/:run/note", kairos.RoleOperator, (*request).notePage},
 		{post, "/runs/:run/note", kairos.RoleOperator, (*request).note},
+		{get, "/runs/:run/ack", kairos.RoleOperator, (*request).ackRunPage},
+		{post, "/runs/:run/ack", kairos.RoleOperator, (*request).ackRun},
 		{get, "/runs/:run/:action", kairos.RoleOperator, (*request).previewPage},
 		{post, "/runs/:run/:action", kairos.RoleOperator, (*request).act},
 		{post, "/runs/:run/nodes/:node/resolve", kairos.RoleOperator, (*request).resolve},

@@ -135,6 +135,9 @@ func (b *runPage) build() (view.RunPage, error) {
 	}
 	p.Why, p.Actions = why, b.actions()
 	if b.who.Role.Includes(kairos.RoleOperator) {
+		if run := b.d.Run; run.Status == kairos.RunFailed && run.Attention {
+			p.More = append(p.More, view.Link{Text: b.t("Acknowledge…"), Href: "/runs/" + run.ID + "/ack", Dialog: true})
+		}
 		p.More = append(p.More, view.Link{Text: b.t("Note…"), Href: "/runs/" + run.ID + "/note", Dialog: true})
 	}
 	if b.who.Role.Includes(kairos.RoleAuthor) && b.s.API != nil {
@@ -324,6 +327,8 @@ func (b *runPage) actions() []view.Link {
 		return []view.Link{link(text, "resume", true), link(b.t("Fork…"), "fork", false), link(b.t("Rerun…"), "rerun", false), link(b.t("Delete…"), "delete", false)}
 	case run.Status == kairos.RunCompleted:
 		return []view.Link{link(b.t("Rerun…"), "rerun", true), link(b.t("Fork…"), "fork", false), link(b.t("Delete…"), "delete", false)}
+	case b.scheduled(run):
+		return []view.Link{link(b.t("Start now"), "start-now", true), link(b.t("Cancel…"), "cancel", false)}
 	case run.WaitReason == kairos.WaitPaused || run.Paused:
 		return []view.Link{link(b.t("Continue"), "continue", true), link(b.t("Fork…"), "fork", false), link(b.t("Cancel…"), "cancel", false)}
 	case run.WaitReason == kairos.WaitRetry:
@@ -334,6 +339,11 @@ func (b *runPage) actions() []view.Link {
 		return []view.Link{link(b.t("Raise limits…"), "limits", true), link(b.t("Fork…"), "fork", false), link(b.t("Cancel…"), "cancel", false)}
 	}
 	return []view.Link{link(b.t("Pause"), "pause", false), link(b.t("Fork…"), "fork", false), link(b.t("Cancel…"), "cancel", false)}
+}
+
+// scheduled reports whether the run waits for the time that it is to start at.
+func (r *request) scheduled(run kairos.Run) bool {
+	return run.Status == kairos.RunQueued && run.StartedAt.IsZero() && run.StartAt.After(r.s.now())
 }
 
 // why is the band that says what is wrong, or for what the run waits, and what
@@ -403,7 +413,11 @@ func (b *runPage) foresee(run kairos.Run, w *view.Why) error {
 	if err != nil {
 		return err
 	}
-	b.resume, w.Then = &pre, b.consequence(pre)
+	expected, err := b.expected(run.PlanKey, pre)
+	if err != nil {
+		return err
+	}
+	b.resume, w.Then = &pre, strings.TrimSpace(b.consequence(pre)+" "+expected)
 	return nil
 }
 

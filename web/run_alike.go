@@ -1,11 +1,9 @@
 package web
 
 import (
-	"fmt"
 	"net/url"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/filter"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -29,11 +27,16 @@ func (b *runPage) alikeNow() (kairos.FailureGroup, bool, error) {
 		return kairos.FailureGroup{}, false, err
 	}
 	for _, g := range groups {
-		if g.Ref() == (kairos.FailureRef{PlanKey: run.PlanKey, Node: run.Error.Node, Code: run.Error.Code}) {
+		if g.Ref() == failureOf(run) {
 			return g, true, nil
 		}
 	}
 	return kairos.FailureGroup{}, false, nil
+}
+
+// failureOf names the failures that a failed run's is one of.
+func failureOf(run kairos.Run) kairos.FailureRef {
+	return kairos.FailureRef{PlanKey: run.PlanKey, Node: run.Error.Node, Code: run.Error.Code, Alike: run.Alike}
 }
 
 // whyLinks are what to look at beside a failure, and what can be done about all
@@ -44,9 +47,9 @@ func (b *runPage) whyLinks(w *view.Why) error {
 	if run.Status != kairos.RunFailed || run.Error == nil {
 		return nil
 	}
-	q := fmt.Sprintf("status:failed plan:%s node:%s error:%s", filter.Quote(run.PlanKey), filter.Quote(run.Error.Node), filter.Quote(run.Error.Code))
+	q := "status:failed " + groupTerms(failureOf(run))
 	link := func(text, href string) { w.Links = append(w.Links, view.Link{Text: text, Href: href}) }
-	n, err := b.s.Reader.RunsCount(b.ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{kairos.RunFailed}, PlanKey: run.PlanKey, Node: run.Error.Node, ErrorCode: run.Error.Code}, alikeCap)
+	n, err := b.s.Reader.RunsCount(b.ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{kairos.RunFailed}, PlanKey: run.PlanKey, Node: run.Error.Node, ErrorCode: run.Error.Code, Alike: run.Alike}, alikeCap)
 	if err != nil {
 		return err
 	}
@@ -91,7 +94,7 @@ func (b *runPage) whyLinks(w *view.Why) error {
 	if g.Runs > 1 {
 		link(b.n(int(g.Runs), "Resume %s…", "Resume all %s…"), "/bulk/new?"+url.Values{"do": {"resume"}, "q": {q}}.Encode())
 	}
-	w.Links = append(w.Links, view.Link{Text: b.t("Acknowledge…"), Href: "/failures/ack?" + url.Values{"plan": {g.PlanKey}, "node": {g.Node}, "code": {g.Code}}.Encode(), Dialog: true})
+	w.Links = append(w.Links, view.Link{Text: b.t("Acknowledge…"), Href: "/failures/ack?" + ackQuery(g.Ref()), Dialog: true})
 	return nil
 }
 
@@ -103,7 +106,7 @@ func (b *runPage) noted(w *view.Why) error {
 		return err
 	}
 	for _, a := range acks {
-		if a.FailureRef == (kairos.FailureRef{PlanKey: run.PlanKey, Node: run.Error.Node, Code: run.Error.Code}) && !a.At.Before(run.EndedAt) {
+		if a.Covers(failureOf(run)) && !a.At.Before(run.EndedAt) {
 			text := b.t("%s took note of it at %s", visible(a.Actor), b.time(a.At).Text)
 			if a.Note != "" {
 				text += ": “" + visible(cut(a.Note, 500)) + "”"

@@ -195,7 +195,7 @@ func (r *request) offerActs(p *view.RunsPage, q string, matching int) {
 // would give.
 func (r *request) narrower(p *view.RunsPage, q string) {
 	parts := filter.Terms(q)
-	if len(parts) < 2 || len(parts) > 8 {
+	if len(parts) > 8 {
 		return
 	}
 	for i := range parts {
@@ -205,10 +205,10 @@ func (r *request) narrower(p *view.RunsPage, q string) {
 			continue
 		}
 		n, err := r.s.Reader.RunsCount(r.ctx, f, 1001)
-		if err != nil || n == 0 {
+		if err != nil {
 			continue
 		}
-		l := view.Link{Text: r.t("Without %s", parts[i]), Href: "/runs?q=" + url.QueryEscape(rest), Count: r.n(n, "%s run", "%s runs")}
+		l := view.Link{Text: r.t("Without %s", visible(parts[i])), Href: listAt("/runs", rest), Count: r.n(n, "%s run", "%s runs")}
 		if n > 1000 {
 			l.Count = r.t("more than %s", r.number(1000))
 		}

@@ -258,9 +258,18 @@ func (r *request) peek() error {
 		case run.Status == kairos.RunFailed || run.Status == kairos.RunCancelled:
 			act(r.t("Resume…"), "resume")
 			act(r.t("Rerun…"), "rerun")
+			if run.Status == kairos.RunFailed && run.Attention {
+				act(r.t("Acknowledge…"), "ack")
+			}
 		case run.Status == kairos.RunCompleted:
 			act(r.t("Rerun…"), "rerun")
 		default:
+			switch {
+			case r.scheduled(run):
+				act(r.t("Start now"), "start-now")
+			case run.WaitReason == kairos.WaitRetry:
+				act(r.t("Retry now"), "retry-now")
+			}
 			act(r.t("Cancel…"), "cancel")
 		}
 	}

@@ -206,6 +206,11 @@ func (o *told) Runs(context.Context, kairos.RunFilter) (kairos.List[kairos.Run],
 
 func (o *told) RunsCount(context.Context, kairos.RunFilter, int) (int, error) { return 12, nil }
 
+// PlanFlow knows of no runs before.
+func (o *told) PlanFlow(context.Context, string, int, time.Time) (kairos.PlanFlow, error) {
+	return kairos.PlanFlow{}, nil
+}
+
 // FailureGroups says that the first told run's failure is one of twelve.
 func (o *told) FailureGroups(context.Context, int) ([]kairos.FailureGroup, error) {
 	run := o.runs[0].run

@@ -36,6 +36,7 @@ var verbs = []verb{
 	{kairos.ActionContinue, locale.Mark("Continue run %s"), locale.Mark("The run goes on where it was paused."), false, false},
 	{kairos.ActionRetryNow, locale.Mark("Retry now in run %s"), locale.Mark("The next attempt does not wait for its back-off."), false, false},
 	{kairos.ActionRelease, locale.Mark("Release run %s"), locale.Mark("The run goes on. It was parked because it had been interrupted again and again, or because the database was restored."), false, false},
+	{kairos.ActionStartNow, locale.Mark("Start run %s now"), locale.Mark("The run was to start at a later time. It starts as soon as there is room."), false, false},
 	{kairos.ActionLimits, locale.Mark("Raise the limits of run %s"), locale.Mark("The run goes on once it is below its limits again."), false, false},
 	{kairos.ActionDelete, locale.Mark("Delete run %s"), locale.Mark("The run disappears from all lists. Its journal stays until retention removes it."), true, false},
 }
@@ -162,6 +163,13 @@ func (r *request) preview(code int, v verb, req kairos.VerbRequest, problem stri
 		}
 		if v.says == "" {
 			p.Sentence = r.consequence(pre)
+		}
+		if v.action != kairos.ActionCancel {
+			expected, err := r.expected(run.PlanKey, pre)
+			if err != nil {
+				return err
+			}
+			p.Sentence = strings.TrimSpace(p.Sentence + " " + expected)
 		}
 	}
 	if v.action == kairos.ActionResume {

@@ -99,6 +99,7 @@ CREATE TABLE runs (
     deleted_at    INTEGER NOT NULL DEFAULT 0,
     purged_at     INTEGER NOT NULL DEFAULT 0,
     tries         INTEGER NOT NULL DEFAULT 0, -- most attempts of one step, if more than one
+    alike         TEXT    NOT NULL DEFAULT '', -- of what a failed run's error says
     CONSTRAINT wait_reason_belongs_to_waiting CHECK ((status = 'waiting') = (wait_reason <> '')),
     CONSTRAINT ended_exactly_when_final CHECK ((status = 'completed' OR status = 'failed' OR status = 'cancelled') = (ended_at <> 0))
 ) STRICT;
@@ -110,9 +111,8 @@ CREATE INDEX runs_by_plan_status ON runs (deleted_at, plan_id, status, id);
 CREATE INDEX runs_by_tail ON runs (tail);
 CREATE INDEX runs_by_actor ON runs (deleted_at, actor, id);
 CREATE INDEX runs_by_error ON runs (deleted_at, error_code, id) WHERE error_code <> '';
-CREATE INDEX runs_failed_by_headline ON runs (deleted_at, id, headline) WHERE status = 'failed'; -- for words in it
 CREATE INDEX runs_that_need_attention ON runs (deleted_at, id) WHERE attention = 1;
-CREATE INDEX runs_that_failed_alike ON runs (plan_id, node, error_code, id, ended_at) WHERE attention = 1 AND status = 'failed' AND deleted_at = 0;
+CREATE INDEX runs_that_failed_alike ON runs (plan_id, node, error_code, alike, id, ended_at) WHERE attention = 1 AND status = 'failed' AND deleted_at = 0;
 CREATE INDEX runs_unfinished ON runs (priority DESC, id) WHERE ended_at = 0;
 CREATE INDEX runs_by_concurrency ON runs (conc_key, id) WHERE conc_key <> '' AND ended_at = 0;
 CREATE INDEX runs_by_end ON runs (status, ended_at) WHERE ended_at <> 0;
@@ -158,6 +158,11 @@ CREATE TABLE run_labels (
 
 CREATE INDEX run_labels_by_run ON run_labels (run_id);
 
+-- Words of runs, by their row: of the headlines of those that failed, and of
+-- labels. A run that works or waits says something else at every step, and is one
+-- of few: its headline is looked at instead.
+CREATE VIRTUAL TABLE run_words USING fts5 (headline, labels, content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2');
+
 -- Which agents, tools and providers took part in a run.
 CREATE TABLE run_uses (
     kind   TEXT    NOT NULL CHECK (kind IN ('agent', 'tool', 'provider')),
@@ -169,7 +174,9 @@ CREATE TABLE run_uses (
 CREATE INDEX run_uses_by_run ON run_uses (run_id);
 
 -- Maintained with every status change: counting a million rows takes longer
--- than a page may.
+-- than a page may. In place of a reason stands "acknowledged" for failed runs that
+-- somebody took note of, "stubborn" for those tried again and again, "silent" for
+-- those at work without a sign of life.
 CREATE TABLE run_counts (
     status      TEXT    NOT NULL,
     wait_reason TEXT    NOT NULL,
@@ -189,17 +196,20 @@ CREATE TABLE run_outcomes (
     PRIMARY KEY (plan_id, slot, status, version_id)
 ) STRICT, WITHOUT ROWID;
 
--- Failures that somebody took note of: those of a plan, at a node, with a code.
--- The runs that it was about need no attention any more; one that fails anew does.
+-- Failures that somebody took note of: those of a plan, at a node, with a code,
+-- that say alike (empty: whatever they say). The runs that it was about need no
+-- attention any more; one that fails anew does.
 CREATE TABLE failure_acks (
     plan_id    INTEGER NOT NULL REFERENCES plans (id) ON DELETE CASCADE,
     node       TEXT    NOT NULL,
     error_code TEXT    NOT NULL,
+    alike      TEXT    NOT NULL DEFAULT '',
+    headline   TEXT    NOT NULL DEFAULT '', -- of the newest
     actor      TEXT    NOT NULL,
     note       TEXT    NOT NULL,
     runs       INTEGER NOT NULL,
     at         INTEGER NOT NULL,
-    PRIMARY KEY (plan_id, node, error_code)
+    PRIMARY KEY (plan_id, node, error_code, alike)
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX failure_acks_by_age ON failure_acks (at);
@@ -669,6 +679,7 @@ DROP TABLE run_notes;
 DROP TABLE failure_acks;
 DROP TABLE run_outcomes;
 DROP TABLE run_uses;
+DROP TABLE run_words;
 DROP TABLE run_counts;
 DROP TABLE run_labels;
 DROP TABLE run_details;

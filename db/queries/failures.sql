@@ -1,15 +1,15 @@
 -- name: FailureGroups :many
-SELECT r.plan_id, r.node, r.error_code, count(*) AS runs, CAST(min(r.ended_at) AS INTEGER) AS first_at, CAST(max(r.ended_at) AS INTEGER) AS last_at
+SELECT r.plan_id, r.node, r.error_code, r.alike, count(*) AS runs, CAST(min(r.ended_at) AS INTEGER) AS first_at, CAST(max(r.ended_at) AS INTEGER) AS last_at
 FROM runs AS r INDEXED BY runs_that_failed_alike
 WHERE r.attention = 1 AND r.status = 'failed' AND r.deleted_at = 0
-GROUP BY r.plan_id, r.node, r.error_code
+GROUP BY r.plan_id, r.node, r.error_code, r.alike
 ORDER BY last_at DESC LIMIT @max;
 
 -- name: FailureGroupNewest :one
 SELECT runs.public_id, runs.headline, plan_versions.number, plans.key, plans.public_id AS plan_public_id
 FROM runs INDEXED BY runs_that_failed_alike
 JOIN plans ON plans.id = runs.plan_id JOIN plan_versions ON plan_versions.id = runs.version_id
-WHERE runs.attention = 1 AND runs.status = 'failed' AND runs.deleted_at = 0 AND runs.plan_id = @plan_id AND runs.node = @node AND runs.error_code = @error_code
+WHERE runs.attention = 1 AND runs.status = 'failed' AND runs.deleted_at = 0 AND runs.plan_id = @plan_id AND runs.node = @node AND runs.error_code = @error_code AND runs.alike = @alike
 ORDER BY runs.id DESC LIMIT 1;
 
 -- The first of the failures that are alike.
@@ -17,7 +17,7 @@ ORDER BY runs.id DESC LIMIT 1;
 SELECT runs.id, runs.created_at, plan_versions.number, runs.plan_id
 FROM runs INDEXED BY runs_that_failed_alike JOIN plan_versions ON plan_versions.id = runs.version_id
 WHERE runs.attention = 1 AND runs.status = 'failed' AND runs.deleted_at = 0
-AND runs.plan_id = (SELECT plans.id FROM plans WHERE plans.key = @plan) AND runs.node = @node AND runs.error_code = @error_code
+AND runs.plan_id = (SELECT plans.id FROM plans WHERE plans.key = @plan) AND runs.node = @node AND runs.error_code = @error_code AND runs.alike = @alike
 ORDER BY runs.id LIMIT 1;
 
 -- The last run of a plan before another that succeeded.
@@ -27,15 +27,16 @@ FROM runs INDEXED BY runs_by_plan_status JOIN plan_versions ON plan_versions.id 
 WHERE runs.deleted_at = 0 AND runs.plan_id = @plan_id AND runs.status = 'completed' AND runs.id < @before
 ORDER BY runs.id DESC LIMIT 1;
 
--- name: FailureAck :one
-SELECT * FROM failure_acks WHERE plan_id = @plan_id AND node = @node AND error_code = @error_code;
+-- The notes of failures that are alike, and of all with their code: at most two.
+-- name: FailureAck :many
+SELECT * FROM failure_acks WHERE plan_id = @plan_id AND node = @node AND error_code = @error_code AND (alike = @alike OR alike = '');
 
 -- name: FailureAckPut :exec
-INSERT INTO failure_acks (plan_id, node, error_code, actor, note, runs, at) VALUES (@plan_id, @node, @error_code, @actor, @note, @runs, @at)
-ON CONFLICT (plan_id, node, error_code) DO UPDATE SET actor = excluded.actor, note = excluded.note, runs = excluded.runs, at = excluded.at;
+INSERT INTO failure_acks (plan_id, node, error_code, alike, headline, actor, note, runs, at) VALUES (@plan_id, @node, @error_code, @alike, @headline, @actor, @note, @runs, @at)
+ON CONFLICT (plan_id, node, error_code, alike) DO UPDATE SET headline = excluded.headline, actor = excluded.actor, note = excluded.note, runs = excluded.runs, at = excluded.at;
 
 -- name: FailureAckDelete :exec
-DELETE FROM failure_acks WHERE plan_id = @plan_id AND node = @node AND error_code = @error_code;
+DELETE FROM failure_acks WHERE plan_id = @plan_id AND node = @node AND error_code = @error_code AND alike >= @alike AND alike <= @alike_last;
 
 -- Failures that people took note of since a time, the newest first.
 -- name: FailureAckList :many
@@ -43,16 +44,18 @@ SELECT failure_acks.*, plans.key, plans.public_id AS plan_public_id
 FROM failure_acks INDEXED BY failure_acks_by_age JOIN plans ON plans.id = failure_acks.plan_id
 WHERE failure_acks.at >= @since ORDER BY failure_acks.at DESC LIMIT @max;
 
--- Failed runs that failed alike and need attention; and those that did.
+-- Failed runs that failed alike and need attention; and those that did. Both ends
+-- of alike are the same, or take all in.
 -- name: FailureAckRuns :many
 SELECT runs.id FROM runs INDEXED BY runs_that_failed_alike
 WHERE runs.attention = 1 AND runs.status = 'failed' AND runs.deleted_at = 0 AND runs.plan_id = @plan_id AND runs.node = @node AND runs.error_code = @error_code
-ORDER BY runs.id LIMIT @max;
+AND runs.alike >= @alike AND runs.alike <= @alike_last
+LIMIT @max;
 
 -- name: FailureUnackRuns :many
 SELECT runs.id FROM runs INDEXED BY runs_by_plan_status
 WHERE runs.deleted_at = 0 AND runs.plan_id = @plan_id AND runs.status = 'failed' AND runs.attention = 0 AND runs.node = @node AND runs.error_code = @error_code
-  AND runs.origin <> 'dry'
+  AND runs.alike >= @alike AND runs.alike <= @alike_last AND runs.origin <> 'dry'
 ORDER BY runs.id LIMIT @max;
 
 -- name: RunAttention :exec

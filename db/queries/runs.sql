@@ -87,7 +87,7 @@ UPDATE runs
 SET last_seq = @last_seq, steps = steps + @add_steps, path = @path, headline = @headline, node = @node, error_code = @error_code, due_at = @due_at,
     input_tokens = input_tokens + @add_input_tokens, output_tokens = output_tokens + @add_output_tokens, cost = cost + @add_cost,
     crashes = @crashes, paused = @paused, started_at = @started_at, running_us = @running_us,
-    status = @status, wait_reason = @wait_reason, attention = @attention, ended_at = @ended_at
+    status = @status, wait_reason = @wait_reason, attention = @attention, ended_at = @ended_at, alike = @alike
 WHERE id = @id AND last_seq = @fence;
 
 -- name: RunRepin :exec
@@ -98,7 +98,7 @@ UPDATE runs SET deleted_at = @deleted_at, attention = @attention WHERE id = @id;
 
 -- name: RunState :one
 SELECT id, plan_id, status, wait_reason, attention, last_seq, path, headline, node, error_code, version_id, due_at, crashes, paused, started_at, ended_at,
-       running_us, deleted_at, tries, origin
+       running_us, deleted_at, tries, origin, alike
 FROM runs WHERE public_id = @public_id;
 
 -- name: RunDetailOutput :exec
@@ -162,7 +162,7 @@ SELECT status, wait_reason, n FROM run_counts;
 
 -- Unfinished runs, for a hold. Quarantined ones are parked already.
 -- name: RunHoldable :many
-SELECT id, public_id, status, wait_reason, attention, last_seq, deleted_at FROM runs
+SELECT id, public_id, status, wait_reason, attention, last_seq, deleted_at, origin FROM runs
 WHERE ended_at = 0 AND wait_reason <> 'quarantined' AND wait_reason <> 'held'
 ORDER BY priority DESC, id;
 

@@ -30,6 +30,7 @@ type Store interface {
 	BulksUnderWay(ctx context.Context) ([]kairos.Bulk, error)
 	BulkItems(ctx context.Context, id string, after int64, limit int) ([]kairos.BulkItem, error)
 	SettleBulkItem(ctx context.Context, id string, it kairos.BulkItem) error
+	PlanFlow(ctx context.Context, plan string, version int, since time.Time) (kairos.PlanFlow, error)
 	AckRun(ctx context.Context, actor kairos.Actor, run, note string) error
 	LabelRun(ctx context.Context, actor kairos.Actor, run string, labels map[string]string, reason string) error
 	MoveBulk(ctx context.Context, id string, state kairos.BulkState, note string, actor kairos.Actor) (bool, error)
@@ -124,13 +125,14 @@ var actions = map[kairos.Action][]kairos.RunStatus{
 	kairos.ActionContinue: {kairos.RunWaiting},
 	kairos.ActionRetryNow: {kairos.RunWaiting},
 	kairos.ActionRelease:  {kairos.RunWaiting},
+	kairos.ActionStartNow: {kairos.RunQueued},
 	kairos.ActionAck:      {kairos.RunFailed},
 	kairos.ActionLabel:    kairos.RunStatuses,
 }
 
 // Actions are the verbs that can be done in bulk.
 func Actions() []kairos.Action {
-	return []kairos.Action{kairos.ActionResume, kairos.ActionRerun, kairos.ActionCancel, kairos.ActionPause, kairos.ActionContinue, kairos.ActionRetryNow, kairos.ActionRelease, kairos.ActionDelete,
+	return []kairos.Action{kairos.ActionResume, kairos.ActionRerun, kairos.ActionCancel, kairos.ActionPause, kairos.ActionContinue, kairos.ActionRetryNow, kairos.ActionRelease, kairos.ActionStartNow, kairos.ActionDelete,
 		kairos.ActionAck, kairos.ActionLabel}
 }
 
@@ -143,6 +145,8 @@ func possible(a kairos.Action, r kairos.Run) string {
 	case a == kairos.ActionContinue && !r.Paused, a == kairos.ActionRetryNow && r.WaitReason != kairos.WaitRetry,
 		a == kairos.ActionRelease && r.WaitReason != kairos.WaitHeld && r.WaitReason != kairos.WaitQuarantined:
 		return "the run waits for " + string(r.WaitReason)
+	case a == kairos.ActionStartNow && (r.StartAt.IsZero() || !r.StartedAt.IsZero()):
+		return "the run waits for no time to start at"
 	case a == kairos.ActionPause && r.Paused:
 		return "the run is paused already"
 	case !r.PurgedAt.IsZero() && a != kairos.ActionDelete && a != kairos.ActionAck && a != kairos.ActionLabel:
@@ -225,6 +229,13 @@ func (s *Service) preview(ctx context.Context, actor kairos.Actor, r kairos.Bulk
 			one, err := s.Engine.Preview(ctx, actor, kairos.VerbRequest{Run: p.First, Action: r.Action})
 			if err != nil {
 				return p, nil, err
+			}
+			if r.Action != kairos.ActionCancel && one.Allowed {
+				flow, err := s.Store.PlanFlow(ctx, eligible[0].PlanKey, 0, s.Now().Add(-kairos.ExpectedSince))
+				if err != nil {
+					return p, nil, err
+				}
+				one.Expected = flow.Expect(one.Again, one.New)
 			}
 			p.Preview = &one
 		}

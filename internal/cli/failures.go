@@ -15,7 +15,7 @@ import (
 func (c *app) failuresCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "failures", Short: "List failed runs by what failed", Args: cobra.NoArgs,
-		Long:    "Groups failed runs by plan, node and error code: an outage that fails 400 runs is one line, with the filter that selects them.",
+		Long:    "Groups failed runs by plan, node, error code and message (numbers, ids, times and quoted values aside): an outage that fails 400 runs is one line, with the filter that selects them.",
 		Example: "  kairos failures\n  kairos resume --filter 'status:failed plan:invoice step:fetch error:timeout' --preview\n  kairos failures ack invoice fetch timeout --note \"waiting for quota\"",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.with(cmd, func(b backend) error {
@@ -54,11 +54,12 @@ func (c *app) failuresCommand() *cobra.Command {
 }
 
 func (c *app) failureAct(use, short, example, done string, act func(*cobra.Command, backend, kairos.FailureRef) (int64, error)) *cobra.Command {
-	return &cobra.Command{
+	alike := ""
+	cmd := &cobra.Command{
 		Use: use + " PLAN STEP ERROR", Short: short, Args: cobra.ExactArgs(3), Long: short + ". PLAN, STEP and ERROR are what \"kairos failures\" lists.", Example: example,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b backend) error {
-				n, err := act(cmd, b, kairos.FailureRef{PlanKey: args[0], Node: args[1], Code: args[2]})
+				n, err := act(cmd, b, kairos.FailureRef{PlanKey: args[0], Node: args[1], Code: args[2], Alike: alike})
 				if err != nil {
 					return err
 				}
@@ -70,10 +71,15 @@ func (c *app) failureAct(use, short, example, done string, act func(*cobra.Comma
 			})
 		},
 	}
+	cmd.Flags().StringVar(&alike, "alike", "", "only those whose messages are alike, as the filter of kairos failures names them; default: whatever they say")
+	return cmd
 }
 
 // filterOf selects the runs of a group of failures.
 func filterOf(ref kairos.FailureRef) string {
 	terms := []string{"status:failed", "is:attention", "plan:" + filter.Quote(ref.PlanKey), "step:" + filter.Quote(ref.Node), "error:" + filter.Quote(ref.Code)}
+	if ref.Alike != "" {
+		terms = append(terms, "alike:"+ref.Alike)
+	}
 	return strings.Join(terms, " ")
 }

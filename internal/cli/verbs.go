@@ -20,6 +20,7 @@ var verbText = map[kairos.Action][3]string{
 	kairos.ActionPause:    {"Let no new node of a run start", "Pauses a run: what runs, finishes; nothing new starts until \"continue\".", "kairos pause 7qx2"},
 	kairos.ActionContinue: {"Continue a paused run", "Continues a run that was paused.", "kairos continue 7qx2"},
 	kairos.ActionRetryNow: {"Do not wait for the next attempt", "Starts the next attempt of nodes that wait for one, now.", "kairos retry-now 7qx2"},
+	kairos.ActionStartNow: {"Start a scheduled run at once", "Starts a run now that was to start at a later time.", "kairos start-now 7qx2"},
 	kairos.ActionRelease:  {"Release a quarantined or held run", "Lets a run go on that was parked after repeated crashes or a restore; --all releases every run that is held since a restore.", "kairos release 7qx2 --reason \"checked\"\n  kairos release --all --reason \"checked\""},
 	kairos.ActionDelete:   {"Delete a finished run", "Takes a run out of all lists. Its journal stays until retention removes it.", "kairos delete 7qx2"},
 }
@@ -123,7 +124,7 @@ func (c *app) verbCommand(action kairos.Action) *cobra.Command {
 // executes reports whether a run goes on, or a new one begins, by an act.
 func executes(a kairos.Action) bool {
 	switch a {
-	case kairos.ActionResume, kairos.ActionRerun, kairos.ActionFork, kairos.ActionContinue, kairos.ActionRetryNow, kairos.ActionRelease:
+	case kairos.ActionResume, kairos.ActionRerun, kairos.ActionFork, kairos.ActionContinue, kairos.ActionRetryNow, kairos.ActionStartNow, kairos.ActionRelease:
 		return true
 	}
 	return false

@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/failpoint"
@@ -42,6 +43,7 @@ type attempt struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	log    attemptLog
+	signed atomic.Int64 // µs of its last sign of life
 
 	mu sync.Mutex
 	// over is set by whoever ends the attempt first: its handler or its
@@ -63,6 +65,7 @@ func (a *actor) newAttempt(w *work, node *planner.ProgramNode, h Handler, effect
 	}
 	t.ctx, t.cancel = context.WithCancelCause(a.e.base)
 	t.log.e, t.log.t = a.e, t
+	t.sign()
 	previous := a.s.previous[:len(a.s.previous):len(a.s.previous)]
 	substeps, grants := maps.Clone(w.substeps), maps.Clone(w.grants)
 	if w.failure != nil && w.failure.Code != codeInterrupted {
@@ -75,12 +78,17 @@ func (a *actor) newAttempt(w *work, node *planner.ProgramNode, h Handler, effect
 		Previous:       func() []PreviousResult { return previous },
 		Log:            t.log.line, Progress: t.log.progress,
 	}
-	t.call.Stream = func(text string) { t.e.bus.live(t.event("node_text", map[string]any{"text": t.e.mask(text)})) }
+	t.call.Stream = func(text string) {
+		t.sign()
+		t.e.bus.live(t.event("node_text", map[string]any{"text": t.e.mask(text)}))
+	}
 	t.call.Used = t.used
 	if node.Type == planner.TypeTool && node.Tool != "" {
 		t.used(kairos.UseTool, node.Tool)
 	}
 	t.call.Substep = func(n int, kind, digest string, effect planner.Effect, fn func() (any, kairos.Usage, error)) (any, error) {
+		t.sign()
+		defer t.sign()
 		return a.runSubstep(t, substeps[n], n, kind, digest, effect, fn)
 	}
 	t.call.Asking = t.asking
@@ -111,6 +119,7 @@ func (e *Engine) idempotencyKey(run, node string, visit, item int) string {
 
 // start runs an attempt whose intent is durable. The timeout begins now.
 func (e *Engine) start(t *attempt) {
+	t.sign()
 	e.attempts.Store(t, struct{}{})
 	e.wg.Go(func() {
 		defer e.attempts.Delete(t)
@@ -218,6 +227,7 @@ func logOf(text string) kairos.RawJSON {
 
 func (l *attemptLog) line(level, message string) {
 	now := l.e.now()
+	l.t.signed.Store(now.UnixMicro())
 	message = l.e.mask(message)
 	l.mu.Lock()
 	kept := l.bytes+len(message) <= maxLogBytes
@@ -234,6 +244,7 @@ func (l *attemptLog) line(level, message string) {
 }
 
 func (l *attemptLog) progress(done, total int64, message string) {
+	l.t.sign()
 	p := &kairos.Progress{Done: done, Total: total, Message: l.e.mask(message)}
 	l.mu.Lock()
 	l.last = p

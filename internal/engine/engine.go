@@ -147,6 +147,7 @@ func (e *Engine) Open(ctx context.Context) error {
 	e.opened = true
 	e.mu.Unlock()
 	e.wg.Go(e.timers.loop)
+	e.wg.Go(e.listen)
 	if e.opts.OwnRunsOnly || e.opts.Safe {
 		return nil
 	}
@@ -170,7 +171,7 @@ func (e *Engine) Open(ctx context.Context) error {
 		}
 		switch {
 		case held: // whatever it waited for before, it waits for a person now
-		case r.Status == kairos.RunQueued && r.StartAt.After(now):
+		case r.Status == kairos.RunQueued && r.StartedAt.IsZero() && r.StartAt.After(now):
 			e.timers.set(r.ID, r.StartAt)
 		case r.Status == kairos.RunQueued, r.Status == kairos.RunRunning:
 			e.sched.enqueue(ticketOf(r))

@@ -217,6 +217,7 @@ func (s *state) applyRun(e *kairos.Entry) error {
 		for _, w := range s.work {
 			w.crashes = 0
 		}
+	case "start-now": // the run's row says when
 	case "retry-now":
 		for _, w := range s.work {
 			if w.phase == phaseWaiting && w.reason == kairos.WaitRetry {

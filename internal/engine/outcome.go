@@ -270,6 +270,7 @@ func (a *actor) recover() {
 		return
 	}
 	a.runningSince = time.Now()
+	a.silence(silenceMsg{}) // whoever was silent is gone
 	if a.s.clean {
 		return
 	}

@@ -47,6 +47,8 @@ func (a *actor) handle(m any) {
 		a.late(m)
 	case substepMsg:
 		a.substep(m)
+	case silenceMsg:
+		a.silence(m)
 	case answerable:
 		a.verb(m)
 	}

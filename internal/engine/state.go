@@ -278,3 +278,15 @@ func (s *state) due(quiet func(*work) bool) time.Time {
 	}
 	return due
 }
+
+// triedMost is how many attempts were made of what waits for its next one; of
+// several, the most.
+func (s *state) triedMost() int {
+	most := 0
+	for _, w := range s.work {
+		if w.phase == phaseWaiting && w.reason == kairos.WaitRetry {
+			most = max(most, w.attempt)
+		}
+	}
+	return most
+}

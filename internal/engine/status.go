@@ -60,6 +60,10 @@ func (a *actor) status() {
 	}
 	p := patchOf(&a.next)
 	p.Status, p.WaitReason = status, reason
+	a.run.Attention = false // the store knows better; here it stands for silence only
+	if reason == kairos.WaitRetry {
+		p.Retrying = a.s.triedMost()
+	}
 	if a.run.Status == kairos.RunRunning && !a.runningSince.IsZero() {
 		total := a.run.RunningTime + a.ran()
 		a.run.RunningTime, p.RunningTime = total, &total

@@ -99,7 +99,7 @@ func checkVerb(r kairos.VerbRequest) error {
 	}
 	switch r.Action {
 	case kairos.ActionResume, kairos.ActionRerun, kairos.ActionFork, kairos.ActionCancel, kairos.ActionPause, kairos.ActionContinue,
-		kairos.ActionRetryNow, kairos.ActionRelease, kairos.ActionDelete, kairos.ActionLimits:
+		kairos.ActionRetryNow, kairos.ActionRelease, kairos.ActionStartNow, kairos.ActionDelete, kairos.ActionLimits:
 	default:
 		return kairos.Errorf(kairos.CodeInvalid, "unknown action %q", r.Action)
 	}
@@ -224,6 +224,14 @@ func (a *actor) act(m verbMsg) error {
 			return a.conflict("the run is neither held nor quarantined")
 		}
 		row(payload{Verb: "release"})
+		a.due()
+	case kairos.ActionStartNow:
+		if !a.early() {
+			return a.conflict("the run waits for no time to start at")
+		}
+		row(payload{Verb: "start-now"})
+		now := a.e.now()
+		a.run.StartedAt, patchOf(&a.next).StartedAt = now, &now
 		a.due()
 	case kairos.ActionLimits:
 		limits := merge(a.run.Limits, r.Limits)

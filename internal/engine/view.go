@@ -445,6 +445,8 @@ func (v *view) simple(req kairos.VerbRequest) kairos.Preview {
 		refuse(v.s.paused, "the run is paused already")
 	case kairos.ActionRelease:
 		refuse(!v.s.held && !v.s.quarantined, "the run is neither held nor quarantined")
+	case kairos.ActionStartNow:
+		refuse(v.run.Status != kairos.RunQueued || !v.run.StartedAt.IsZero() || !v.run.StartAt.After(v.e.now()), "the run waits for no time to start at")
 	case kairos.ActionRetryNow:
 		waiting := false
 		for _, w := range v.s.work {

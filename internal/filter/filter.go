@@ -30,7 +30,7 @@ type reader func(f *kairos.RunFilter, value string, not bool, now time.Time) *ka
 var keys map[string]reader
 
 // Keys lists the keys in the order in which help shows them.
-var Keys = []string{"status", "waiting", "plan", "v", "step", "error", "agent", "tool", "provider", "by", "trigger", "parent", "id", "since", "until", "took", "cost",
+var Keys = []string{"status", "waiting", "plan", "v", "step", "error", "alike", "agent", "tool", "provider", "by", "trigger", "parent", "id", "since", "until", "took", "cost",
 	"steps", "attempt", "has", "is", "bulk", "text"}
 
 // aliases are other words for a key.
@@ -38,7 +38,7 @@ var aliases = map[string]string{"node": "step", "origin": "trigger", "attempts":
 
 func init() {
 	keys = map[string]reader{
-		"status": readStatus, "waiting": readWaiting, "v": readVersion, "error": readError,
+		"status": readStatus, "waiting": readWaiting, "v": readVersion, "error": readError, "alike": readAlike,
 		"plan": choice(func(f *kairos.RunFilter) (*string, *[]string, *[]string) {
 			return &f.PlanKey, &f.PlanKeys, &f.Exclude.PlanKeys
 		}),
@@ -355,6 +355,14 @@ func readError(f *kairos.RunFilter, value string, not bool, _ time.Time) *kairos
 	default:
 		f.ErrorCodes = codes
 	}
+	return nil
+}
+
+func readAlike(f *kairos.RunFilter, value string, not bool, _ time.Time) *kairos.Error {
+	if not || !kairos.ValidAlike(value) {
+		return kairos.Errorf(kairos.CodeInvalid, "alike:%s is not understood", value).Suggest("it names failures whose messages are alike: follow a link to them")
+	}
+	f.Alike = value
 	return nil
 }
 

@@ -86,6 +86,11 @@ type RunPatch struct {
 	EndedAt     *time.Time // zero time: open again
 	RunningTime *time.Duration
 	DeletedAt   *time.Time
+	// Retrying, with the status waiting for a retry, is how many attempts were made
+	// of what is tried again.
+	Retrying int
+	// Silent says that a run that works gives no sign of life, or gives one again.
+	Silent *bool
 }
 
 // Handoff is work passing from one agent to another.

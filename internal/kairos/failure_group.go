@@ -3,21 +3,30 @@ package kairos
 import "time"
 
 // FailureRef names failures that are alike: of one plan, at one node, with one
-// error code.
+// error code, whose messages say the same but for numbers, ids, times and quoted
+// values.
 type FailureRef struct {
 	PlanKey string `json:"plan"`
 	Node    string `json:"node"`
 	Code    string `json:"code"`
+	// Alike is of their messages, as the function Alike gives it; empty: whatever
+	// they say.
+	Alike string `json:"alike,omitempty"`
 }
 
-// FailureGroup is all failed runs of a plan that failed at one node with one
-// error code and that nobody has taken note of: an outage that fails 400 runs is
-// one group.
+// Covers reports whether failures of another name are among those of this one.
+func (r FailureRef) Covers(other FailureRef) bool {
+	return r.PlanKey == other.PlanKey && r.Node == other.Node && r.Code == other.Code && (r.Alike == "" || r.Alike == other.Alike)
+}
+
+// FailureGroup is all failed runs of a plan that failed alike and that nobody has
+// taken note of: an outage that fails 400 runs is one group.
 type FailureGroup struct {
 	PlanID  string `json:"planId"`
 	PlanKey string `json:"plan"`
 	Node    string `json:"node"`
 	Code    string `json:"code"`
+	Alike   string `json:"alike"` // their messages, see FailureRef
 	Runs    int64  `json:"runs"`
 	// First and Last are when the first and the newest of them failed.
 	First time.Time `json:"first"`
@@ -31,16 +40,18 @@ type FailureGroup struct {
 }
 
 // Ref names the group.
-func (g FailureGroup) Ref() FailureRef { return FailureRef{g.PlanKey, g.Node, g.Code} }
+func (g FailureGroup) Ref() FailureRef { return FailureRef{g.PlanKey, g.Node, g.Code, g.Alike} }
 
 // FailureAck says that a person took note of failures. The runs it was about
 // need no attention any more; one that fails anew does.
 type FailureAck struct {
 	FailureRef
-	Actor string    `json:"actor"`
-	Note  string    `json:"note"`
-	Runs  int64     `json:"runs"` // that needed attention then
-	At    time.Time `json:"at"`
+	Actor string `json:"actor"`
+	Note  string `json:"note"`
+	Runs  int64  `json:"runs"` // that needed attention then
+	// Headline is what the newest of them said.
+	Headline string    `json:"headline,omitempty"`
+	At       time.Time `json:"at"`
 }
 
 // FailureOrigin is what went before the first failure of a group that still

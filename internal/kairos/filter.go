@@ -9,18 +9,23 @@ type RunFilter struct {
 	// WaitingFor: of the runs that wait, only those that wait for one of these;
 	// it does not concern others.
 	WaitingFor []WaitReason
-	// NeedsAttention: failed, or waiting for a person.
+	// NeedsAttention: failed and nobody took note of it, waiting for a person, tried
+	// again and again, or at work without a sign of life.
 	NeedsAttention bool
 	PlanKey        string
 	Version        int
 	Node           string // the node the headline speaks of
 	ErrorCode      string
-	Labels         map[string]string
-	Actor          string
-	Parent         string
-	RelatedTo      string // forks and reruns of this run
-	IDTail         string // tail or prefix of the id
-	Text           string // in the headline
+	// Alike: it failed with a message like these, see FailureRef.
+	Alike     string
+	Labels    map[string]string
+	Actor     string
+	Parent    string
+	RelatedTo string // forks and reruns of this run
+	IDTail    string // tail or prefix of the id
+	// Text stands in the headline or the labels: these words, one after the other,
+	// the last of which may be only begun.
+	Text string
 	// Word is a plan's key where there is such a plan, else text in the headline.
 	Word string
 	// Choices: one of them will do. They stand beside the fields for one value.
@@ -150,6 +155,14 @@ type ApprovalFilter struct {
 	Page    Page
 }
 
+// StubbornAttempts is how many attempts of a step must have failed for its retries
+// to need attention.
+const StubbornAttempts = 3
+
+// SilentAfter is how long what a run works at may give no sign of life (start,
+// log, progress, text, part of a step) before that needs attention.
+const SilentAfter = time.Minute
+
 // RunCounts are maintained counters per status; NeedsAttention counts failed
 // runs that nobody took note of and those that wait for a person.
 type RunCounts struct {
@@ -157,6 +170,8 @@ type RunCounts struct {
 	Waiting        map[WaitReason]int64 // of those that wait
 	NeedsAttention int64
 	Acknowledged   int64 // failed, and somebody took note
+	Stubborn       int64 // wait for a retry after StubbornAttempts
+	Silent         int64 // work without a sign of life
 	OpenApprovals  int64
 	Held           int64 // wait for a release after a restore
 	Total          int64

@@ -23,6 +23,11 @@ type Run struct {
 	Input  RawJSON
 	Output RawJSON
 	Error  *RunError
+	// Alike is of the error's message, as the function Alike gives it; empty unless
+	// the run failed.
+	Alike string
+	// Attention: it needs a person's attention, and nobody has taken note of that.
+	Attention bool
 
 	// Lineage.
 	Parent     *ParentRef // the run and visit this is a child of

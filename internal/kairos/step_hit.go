@@ -106,6 +106,7 @@ type NodeFlow struct {
 	Skipped  int
 	Attempts int // that ran
 	P50, P95 time.Duration
+	Cost     float64 // of all that it did
 	// Failures are the last attempts that failed, Slow those that took longest.
 	Failures, Slow []StepHit
 }

@@ -14,10 +14,12 @@ const (
 	ActionContinue Action = "continue"
 	ActionRetryNow Action = "retry-now"
 	ActionRelease  Action = "release"
+	// ActionStartNow lets a run that was to start at a later time start at once.
+	ActionStartNow Action = "start-now"
 	ActionDelete   Action = "delete"
 	ActionLimits   Action = "limits"
-	// ActionAck takes note of a failed run, ActionLabel gives a run labels; both
-	// are for many runs at once.
+	// ActionAck takes note of a failed run, ActionLabel gives a run labels; the
+	// store does both, not the engine.
 	ActionAck   Action = "ack"
 	ActionLabel Action = "label"
 )
@@ -120,6 +122,10 @@ type Preview struct {
 	Attempts  int    `json:"attempts,omitempty"`
 	// Effects are the steps of Again and New that touch the world outside.
 	Effects []PreviewStep `json:"effects"`
+
+	// Expected is what it will probably take and cost; nil: no run tells. The digest
+	// does not cover it.
+	Expected *Expected `json:"expected,omitempty"`
 
 	Hash    string `json:"hash"`    // version that will run
 	Version int    `json:"version"` // its number

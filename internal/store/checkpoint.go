@@ -273,7 +273,7 @@ func clipPath(s string) string {
 // hotOnly reports whether only journal position, steps, path and headline move.
 func hotOnly(p *kairos.RunPatch) bool {
 	return p == nil || p.Status == "" && p.Output == nil && p.Error == nil && !p.ClearError && p.Hash == "" &&
-		p.DueAt == nil && p.AddUsage.Zero() && p.Crashes == nil && p.Paused == nil && p.Limits == nil && p.StartedAt == nil && p.EndedAt == nil &&
+		p.DueAt == nil && p.AddUsage.Zero() && p.Silent == nil && p.Crashes == nil && p.Paused == nil && p.Limits == nil && p.StartedAt == nil && p.EndedAt == nil &&
 		p.RunningTime == nil && p.DeletedAt == nil
 }
 
@@ -302,10 +302,10 @@ func (p *prepared) advance(w *writer, before, next *runState) (int64, error) {
 	set(&next.Headline, patch.Headline)
 	set(&next.Node, patch.Node)
 	if patch.Error != nil {
-		next.ErrorCode = patch.Error.Code
+		next.ErrorCode, next.Alike = patch.Error.Code, kairos.Alike(patch.Error.Message)
 	}
 	if patch.ClearError {
-		next.ErrorCode = ""
+		next.ErrorCode, next.Alike = "", ""
 	}
 	if patch.Hash != "" {
 		v, err := w.planVersionOf(patch.Hash)
@@ -342,7 +342,7 @@ func (p *prepared) advance(w *writer, before, next *runState) (int64, error) {
 	if !final {
 		next.EndedAt = 0
 	}
-	next.Attention = flag(next.Origin != kairos.OriginDry && needsAttention(next.Status, next.WaitReason, next.DeletedAt))
+	next.Attention = flag(next.Origin != kairos.OriginDry && (needsAttention(next.Status, next.WaitReason, next.DeletedAt) || troubled(before, next, patch)))
 	n, err := p.update(w, before, next)
 	if n != 1 || err != nil {
 		return n, err
@@ -357,9 +357,14 @@ func (p *prepared) advance(w *writer, before, next *runState) (int64, error) {
 			return 0, err
 		}
 	}
-	if next.Status != before.Status || next.WaitReason != before.WaitReason || next.DeletedAt != before.DeletedAt {
+	if next.Status != before.Status || next.WaitReason != before.WaitReason || next.Attention != before.Attention || next.DeletedAt != before.DeletedAt {
 		w.count(before, -1)
 		w.count(next, 1)
+	}
+	if failed := string(kairos.RunFailed); next.Status != before.Status && (next.Status == failed || before.Status == failed) {
+		if err := w.wordsOf(p.rowID); err != nil {
+			return 0, err
+		}
 	}
 	if final && !kairos.RunStatus(before.Status).Final() && next.Origin != kairos.OriginDry {
 		w.outcomes[endedKey{next.PlanID, slotOf(next.EndedAt), next.VersionID, next.Status}]++
@@ -371,7 +376,7 @@ func (p *prepared) advance(w *writer, before, next *runState) (int64, error) {
 // list's index knows the status.
 func (p *prepared) update(w *writer, before, next *runState) (int64, error) {
 	patch := p.c.Patch
-	if next.Status == before.Status && next.WaitReason == before.WaitReason && next.Attention == before.Attention && next.EndedAt == before.EndedAt {
+	if next.Status == before.Status && next.WaitReason == before.WaitReason && next.Attention == before.Attention && next.EndedAt == before.EndedAt && next.Alike == before.Alike {
 		return w.q.RunProgress(w.ctx, dbsqlc.RunProgressParams{LastSeq: next.LastSeq, AddSteps: patch.AddSteps, Path: next.Path,
 			Headline: next.Headline, Node: next.Node, ErrorCode: next.ErrorCode, DueAt: next.DueAt,
 			AddInputTokens: patch.AddUsage.InputTokens, AddOutputTokens: patch.AddUsage.OutputTokens, AddCost: patch.AddUsage.Cost,
@@ -381,7 +386,7 @@ func (p *prepared) update(w *writer, before, next *runState) (int64, error) {
 		Headline: next.Headline, Node: next.Node, ErrorCode: next.ErrorCode, DueAt: next.DueAt,
 		AddInputTokens: patch.AddUsage.InputTokens, AddOutputTokens: patch.AddUsage.OutputTokens, AddCost: patch.AddUsage.Cost,
 		Crashes: next.Crashes, Paused: next.Paused, StartedAt: next.StartedAt, RunningUs: next.RunningUs,
-		Status: next.Status, WaitReason: next.WaitReason, Attention: next.Attention, EndedAt: next.EndedAt, ID: p.rowID, Fence: p.c.Fence})
+		Status: next.Status, WaitReason: next.WaitReason, Attention: next.Attention, EndedAt: next.EndedAt, Alike: next.Alike, ID: p.rowID, Fence: p.c.Fence})
 }
 
 // needsAttention: failed, or waiting for a person, and not deleted.
@@ -389,18 +394,53 @@ func needsAttention(status, reason string, deletedAt int64) bool {
 	return deletedAt == 0 && (status == string(kairos.RunFailed) || status == string(kairos.RunWaiting) && kairos.WaitReason(reason).NeedsPerson())
 }
 
-// acknowledged stands in the counters for the reason of failed runs that somebody
-// took note of.
-const acknowledged = "acknowledged"
+// troubled: tried again and again, or at work without a sign of life (UI 3.2.7).
+func troubled(before, next *runState, patch *kairos.RunPatch) bool {
+	if next.DeletedAt != 0 {
+		return false
+	}
+	same := next.Status == before.Status && next.WaitReason == before.WaitReason && before.Attention != 0
+	switch {
+	case next.Status == string(kairos.RunRunning) && patch.Silent != nil:
+		return *patch.Silent
+	case next.Status == string(kairos.RunRunning):
+		return same
+	case next.WaitReason == string(kairos.WaitRetry):
+		return same || patch.Retrying >= kairos.StubbornAttempts
+	}
+	return false
+}
+
+// What stands in the counters for the reason: of failed runs that somebody took
+// note of, of runs that are tried again and again, and of those that work without
+// a sign of life.
+const (
+	acknowledged = "acknowledged"
+	stubborn     = "stubborn"
+	silent       = "silent"
+)
+
+// countedAs is the reason under which a run is counted, as SQL; see countOf.
+const countedAs = `CASE WHEN status = 'failed' AND attention = 0 THEN '` + acknowledged + `' WHEN status = 'running' AND attention = 1 THEN '` + silent +
+	`' WHEN wait_reason = 'retry' AND attention = 1 THEN '` + stubborn + `' ELSE wait_reason END`
+
+// countOf is where a run is counted.
+func countOf(status, reason string, attention int64) countKey {
+	switch {
+	case status == string(kairos.RunFailed) && attention == 0:
+		reason = acknowledged
+	case status == string(kairos.RunRunning) && attention != 0:
+		reason = silent
+	case reason == string(kairos.WaitRetry) && attention != 0:
+		reason = stubborn
+	}
+	return countKey{status, reason}
+}
 
 // count keeps the maintained counters; deleted and dry runs are in none.
 func (w *writer) count(st *runState, n int64) {
-	switch {
-	case st.DeletedAt != 0, st.Origin == kairos.OriginDry:
-	case st.Status == string(kairos.RunFailed) && st.Attention == 0:
-		w.counts[countKey{st.Status, acknowledged}] += n
-	default:
-		w.counts[countKey{st.Status, st.WaitReason}] += n
+	if st.DeletedAt == 0 && st.Origin != kairos.OriginDry {
+		w.counts[countOf(st.Status, st.WaitReason, st.Attention)] += n
 	}
 }
 

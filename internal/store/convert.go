@@ -92,7 +92,7 @@ func run(r dbsqlc.Run, d dbsqlc.RunDetail, planID, planKey string, number int64,
 		Usage:   kairos.Usage{InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, Cost: r.Cost},
 		Crashes: int(r.Crashes), Paused: r.Paused != 0, CreatedAt: fromMicros(r.CreatedAt), StartedAt: fromMicros(r.StartedAt),
 		EndedAt: fromMicros(r.EndedAt), RunningTime: time.Duration(r.RunningUs) * time.Microsecond, DeletedAt: fromMicros(r.DeletedAt),
-		PurgedAt: fromMicros(r.PurgedAt)}
+		PurgedAt: fromMicros(r.PurgedAt), Alike: r.Alike, Attention: r.Attention != 0}
 	if r.ErrorCode != "" {
 		out.Error = &kairos.RunError{Code: r.ErrorCode, Message: d.ErrorMessage, Node: d.ErrorNode}
 	}

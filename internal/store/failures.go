@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -11,8 +12,8 @@ import (
 )
 
 // FailureGroups lists failed runs that nobody has dealt with or taken note of by
-// what failed: plan, node and error code, the newest failure first, at most limit
-// groups.
+// what failed: plan, node, error code and what the error says, the newest failure
+// first, at most limit groups.
 func (s *Store) FailureGroups(ctx context.Context, limit int) ([]kairos.FailureGroup, error) {
 	rows, err := s.q.FailureGroups(ctx, int64(limit))
 	if err != nil {
@@ -20,20 +21,22 @@ func (s *Store) FailureGroups(ctx context.Context, limit int) ([]kairos.FailureG
 	}
 	var out []kairos.FailureGroup
 	for _, r := range rows {
-		newest, err := s.q.FailureGroupNewest(ctx, r.PlanID, r.Node, r.ErrorCode)
+		newest, err := s.q.FailureGroupNewest(ctx, dbsqlc.FailureGroupNewestParams{PlanID: r.PlanID, Node: r.Node, ErrorCode: r.ErrorCode, Alike: r.Alike})
 		if errors.Is(err, sql.ErrNoRows) {
 			continue // dealt with in between
 		} else if err != nil {
 			return nil, translate(err, "group failures")
 		}
-		g := kairos.FailureGroup{PlanID: newest.PlanPublicID, PlanKey: newest.Key, Node: r.Node, Code: r.ErrorCode, Runs: r.Runs,
+		g := kairos.FailureGroup{PlanID: newest.PlanPublicID, PlanKey: newest.Key, Node: r.Node, Code: r.ErrorCode, Alike: r.Alike, Runs: r.Runs,
 			First: fromMicros(r.FirstAt), Last: fromMicros(r.LastAt), Newest: newest.PublicID, Headline: newest.Headline, Version: int(newest.Number)}
-		switch ack, err := s.q.FailureAck(ctx, r.PlanID, r.Node, r.ErrorCode); {
-		case err == nil:
-			a := failureAck(ack, newest.Key)
-			g.Ack = &a
-		case !errors.Is(err, sql.ErrNoRows):
+		acks, err := s.q.FailureAck(ctx, dbsqlc.FailureAckParams{PlanID: r.PlanID, Node: r.Node, ErrorCode: r.ErrorCode, Alike: r.Alike})
+		if err != nil {
 			return nil, translate(err, "group failures")
+		}
+		for _, ack := range acks {
+			if a := failureAck(ack, newest.Key); g.Ack == nil || a.At.After(g.Ack.At) {
+				g.Ack = &a
+			}
 		}
 		out = append(out, g)
 	}
@@ -43,7 +46,7 @@ func (s *Store) FailureGroups(ctx context.Context, limit int) ([]kairos.FailureG
 // FailureOrigin says what went before the first failure of a group;
 // CodeNotFound when none of it needs attention any more.
 func (s *Store) FailureOrigin(ctx context.Context, ref kairos.FailureRef) (kairos.FailureOrigin, error) {
-	first, err := s.q.FailureGroupFirst(ctx, ref.PlanKey, ref.Node, ref.Code)
+	first, err := s.q.FailureGroupFirst(ctx, dbsqlc.FailureGroupFirstParams{Plan: ref.PlanKey, Node: ref.Node, ErrorCode: ref.Code, Alike: ref.Alike})
 	if errors.Is(err, sql.ErrNoRows) {
 		return kairos.FailureOrigin{}, kairos.Errorf(kairos.CodeNotFound, "no failure of %s at %s with %s needs attention", ref.PlanKey, ref.Node, ref.Code)
 	} else if err != nil {
@@ -61,7 +64,7 @@ func (s *Store) FailureOrigin(ctx context.Context, ref kairos.FailureRef) (kairo
 }
 
 func failureAck(r dbsqlc.FailureAck, plan string) kairos.FailureAck {
-	return kairos.FailureAck{FailureRef: kairos.FailureRef{PlanKey: plan, Node: r.Node, Code: r.ErrorCode}, Actor: r.Actor, Note: r.Note, Runs: r.Runs, At: fromMicros(r.At)}
+	return kairos.FailureAck{FailureRef: kairos.FailureRef{PlanKey: plan, Node: r.Node, Code: r.ErrorCode, Alike: r.Alike}, Headline: r.Headline, Actor: r.Actor, Note: r.Note, Runs: r.Runs, At: fromMicros(r.At)}
 }
 
 // FailureAcks lists failures that people took note of since a time, the newest
@@ -73,7 +76,7 @@ func (s *Store) FailureAcks(ctx context.Context, since time.Time, limit int) ([]
 	}
 	out := make([]kairos.FailureAck, len(rows))
 	for i, r := range rows {
-		out[i] = failureAck(dbsqlc.FailureAck{PlanID: r.PlanID, Node: r.Node, ErrorCode: r.ErrorCode, Actor: r.Actor, Note: r.Note, Runs: r.Runs, At: r.At}, r.Key)
+		out[i] = failureAck(dbsqlc.FailureAck{PlanID: r.PlanID, Node: r.Node, ErrorCode: r.ErrorCode, Alike: r.Alike, Headline: r.Headline, Actor: r.Actor, Note: r.Note, Runs: r.Runs, At: r.At}, r.Key)
 	}
 	return out, nil
 }
@@ -84,8 +87,12 @@ const ackBatch = 2000
 // AckFailures takes note of a group: its runs need no attention until they, or
 // others like them, fail anew. It says how many runs that were; CodeConflict: none.
 func (s *Store) AckFailures(ctx context.Context, actor kairos.Actor, ref kairos.FailureRef, note string) (int64, error) {
+	headline, err := s.newestOf(ctx, ref)
+	if err != nil {
+		return 0, err
+	}
 	n, err := s.setAttention(ctx, ref, false, func(w *writer, planID, n int64) (auditRow, error) {
-		err := w.q.FailureAckPut(w.ctx, dbsqlc.FailureAckPutParams{PlanID: planID, Node: ref.Node, ErrorCode: ref.Code, Actor: actor.Name, Note: note, Runs: n, At: w.s.now().UnixMicro()})
+		err := w.q.FailureAckPut(w.ctx, dbsqlc.FailureAckPutParams{PlanID: planID, Node: ref.Node, ErrorCode: ref.Code, Alike: ref.Alike, Headline: headline, Actor: actor.Name, Note: note, Runs: n, At: w.s.now().UnixMicro()})
 		return failureRecord("failure.ack", actor, ref, note, n), err
 	})
 	if err == nil && n == 0 {
@@ -98,13 +105,32 @@ func (s *Store) AckFailures(ctx context.Context, actor kairos.Actor, ref kairos.
 // UnackFailures takes an acknowledgement back.
 func (s *Store) UnackFailures(ctx context.Context, actor kairos.Actor, ref kairos.FailureRef) (int64, error) {
 	return s.setAttention(ctx, ref, true, func(w *writer, planID, n int64) (auditRow, error) {
-		return failureRecord("failure.unack", actor, ref, "", n), w.q.FailureAckDelete(w.ctx, planID, ref.Node, ref.Code)
+		return failureRecord("failure.unack", actor, ref, "", n), w.q.FailureAckDelete(w.ctx, dbsqlc.FailureAckDeleteParams{PlanID: planID, Node: ref.Node, ErrorCode: ref.Code, Alike: ref.Alike, AlikeLast: lastAlike(ref)})
 	})
+}
+
+// lastAlike is, with what a name says of messages, the range of those it means.
+func lastAlike(ref kairos.FailureRef) string {
+	return cmp.Or(ref.Alike, "g") // beyond all that are hexadecimal
+}
+
+// newestOf is the headline of the run of a group that failed last; empty: none
+// of it needs attention any more, or what they say is left open.
+func (s *Store) newestOf(ctx context.Context, ref kairos.FailureRef) (string, error) {
+	p, err := s.planRow(ctx, ref.PlanKey)
+	if err != nil || ref.Alike == "" {
+		return "", err
+	}
+	r, err := s.q.FailureGroupNewest(ctx, dbsqlc.FailureGroupNewestParams{PlanID: p.ID, Node: ref.Node, ErrorCode: ref.Code, Alike: ref.Alike})
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return r.Headline, translate(err, "find the newest failure")
 }
 
 func failureRecord(action string, actor kairos.Actor, ref kairos.FailureRef, note string, n int64) auditRow {
 	return auditRow{record: kairos.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "plan:" + ref.PlanKey, Reason: note,
-		Detail: kairos.RawJSON(encodeJSON(map[string]any{"node": ref.Node, "code": ref.Code, "runs": n}))}}
+		Detail: kairos.RawJSON(encodeJSON(map[string]any{"node": ref.Node, "code": ref.Code, "alike": ref.Alike, "runs": n}))}}
 }
 
 // setAttention marks the runs of a group, and with the last of them writes what
@@ -123,9 +149,9 @@ func (s *Store) setAttention(ctx context.Context, ref kairos.FailureRef, on bool
 			var ids []int64
 			var err error
 			if on {
-				ids, err = w.q.FailureUnackRuns(w.ctx, dbsqlc.FailureUnackRunsParams{PlanID: p.ID, Node: ref.Node, ErrorCode: ref.Code, Max: ackBatch})
+				ids, err = w.q.FailureUnackRuns(w.ctx, dbsqlc.FailureUnackRunsParams{PlanID: p.ID, Node: ref.Node, ErrorCode: ref.Code, Alike: ref.Alike, AlikeLast: lastAlike(ref), Max: ackBatch})
 			} else {
-				ids, err = w.q.FailureAckRuns(w.ctx, dbsqlc.FailureAckRunsParams{PlanID: p.ID, Node: ref.Node, ErrorCode: ref.Code, Max: ackBatch})
+				ids, err = w.q.FailureAckRuns(w.ctx, dbsqlc.FailureAckRunsParams{PlanID: p.ID, Node: ref.Node, ErrorCode: ref.Code, Alike: ref.Alike, AlikeLast: lastAlike(ref), Max: ackBatch})
 			}
 			if err != nil {
 				return nil, err

@@ -27,7 +27,7 @@ type FillRun struct {
 }
 
 const fillRunSQL = `INSERT INTO runs (public_id, tail, plan_id, version_id, status, wait_reason, attention, last_seq, steps, path, headline, node, error_code,
-actor, origin, due_at, created_at, started_at, ended_at, running_us) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+actor, origin, due_at, created_at, started_at, ended_at, running_us, alike) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 // Fill stores n runs through the writer, many per transaction: rows, hashes,
 // counters and audit chain are what the store itself would have written.
@@ -79,12 +79,12 @@ func (w *writer) fillRun(insert *sql.Stmt, f FillRun, v *dbsqlc.PlanVersion, row
 		return at.Add(shift)
 	}
 	attention := flag(needsAttention(string(t.Status), string(t.WaitReason), 0))
-	code := ""
+	code, alike := "", ""
 	if t.Error != nil {
-		code = t.Error.Code
+		code, alike = t.Error.Code, kairos.Alike(t.Error.Message)
 	}
 	r, err := insert.ExecContext(w.ctx, id, reversed(id), v.PlanID, v.ID, string(t.Status), string(t.WaitReason), attention, t.LastSeq, t.Steps, t.Path,
-		t.Headline, t.Node, code, t.Actor, t.Origin, micros(move(t.DueAt)), micros(f.At), micros(move(t.StartedAt)), micros(move(t.EndedAt)), t.RunningTime.Microseconds())
+		t.Headline, t.Node, code, t.Actor, t.Origin, micros(move(t.DueAt)), micros(f.At), micros(move(t.StartedAt)), micros(move(t.EndedAt)), t.RunningTime.Microseconds(), alike)
 	if err != nil {
 		return nil, err
 	}
@@ -100,6 +100,9 @@ func (w *writer) fillRun(insert *sql.Stmt, f FillRun, v *dbsqlc.PlanVersion, row
 		if err := w.q.RunLabelInsert(w.ctx, k, value, rowID); err != nil {
 			return nil, err
 		}
+	}
+	if err := w.wordsOf(rowID); err != nil {
+		return nil, err
 	}
 	w.counts[countKey{string(t.Status), string(t.WaitReason)}]++
 	if ended := move(t.EndedAt); !ended.IsZero() {

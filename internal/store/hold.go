@@ -40,12 +40,13 @@ func (s *Store) hold(h kairos.Hold) error {
 			Reason: reason, Detail: kairos.RawJSON(encodeJSON(h))}}}
 		detail := kairos.RawJSON(`{"status":"waiting","waitReason":"held"}`)
 		for _, r := range runs {
-			if err := w.q.RunHold(w.ctx, flag(r.DeletedAt == 0), r.ID); err != nil {
+			counted := r.DeletedAt == 0 && r.Origin != kairos.OriginDry
+			if err := w.q.RunHold(w.ctx, flag(counted), r.ID); err != nil {
 				return nil, err
 			}
 			delete(w.hot, r.ID)
-			if r.DeletedAt == 0 {
-				w.counts[countKey{r.Status, r.WaitReason}]--
+			if counted {
+				w.counts[countOf(r.Status, r.WaitReason, r.Attention)]--
 				w.counts[countKey{string(kairos.RunWaiting), string(kairos.WaitHeld)}]++
 			}
 			rows = append(rows, auditRow{rowID: r.ID, runSeq: r.LastSeq, record: kairos.AuditRecord{Action: "run.status", Actor: kairos.System.Name,

@@ -10,7 +10,7 @@ import (
 const (
 	versionSQL = `SELECT v.id, v.plan_id, v.number, p.public_id, p.key FROM plan_versions AS v JOIN plans AS p ON p.id = v.plan_id WHERE v.hash = ?`
 	stateSQL   = `SELECT id, plan_id, status, wait_reason, attention, last_seq, path, headline, node, error_code, version_id, due_at, crashes, paused, started_at,
-ended_at, running_us, deleted_at, tries, origin FROM runs WHERE public_id = ?`
+ended_at, running_us, deleted_at, tries, origin, alike FROM runs WHERE public_id = ?`
 	epochSQL   = `SELECT value FROM settings WHERE key = 'epoch'`
 	touchSQL   = `UPDATE runs SET last_seq = ?, steps = steps + ?, path = ? WHERE id = ? AND last_seq = ?`
 	touchAtSQL = `UPDATE runs SET last_seq = ?, steps = steps + ?, path = ?, headline = ?, node = ? WHERE id = ? AND last_seq = ?`
@@ -60,7 +60,7 @@ func (w *writer) storedState(runID string) (_ dbsqlc.RunStateRow, found bool, er
 	return dbsqlc.RunStateRow{ID: h.ColumnInt(0), PlanID: h.ColumnInt(1), Status: h.ColumnText(2), WaitReason: h.ColumnText(3), Attention: h.ColumnInt(4),
 		LastSeq: h.ColumnInt(5), Path: h.ColumnText(6), Headline: h.ColumnText(7), Node: h.ColumnText(8), ErrorCode: h.ColumnText(9), VersionID: h.ColumnInt(10),
 		DueAt: h.ColumnInt(11), Crashes: h.ColumnInt(12), Paused: h.ColumnInt(13), StartedAt: h.ColumnInt(14), EndedAt: h.ColumnInt(15), RunningUs: h.ColumnInt(16),
-		DeletedAt: h.ColumnInt(17), Tries: h.ColumnInt(18), Origin: h.ColumnText(19)}, true, nil
+		DeletedAt: h.ColumnInt(17), Tries: h.ColumnInt(18), Origin: h.ColumnText(19), Alike: h.ColumnText(20)}, true, nil
 }
 
 // touchRun moves a run's journal position past the checkpoints that this batch

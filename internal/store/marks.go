@@ -72,6 +72,9 @@ func (s *Store) LabelRun(_ context.Context, actor kairos.Actor, run string, labe
 				return nil, err
 			}
 		}
+		if err := w.wordsOf(r.ID); err != nil {
+			return nil, err
+		}
 		return []auditRow{{record: kairos.AuditRecord{Action: "run.label", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "run:" + run, Reason: reason,
 			Detail: kairos.RawJSON(encodeJSON(labels))}}}, nil
 	})

@@ -27,7 +27,9 @@ func TestEveryListReadsAnIndexInOrder(t *testing.T) {
 		"actor": {Actor: "a"}, "actor, statuses": {Actor: "a", Statuses: two}, "error": {ErrorCode: "e"}, "node": {Node: "n"}, "labels": {Labels: map[string]string{"a": "b", "c": "d"}}, "parent": {Parent: "x"}, "related": {RelatedTo: "x"}, "text": {Text: "x", Statuses: two},
 		"agent": {Agents: []string{"a"}}, "agents": {Agents: []string{"a", "b"}}, "tool of a plan": {Tools: []string{"t"}, PlanKey: "p", Statuses: two},
 		"retried": {MinAttempts: 2}, "plans": {PlanKeys: []string{"p", "q"}}, "plans, statuses": {PlanKeys: []string{"p", "q"}, Statuses: two}, "word": {Word: "p"},
-		"failed alike":       {PlanKey: "p", Node: "n", ErrorCode: "e", Statuses: two[:1], NeedsAttention: true}, // those of a bulk act, and chosen ones, are sorted: they are at most 10,000
+		"failed alike": {PlanKey: "p", Node: "n", ErrorCode: "e", Alike: "a", Statuses: two[:1], NeedsAttention: true},
+		"words":        {Text: "rate limit"}, "words of failed": {Text: "rate", Statuses: two[:1]}, "words of a plan": {Text: "rate", PlanKey: "p"}, "words of all that need attention": {Text: "rate", NeedsAttention: true},
+		"stubborn": {NeedsAttention: true, WaitReasons: []kairos.WaitReason{kairos.WaitRetry}}, "silent": {NeedsAttention: true, Statuses: []kairos.RunStatus{kairos.RunRunning}}, // those of a bulk act, and chosen ones, are sorted: they are at most 10,000
 		"plan and attention": {PlanKey: "p", NeedsAttention: true}, "everything": {PlanKey: "p", Version: 1, Statuses: two, Node: "n", Actor: "a", ErrorCode: "e",
 			Labels: map[string]string{"a": "b"}, Since: time.Now(), Until: time.Now()},
 	} {

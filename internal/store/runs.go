@@ -172,6 +172,11 @@ func (n *newRun) apply(w *writer) ([]auditRow, error) {
 			return nil, err
 		}
 	}
+	if len(r.Labels) > 0 {
+		if err := w.wordsOf(rowID); err != nil {
+			return nil, err
+		}
+	}
 	for _, pl := range n.payloads {
 		if err := w.q.PayloadInsert(w.ctx, pl); err != nil {
 			return nil, err
@@ -194,7 +199,7 @@ func (n *newRun) apply(w *writer) ([]auditRow, error) {
 		w.counts[countKey{p.Status, p.WaitReason}]++
 	}
 	n.created, n.version = true, v
-	n.row = dbsqlc.Run{ID: rowID, PublicID: p.PublicID, Status: p.Status, WaitReason: p.WaitReason, LastSeq: p.LastSeq, Steps: p.Steps, Path: p.Path, Actor: p.Actor,
+	n.row = dbsqlc.Run{ID: rowID, PublicID: p.PublicID, Status: p.Status, WaitReason: p.WaitReason, Attention: p.Attention, LastSeq: p.LastSeq, Steps: p.Steps, Path: p.Path, Actor: p.Actor,
 		Origin: p.Origin, Priority: p.Priority, RunKey: p.RunKey, ForkedFrom: p.ForkedFrom, ForkSeq: p.ForkSeq, RerunOf: p.RerunOf, StartAt: p.StartAt, CreatedAt: p.CreatedAt}
 	n.details = dbsqlc.RunDetail{Session: d.Session, Limits: d.Limits, Labels: d.Labels, Parent: d.Parent, Concurrency: d.Concurrency}
 	w.expect(rowID, runState{RunStateRow: dbsqlc.RunStateRow{ID: rowID, PlanID: v.plan, Status: p.Status, WaitReason: p.WaitReason, Attention: p.Attention, LastSeq: p.LastSeq,
@@ -366,6 +371,13 @@ func (s *Store) RunCounts(ctx context.Context) (kairos.RunCounts, error) {
 		c.ByStatus[kairos.RunStatus(r.Status)] += r.N
 		c.Total += r.N
 		switch {
+		case r.WaitReason == stubborn:
+			c.Waiting[kairos.WaitRetry] += r.N
+			c.Stubborn += r.N
+			c.NeedsAttention += r.N
+		case r.WaitReason == silent:
+			c.Silent += r.N
+			c.NeedsAttention += r.N
 		case r.Status == string(kairos.RunWaiting):
 			c.Waiting[kairos.WaitReason(r.WaitReason)] += r.N
 		case r.WaitReason == acknowledged:

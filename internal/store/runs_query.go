@@ -38,8 +38,9 @@ type runQuery struct {
 	// noDry leaves out dry runs.
 	noDry bool
 	none  bool // nothing can match
-	// byReason is set when the arms cover why runs wait.
-	byReason bool
+	// byReason is set when the arms cover why runs wait, byWords when they cover
+	// what runs say.
+	byReason, byWords bool
 	// below is an id that all matches are below; 0: unknown.
 	below int64
 }
@@ -88,7 +89,7 @@ func (s *Store) runQuery(ctx context.Context, f kairos.RunFilter) (*runQuery, er
 	if len(f.WaitReasons) > 0 && !q.byReason {
 		q.also("runs.wait_reason IN ("+marks(len(f.WaitReasons))+")", values(f.WaitReasons)...)
 	}
-	for _, c := range []struct{ column, value string }{{"runs.node", f.Node}, {"runs.error_code", f.ErrorCode}, {"runs.actor", f.Actor}} {
+	for _, c := range []struct{ column, value string }{{"runs.node", f.Node}, {"runs.error_code", f.ErrorCode}, {"runs.alike", f.Alike}, {"runs.actor", f.Actor}} {
 		if c.value != "" {
 			q.also(c.column+" = ?", c.value)
 		}
@@ -100,8 +101,9 @@ func (s *Store) runQuery(ctx context.Context, f kairos.RunFilter) (*runQuery, er
 		q.also("runs.attention = 0")
 	}
 	alsoMore(q, f)
-	if f.Text != "" {
-		q.also("instr(lower(runs.headline), lower(?)) > 0", f.Text)
+	if f.Text != "" && !q.byWords {
+		clause, args := saysSQL(f.Text)
+		q.also(clause, args...)
 	}
 	if !f.Since.IsZero() {
 		q.also("CASE WHEN runs.ended_at <> 0 THEN runs.ended_at ELSE runs.created_at END >= ?", f.Since.UnixMicro())
@@ -288,9 +290,9 @@ func (s *Store) chooseArms(ctx context.Context, q *runQuery, f kairos.RunFilter,
 		kept()
 		rest(true, true, true)
 		hasLabel(0)
-	case len(ids) == 1 && f.Node != "" && f.ErrorCode != "" && f.NeedsAttention && !byUse && !f.WithDeleted && len(statuses) == 1 && statuses[0] == kairos.RunFailed:
+	case len(ids) == 1 && f.Node != "" && f.ErrorCode != "" && f.Alike != "" && f.NeedsAttention && !byUse && !f.WithDeleted && len(statuses) == 1 && statuses[0] == kairos.RunFailed:
 		q.arms = []arm{{from: "runs INDEXED BY runs_that_failed_alike", where: "runs.attention = 1 AND runs.status = 'failed' AND runs.deleted_at = 0 AND " +
-			"runs.plan_id = ? AND runs.node = ? AND runs.error_code = ?", args: []any{ids[0], f.Node, f.ErrorCode}}}
+			"runs.plan_id = ? AND runs.node = ? AND runs.error_code = ? AND runs.alike = ?", args: []any{ids[0], f.Node, f.ErrorCode, f.Alike}}}
 	case f.IDTail != "":
 		rows, err := s.runsByPart(ctx, strings.ToLower(f.IDTail))
 		if err != nil {
@@ -341,9 +343,14 @@ func (s *Store) chooseArms(ctx context.Context, q *runQuery, f kairos.RunFilter,
 	case f.WithDeleted:
 		q.arms = []arm{{from: "runs NOT INDEXED", where: "1"}}
 		rest(true, true, true)
-	case f.NeedsAttention && len(ids) == 0:
+	case f.NeedsAttention && len(ids) == 0 && len(f.WaitReasons) == 0 && !slices.Equal(statuses, []kairos.RunStatus{kairos.RunRunning}):
 		q.arms = []arm{{from: "runs INDEXED BY runs_that_need_attention", where: "runs.deleted_at = 0 AND runs.attention = 1"}}
 		rest(false, true, false)
+	case f.Text != "" && match(f.Text) != "":
+		q.arms, q.byWords = wordArms(f.Text, statuses), true
+		kept()
+		rest(true, true, true)
+		q.scan = true
 	case len(f.WaitReasons) > 0 && len(ids) == 0 && slices.Equal(statuses, []kairos.RunStatus{kairos.RunWaiting}):
 		for _, why := range slices.Compact(slices.Sorted(slices.Values(f.WaitReasons))) {
 			q.arms = append(q.arms, arm{from: "runs INDEXED BY runs_that_wait", where: "runs.deleted_at = 0 AND runs.wait_reason = ? AND runs.wait_reason <> ''", args: []any{string(why)}})
@@ -376,11 +383,6 @@ func (s *Store) chooseArms(ctx context.Context, q *runQuery, f kairos.RunFilter,
 				q.arms = append(q.arms, arm{from: "runs INDEXED BY " + strings.TrimSuffix(index, "_"), where: where, args: args})
 			}
 			for _, st := range statuses {
-				if f.Text != "" && planID == 0 && st == kairos.RunFailed {
-					// The words are in the index, which knows them only by this very clause.
-					q.arms = append(q.arms, arm{from: "runs INDEXED BY runs_failed_by_headline", where: where + " AND runs.status = 'failed'", args: slices.Clone(args)})
-					continue
-				}
 				q.arms = append(q.arms, arm{from: "runs INDEXED BY " + index + "status", where: where + " AND runs.status = ?",
 					args: append(slices.Clone(args), string(st))})
 			}
@@ -399,7 +401,7 @@ func (q *runQuery) text(columns, joins string, low, high int64, order string, li
 			b.WriteString(" UNION ALL ")
 		}
 		id := cmp.Or(a.id, "runs.id")
-		b.WriteString("SELECT " + columns + " FROM " + a.from + joins + " WHERE " + a.where + " AND " + id + " > ? AND " + id + " < ?")
+		b.WriteString("SELECT " + strings.Replace(columns, "runs.id", id, 1) + " FROM " + a.from + joins + " WHERE " + a.where + " AND " + id + " > ? AND " + id + " < ?")
 		args = append(append(args, a.args...), low, high)
 		for _, clause := range q.where {
 			b.WriteString(" AND " + clause)

@@ -307,8 +307,8 @@ func (c *salvager) finish(ctx context.Context) error {
 		"DELETE FROM approvals WHERE run_id NOT IN (SELECT id FROM runs)",
 		kept,
 		"DELETE FROM run_counts",
-		"INSERT INTO run_counts (status, wait_reason, n) SELECT status, CASE WHEN status = 'failed' AND attention = 0 THEN '" + acknowledged +
-			"' ELSE wait_reason END, count(*) FROM runs WHERE deleted_at = 0 AND origin <> 'dry' GROUP BY 1, 2",
+		"INSERT INTO run_counts (status, wait_reason, n) SELECT status, " + countedAs + ", count(*) FROM runs WHERE deleted_at = 0 AND origin <> 'dry' GROUP BY 1, 2",
+		addWordsSQL,
 	} {
 		if _, err := c.to.ExecContext(ctx, text); err != nil {
 			return translate(err, "put what was saved in order")

@@ -391,9 +391,9 @@ func (s *Store) flowOf(ctx context.Context, ids []int64, into *flow) error {
 	// The ids are numbers of ours: as text they keep the statement one.
 	rows, err := s.read.QueryContext(ctx, `SELECT runs.id, runs.public_id, runs.created_at, s.seq, s.node, s.visit, s.item, s.attempt, s.status, s.final, s.started_at, s.at,
 CASE WHEN s.final <> 0 AND s.decision LIKE '{"edge":%' THEN json_extract(s.decision, '$.edge') ELSE 0 END,
-CASE WHEN s.status = 'failed' THEN s.failure END
+CASE WHEN s.status = 'failed' THEN s.failure END, s.kind = 'substep', s.cost
 FROM json_each(?) AS j CROSS JOIN runs ON runs.id = j.value CROSS JOIN step_results AS s ON s.run_id = runs.id
-WHERE s.kind = 'result' ORDER BY j.key, s.seq`, "["+strings.Join(list, ",")+"]")
+WHERE (s.kind = 'result' OR s.kind = 'substep' AND s.cost > 0) ORDER BY j.key, s.seq`, "["+strings.Join(list, ",")+"]")
 	if err != nil {
 		return translate(err, "read what runs did")
 	}
@@ -401,14 +401,19 @@ WHERE s.kind = 'result' ORDER BY j.key, s.seq`, "["+strings.Join(list, ",")+"]")
 	for rows.Next() {
 		var h kairos.StepHit
 		var id, created, started, at, edge int64
-		var final bool
+		var final, part bool
+		var cost float64
 		var status string
 		var failure *string
-		if err := rows.Scan(&id, &h.Run, &created, &h.Seq, &h.Node, &h.Visit, &h.Item, &h.Attempt, &status, &final, &started, &at, &edge, &failure); err != nil {
+		if err := rows.Scan(&id, &h.Run, &created, &h.Seq, &h.Node, &h.Visit, &h.Item, &h.Attempt, &status, &final, &started, &at, &edge, &failure, &part, &cost); err != nil {
 			return translate(err, "read what runs did")
 		}
 		if at < created {
 			continue // kept from the run that this one was forked from
+		}
+		into.node(h.Node).Cost += cost
+		if part {
+			continue
 		}
 		h.Status, h.StartedAt, h.At, h.PlanKey, h.Version = kairos.NodeStatus(status), fromMicros(started), fromMicros(at), into.plan, into.version
 		h.Code, h.Message = failureOf(failure)
@@ -417,12 +422,17 @@ WHERE s.kind = 'result' ORDER BY j.key, s.seq`, "["+strings.Join(list, ",")+"]")
 	return translate(rows.Err(), "read what runs did")
 }
 
-func (f *flow) add(run int64, h kairos.StepHit, final bool, edge int) {
-	n := f.of.Nodes[h.Node]
+func (f *flow) node(name string) *kairos.NodeFlow {
+	n := f.of.Nodes[name]
 	if n == nil {
 		n = &kairos.NodeFlow{}
-		f.of.Nodes[h.Node] = n
+		f.of.Nodes[name] = n
 	}
+	return n
+}
+
+func (f *flow) add(run int64, h kairos.StepHit, final bool, edge int) {
+	n := f.node(h.Node)
 	if h.Status == kairos.NodeSkipped {
 		n.Skipped++
 		return

@@ -247,7 +247,7 @@ func (s *Store) checkCounters(ctx context.Context, c *kairos.Check) error {
 	c.Name, c.Advice = "counters", "the numbers on the dashboard are off; the runs themselves are not touched by this. Report it with the log"
 	rows, err := s.read.QueryContext(ctx, `SELECT status, wait_reason, sum(counted), sum(found) FROM (
 SELECT status, wait_reason, n AS counted, 0 AS found FROM run_counts
-UNION ALL SELECT status, CASE WHEN status = 'failed' AND attention = 0 THEN '`+acknowledged+`' ELSE wait_reason END, 0, count(*)
+UNION ALL SELECT status, `+countedAs+`, 0, count(*)
 FROM runs WHERE deleted_at = 0 AND origin <> 'dry' GROUP BY 1, 2)
 GROUP BY status, wait_reason`)
 	if err != nil {

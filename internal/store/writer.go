@@ -54,6 +54,7 @@ type writer struct {
 	emptyWAL                                                *sql.Stmt
 	begin, end, undo, epoch, planVersion, runState          *statement.Stmt
 	touch, touchAt, step, plainStep, audit, checkpointAudit *statement.Stmt
+	dropWords, addWords                                     *statement.Stmt
 
 	mu      sync.Mutex
 	queue   []op
@@ -119,7 +120,8 @@ type writerStatement struct {
 func (w *writer) statements() []writerStatement {
 	return []writerStatement{{&w.begin, "BEGIN IMMEDIATE"}, {&w.end, "COMMIT"}, {&w.undo, "ROLLBACK"}, {&w.epoch, epochSQL}, {&w.planVersion, versionSQL}, {&w.runState, stateSQL},
 		{&w.touch, touchSQL}, {&w.touchAt, touchAtSQL}, {&w.step, stepSQL}, {&w.plainStep, plainStepSQL},
-		{&w.audit, auditSQL}, {&w.checkpointAudit, checkpointAuditSQL}}
+		{&w.audit, auditSQL}, {&w.checkpointAudit, checkpointAuditSQL},
+		{&w.dropWords, dropWordsSQL}, {&w.addWords, addWordsSQL + " AND id = ?"}}
 }
 
 // submit hands over operations; their done is called once each, in their order,

@@ -73,6 +73,8 @@ var access = map[string]need{
 	"POST /runs/{id}/pause":                {kairos.RoleOperator, "runs:write"},
 	"POST /runs/{id}/continue":             {kairos.RoleOperator, "runs:write"},
 	"POST /runs/{id}/retry-now":            {kairos.RoleOperator, "runs:write"},
+	"POST /runs/{id}/start-now":            {kairos.RoleOperator, "runs:write"},
+	"POST /runs/{id}/ack":                  {kairos.RoleOperator, "runs:write"},
 	"POST /runs/{id}/release":              {kairos.RoleOperator, "runs:write"},
 	"POST /runs/{id}/limits":               {kairos.RoleOperator, "runs:write"},
 	"POST /runs/{id}/nodes/{node}/resolve": {kairos.RoleOperator, "runs:write"},

@@ -154,6 +154,7 @@ func New(c Config) (*API, error) {
 	a.draftRoutes()
 	a.agentRoutes()
 	a.bulkRoutes()
+	a.ackRoutes()
 	a.noteRoutes()
 	a.handoffRoutes()
 	a.viewRoutes()

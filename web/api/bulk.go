@@ -22,7 +22,7 @@ type Bulk interface {
 
 // BulkBody asks for one act on many runs.
 type BulkBody struct {
-	Action    string            `json:"action" enum:"resume,rerun,cancel,pause,continue,retry-now,release,delete,ack,label"`
+	Action    string            `json:"action" enum:"resume,rerun,cancel,pause,continue,retry-now,release,start-now,delete,ack,label"`
 	Filter    string            `json:"filter,omitempty" maxLength:"4096" doc:"Which runs, in the dashboard's filter grammar."`
 	Runs      []string          `json:"runs,omitempty" maxItems:"10000" doc:"Which runs, by id; with a filter, those of them that it selects."`
 	Reason    string            `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log and in every run's journal."`
@@ -99,7 +99,7 @@ func (a *API) bulkRoutes() {
 		return nil
 	}
 	register(a, huma.Operation{OperationID: "list-failures", Method: http.MethodGet, Path: "/failures", Tags: tags,
-		Summary: "Failed runs by what failed: plan, node and error code"},
+		Summary: "Failed runs by what failed: plan, node, error code and what the error says"},
 		func(ctx context.Context, _ *struct{}) (*failuresOut, error) {
 			groups, err := a.Reader.FailureGroups(ctx, 200)
 			if groups == nil {

@@ -463,6 +463,7 @@ func (f *fake) record(action, run string, actor kairos.Actor) {
 	f.audited = append(f.audited, kairos.AuditEvent{Seq: int64(len(f.audited)) + 1, AuditRecord: kairos.AuditRecord{Action: action, Run: run, Actor: actor.Name, Request: actor.Request}})
 }
 
+func (f *fake) AckRun(context.Context, kairos.Actor, string, string) error        { return nil }
 func (f *fake) FailureGroups(context.Context, int) ([]kairos.FailureGroup, error) { return nil, nil }
 
 func (f *fake) RestoreVersion(context.Context, kairos.Actor, string, int, string, string) (kairos.Plan, error) {

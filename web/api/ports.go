@@ -41,6 +41,8 @@ type Reader interface {
 	// keeps one, or removes it when the query is empty.
 	SavedViews(ctx context.Context, owner string) ([]kairos.SavedView, error)
 	SaveView(ctx context.Context, owner, name, query string, said ...kairos.AuditRecord) error
+	// AckRun takes note of a failed run; see kairos.Acknowledger.
+	AckRun(ctx context.Context, actor kairos.Actor, run, note string) error
 }
 
 // Engine is what the API does; see web.Engine for the promises.

@@ -100,6 +100,7 @@ func (a *API) verbRoutes() {
 		{kairos.ActionContinue, "Go on after a pause"},
 		{kairos.ActionRetryNow, "Try again without waiting"},
 		{kairos.ActionRelease, "Let a held or quarantined run go on"},
+		{kairos.ActionStartNow, "Start a run at once that was to start later"},
 	} {
 		register(a, verb(v.action, v.summary, http.StatusAccepted), func(ctx context.Context, in *actIn) (*actedOut, error) {
 			return a.act(ctx, in.ID, v.action, http.StatusAccepted, in.Body.request())
@@ -256,7 +257,7 @@ func mayChoose(actor kairos.Actor, action kairos.Action, version int) error {
 
 type previewIn struct {
 	RunIn
-	Action  string `query:"action" required:"true" enum:"resume,rerun,fork,cancel,pause,continue,retry-now,release,delete,limits"`
+	Action  string `query:"action" required:"true" enum:"resume,rerun,fork,cancel,pause,continue,retry-now,release,start-now,delete,limits"`
 	At      int64  `query:"at" minimum:"0" doc:"Of a fork: the journal position to keep."`
 	Version int    `query:"version" minimum:"-1" doc:"0 the same, -1 the newest."`
 }
@@ -295,6 +296,13 @@ func (a *API) previewOf(ctx context.Context, id string, r kairos.VerbRequest) (*
 	p, err := a.Engine.Preview(ctx, actorOf(ctx), r)
 	if err != nil {
 		return nil, err
+	}
+	if a.Reader != nil && p.Allowed && len(p.Again)+len(p.New) > 0 {
+		flow, err := a.Reader.PlanFlow(ctx, run.PlanKey, 0, time.Now().Add(-kairos.ExpectedSince))
+		if err != nil {
+			return nil, err
+		}
+		p.Expected = flow.Expect(p.Again, p.New)
 	}
 	return &previewOut{Body: p}, nil
 }

@@ -111,7 +111,7 @@ func (r reader) p95(n int, limit float64, path string, header ...string) float64
 var (
 	link    = regexp.MustCompile(`<a [^>]*href="(/[^"#]*)`)
 	runID   = regexp.MustCompile(`^[0-9a-z]{26}$`)
-	acts    = regexp.MustCompile(`/(resume|fork|rerun|cancel|delete|pause|continue|archive|ack|unack|retry-now|start|new|edit|stop|try|revoke|export|raw|logout|metrics|accept|release|limits)(/|$)|\.(json|yaml|csv|txt|svg|md|jsonl)$|^/api/`)
+	acts    = regexp.MustCompile(`/(resume|fork|rerun|cancel|delete|pause|continue|archive|ack|unack|retry-now|start-now|start|new|edit|stop|try|revoke|export|raw|logout|metrics|accept|release|limits)(/|$)|\.(json|yaml|csv|txt|svg|md|jsonl)$|^/api/`)
 	listing = regexp.MustCompile(`^(plan-\d+|[0-9]+|[0-9a-f-]{36})$`)
 )
 

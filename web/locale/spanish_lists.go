@@ -2,6 +2,17 @@ package locale
 
 // What list pages and dialogs say.
 var spanishLists = map[string]string{
+	"Runs that give no sign of life": "Ejecuciones que no dan señales de vida",
+	"All that give no sign of life":  "Todas las que no dan señales de vida",
+	"Acknowledge run %s":             "Anotar la ejecución %s",
+	"The run needs attention no more: it leaves home and its counts, and stays failed. When it fails anew, it is back. The note stands on the run's page, and on home for whoever comes next.": "La ejecución ya no necesita atención: sale del inicio y de sus recuentos, y sigue fallida. Si falla de nuevo, vuelve. La nota queda en la página de la ejecución, y en el inicio para quien venga después.",
+	"Nobody needs to take note of this run: it has not failed, or somebody did before.":                                                                                                        "Nadie tiene que anotar esta ejecución: no ha fallado, o alguien ya lo hizo.",
+	"Resume at":                             "Reanudar a las",
+	"empty: not by itself; times are in %s": "vacío: no por sí sola; las horas son de %s",
+	"Start run %s now":                      "Iniciar ahora la ejecución %s",
+	"Start now":                             "Iniciar ahora",
+	"The run was to start at a later time. It starts as soon as there is room.":           "La ejecución debía empezar más tarde. Empieza en cuanto haya sitio.",
+	"For all %s, if they are alike: %s":                                                   "Para las %s, si son semejantes: %s",
 	"%s: %s succeeded, %s failed in 24 hours":                                             "%s: %s completadas, %s fallidas en 24 horas",
 	"A note has at most 2,000 characters.":                                                "Una nota tiene como mucho 2.000 caracteres.",
 	"A run asks here when it comes to an approval, or to a tool whose permission is ask.": "Una ejecución pregunta aquí cuando llega a una aprobación, o a una herramienta cuyo permiso es ask.",
@@ -20,8 +31,8 @@ var spanishLists = map[string]string{
 	"Export as CSV":                                                                       "Exportar como CSV",
 	"Failed in 24 h":                                                                      "Fallidas en 24 h",
 	"How runs ended in the last 24 hours, per plan":                                       "Cómo acabaron las ejecuciones en las últimas 24 horas, por plan",
-	"In use":                                                                              "En uso",
-	"It is back: %s took note of it on %s.":                                               "Ha vuelto: %s lo anotó el %s.",
+	"In use":                                "En uso",
+	"It is back: %s took note of it on %s.": "Ha vuelto: %s lo anotó el %s.",
 	"It is not known whether this arrived. Send it again: it is done once.": "No se sabe si esto llegó. Envíelo otra vez: se hace una sola vez.",
 	"It would call %s with":                "Llamaría a %s con",
 	"Last 24 hours":                        "Últimas 24 horas",
@@ -116,14 +127,17 @@ var spanishLists = map[string]string{
 	"until now, by half hours":                                        "hasta ahora, por medias horas",
 	"where the run stands":                                            "en qué está la ejecución",
 	"who started it":                                                  "quién la empezó",
-	"words in the headline":                                           "palabras del titular",
+	"words in the headline or the labels":                             "palabras del titular o de las etiquetas",
+	"failures whose messages are alike":                               "fallos cuyos mensajes se parecen",
 }
 
 var spanishListsPlurals = map[string][2]string{
-	"of %s run in 7 days":        {"de %s ejecución en 7 días", "de %s ejecuciones en 7 días"},
-	"%s run succeeded":           {"%s ejecución completada", "%s ejecuciones completadas"},
-	"%s failed":                  {"%s fallida", "%s fallidas"},
-	"%s was cancelled":           {"%s cancelada", "%s canceladas"},
-	"%s more plan ran":           {"%s plan más se ejecutó", "%s planes más se ejecutaron"},
-	"%s failure is acknowledged": {"%s fallo anotado", "%s fallos anotados"},
+	"From %s run before: expected cost %s and %s of work.": {"Según %s ejecución anterior: coste previsto %s y %s de trabajo.", "Según %s ejecuciones anteriores: coste previsto %s y %s de trabajo."},
+	"From %s run before: expected %s of work.":             {"Según %s ejecución anterior: se prevén %s de trabajo.", "Según %s ejecuciones anteriores: se prevén %s de trabajo."},
+	"of %s run in 7 days":                                  {"de %s ejecución en 7 días", "de %s ejecuciones en 7 días"},
+	"%s run succeeded":                                     {"%s ejecución completada", "%s ejecuciones completadas"},
+	"%s failed":                                            {"%s fallida", "%s fallidas"},
+	"%s was cancelled":                                     {"%s cancelada", "%s canceladas"},
+	"%s more plan ran":                                     {"%s plan más se ejecutó", "%s planes más se ejecutaron"},
+	"%s failure is acknowledged":                           {"%s fallo anotado", "%s fallos anotados"},
 }

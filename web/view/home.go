@@ -32,6 +32,8 @@ type AttentionBand struct {
 	MoreWaiting  string
 	Retrying     []RunRow // are tried again and again
 	MoreRetrying string
+	Silent       []RunRow // work without a sign of life
+	MoreSilent   string
 	Nothing      string // said where nothing is wrong
 }
 
@@ -75,6 +77,13 @@ type SinceBand struct {
 	Acts     []EventRow
 	ActsHead string
 	MoreActs string
+	Notes    []RunNote
+}
+
+// RunNote is what somebody wrote about a run.
+type RunNote struct {
+	Run, Plan Link
+	Note
 }
 
 // StripRow is a plan's last 24 hours.
@@ -89,6 +98,7 @@ type StripRow struct {
 // AckRow is a failure that somebody took note of.
 type AckRow struct {
 	What, Plan, Who, Note, Runs string
+	Says                        string // the newest of the runs
 	Href, Back                  string
 	At                          Time
 }
@@ -97,11 +107,17 @@ type AckRow struct {
 type AckPage struct {
 	Shell
 	Heading, Says, Button, Post string
-	Plan, Node, Code            string
+	Plan, Node, Code, Alike     string
+	Headline                    string // of the newest run
 	Idem, Error                 string
 	Back                        bool
+	Crumb                       Link // where it leads back to; empty: home
+	Note                        string
+	CanResume                   bool // at a time
+	NoAck                       bool // there is nothing to take note of
+	At, Zone                    string
 	Groups                      []AckGroup // several at once
 }
 
 // AckGroup is a failure among several.
-type AckGroup struct{ Ref, Text string }
+type AckGroup struct{ Ref, Text, Says string }

@@ -216,7 +216,7 @@ func (m *Model) CreateRun(_ context.Context, n kairos.NewRun) (kairos.Run, bool,
 		Key: n.Key, Concurrency: n.Concurrency, StartAt: n.StartAt, LastSeq: int64(len(n.Entries))}
 	r.Session = cmp.Or(r.Session, r.ID)
 	if r.Status == kairos.RunWaiting {
-		r.WaitReason = kairos.WaitHeld
+		r.WaitReason, r.Attention = kairos.WaitHeld, !r.Dry()
 	}
 	for i, e := range n.Entries {
 		if e.Seq = int64(i) + 1; e.Final {
@@ -376,6 +376,7 @@ func (m *Model) commit(c kairos.Checkpoint) error {
 
 // patched is a run with a patch's changes.
 func (m *Model) patched(r kairos.Run, p *kairos.RunPatch) (kairos.Run, error) {
+	before := r
 	if p.Status != "" {
 		if !kairos.CanMove(r.Status, p.Status) {
 			return r, kairos.Errorf(kairos.CodeConflict, "a run that is %s cannot become %s", r.Status, p.Status)
@@ -410,10 +411,10 @@ func (m *Model) patched(r kairos.Run, p *kairos.RunPatch) (kairos.Run, error) {
 	}
 	if p.Error != nil {
 		e := *p.Error
-		r.Error = &e
+		r.Error, r.Alike = &e, kairos.Alike(e.Message)
 	}
 	if p.ClearError {
-		r.Error = nil
+		r.Error, r.Alike = nil, ""
 	}
 	r.Steps += p.AddSteps
 	r.Usage = r.Usage.Add(p.AddUsage)
@@ -422,6 +423,19 @@ func (m *Model) patched(r kairos.Run, p *kairos.RunPatch) (kairos.Run, error) {
 		r.EndedAt = time.Time{}
 	case r.EndedAt.IsZero():
 		r.EndedAt = time.Now()
+	}
+	same := before.Attention && before.Status == r.Status && before.WaitReason == r.WaitReason
+	switch {
+	case !r.DeletedAt.IsZero(), r.Dry():
+		r.Attention = false
+	case r.Status == kairos.RunRunning && p.Silent != nil:
+		r.Attention = *p.Silent
+	case r.Status == kairos.RunRunning:
+		r.Attention = same
+	case r.WaitReason == kairos.WaitRetry:
+		r.Attention = same || p.Retrying >= kairos.StubbornAttempts
+	default:
+		r.Attention = r.Status == kairos.RunFailed || r.Status == kairos.RunWaiting && r.WaitReason.NeedsPerson()
 	}
 	return r, nil
 }

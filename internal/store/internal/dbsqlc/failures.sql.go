@@ -9,36 +9,81 @@ import (
 	"context"
 )
 
-const failureAck = `-- name: FailureAck :one
-SELECT plan_id, node, error_code, actor, note, runs, at FROM failure_acks WHERE plan_id = ?1 AND node = ?2 AND error_code = ?3
+const failureAck = `-- name: FailureAck :many
+SELECT plan_id, node, error_code, alike, headline, actor, note, runs, at FROM failure_acks WHERE plan_id = ?1 AND node = ?2 AND error_code = ?3 AND (alike = ?4 OR alike = '')
 `
 
-func (q *Queries) FailureAck(ctx context.Context, planID int64, node string, errorCode string) (FailureAck, error) {
-	row := q.db.QueryRowContext(ctx, failureAck, planID, node, errorCode)
-	var i FailureAck
-	err := row.Scan(
-		&i.PlanID,
-		&i.Node,
-		&i.ErrorCode,
-		&i.Actor,
-		&i.Note,
-		&i.Runs,
-		&i.At,
+type FailureAckParams struct {
+	PlanID    int64
+	Node      string
+	ErrorCode string
+	Alike     string
+}
+
+// The notes of failures that are alike, and of all with their code: at most two.
+func (q *Queries) FailureAck(ctx context.Context, arg FailureAckParams) ([]FailureAck, error) {
+	rows, err := q.db.QueryContext(ctx, failureAck,
+		arg.PlanID,
+		arg.Node,
+		arg.ErrorCode,
+		arg.Alike,
 	)
-	return i, err
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []FailureAck{}
+	for rows.Next() {
+		var i FailureAck
+		if err := rows.Scan(
+			&i.PlanID,
+			&i.Node,
+			&i.ErrorCode,
+			&i.Alike,
+			&i.Headline,
+			&i.Actor,
+			&i.Note,
+			&i.Runs,
+			&i.At,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const failureAckDelete = `-- name: FailureAckDelete :exec
-DELETE FROM failure_acks WHERE plan_id = ?1 AND node = ?2 AND error_code = ?3
+DELETE FROM failure_acks WHERE plan_id = ?1 AND node = ?2 AND error_code = ?3 AND alike >= ?4 AND alike <= ?5
 `
 
-func (q *Queries) FailureAckDelete(ctx context.Context, planID int64, node string, errorCode string) error {
-	_, err := q.db.ExecContext(ctx, failureAckDelete, planID, node, errorCode)
+type FailureAckDeleteParams struct {
+	PlanID    int64
+	Node      string
+	ErrorCode string
+	Alike     string
+	AlikeLast string
+}
+
+func (q *Queries) FailureAckDelete(ctx context.Context, arg FailureAckDeleteParams) error {
+	_, err := q.db.ExecContext(ctx, failureAckDelete,
+		arg.PlanID,
+		arg.Node,
+		arg.ErrorCode,
+		arg.Alike,
+		arg.AlikeLast,
+	)
 	return err
 }
 
 const failureAckList = `-- name: FailureAckList :many
-SELECT failure_acks.plan_id, failure_acks.node, failure_acks.error_code, failure_acks.actor, failure_acks.note, failure_acks.runs, failure_acks.at, plans.key, plans.public_id AS plan_public_id
+SELECT failure_acks.plan_id, failure_acks.node, failure_acks.error_code, failure_acks.alike, failure_acks.headline, failure_acks.actor, failure_acks.note, failure_acks.runs, failure_acks.at, plans.key, plans.public_id AS plan_public_id
 FROM failure_acks INDEXED BY failure_acks_by_age JOIN plans ON plans.id = failure_acks.plan_id
 WHERE failure_acks.at >= ?1 ORDER BY failure_acks.at DESC LIMIT ?2
 `
@@ -47,6 +92,8 @@ type FailureAckListRow struct {
 	PlanID       int64
 	Node         string
 	ErrorCode    string
+	Alike        string
+	Headline     string
 	Actor        string
 	Note         string
 	Runs         int64
@@ -69,6 +116,8 @@ func (q *Queries) FailureAckList(ctx context.Context, since int64, max int64) ([
 			&i.PlanID,
 			&i.Node,
 			&i.ErrorCode,
+			&i.Alike,
+			&i.Headline,
 			&i.Actor,
 			&i.Note,
 			&i.Runs,
@@ -90,14 +139,16 @@ func (q *Queries) FailureAckList(ctx context.Context, since int64, max int64) ([
 }
 
 const failureAckPut = `-- name: FailureAckPut :exec
-INSERT INTO failure_acks (plan_id, node, error_code, actor, note, runs, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-ON CONFLICT (plan_id, node, error_code) DO UPDATE SET actor = excluded.actor, note = excluded.note, runs = excluded.runs, at = excluded.at
+INSERT INTO failure_acks (plan_id, node, error_code, alike, headline, actor, note, runs, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+ON CONFLICT (plan_id, node, error_code, alike) DO UPDATE SET headline = excluded.headline, actor = excluded.actor, note = excluded.note, runs = excluded.runs, at = excluded.at
 `
 
 type FailureAckPutParams struct {
 	PlanID    int64
 	Node      string
 	ErrorCode string
+	Alike     string
+	Headline  string
 	Actor     string
 	Note      string
 	Runs      int64
@@ -109,6 +160,8 @@ func (q *Queries) FailureAckPut(ctx context.Context, arg FailureAckPutParams) er
 		arg.PlanID,
 		arg.Node,
 		arg.ErrorCode,
+		arg.Alike,
+		arg.Headline,
 		arg.Actor,
 		arg.Note,
 		arg.Runs,
@@ -120,22 +173,28 @@ func (q *Queries) FailureAckPut(ctx context.Context, arg FailureAckPutParams) er
 const failureAckRuns = `-- name: FailureAckRuns :many
 SELECT runs.id FROM runs INDEXED BY runs_that_failed_alike
 WHERE runs.attention = 1 AND runs.status = 'failed' AND runs.deleted_at = 0 AND runs.plan_id = ?1 AND runs.node = ?2 AND runs.error_code = ?3
-ORDER BY runs.id LIMIT ?4
+AND runs.alike >= ?4 AND runs.alike <= ?5
+LIMIT ?6
 `
 
 type FailureAckRunsParams struct {
 	PlanID    int64
 	Node      string
 	ErrorCode string
+	Alike     string
+	AlikeLast string
 	Max       int64
 }
 
-// Failed runs that failed alike and need attention; and those that did.
+// Failed runs that failed alike and need attention; and those that did. Both ends
+// of alike are the same, or take all in.
 func (q *Queries) FailureAckRuns(ctx context.Context, arg FailureAckRunsParams) ([]int64, error) {
 	rows, err := q.db.QueryContext(ctx, failureAckRuns,
 		arg.PlanID,
 		arg.Node,
 		arg.ErrorCode,
+		arg.Alike,
+		arg.AlikeLast,
 		arg.Max,
 	)
 	if err != nil {
@@ -163,9 +222,16 @@ const failureGroupFirst = `-- name: FailureGroupFirst :one
 SELECT runs.id, runs.created_at, plan_versions.number, runs.plan_id
 FROM runs INDEXED BY runs_that_failed_alike JOIN plan_versions ON plan_versions.id = runs.version_id
 WHERE runs.attention = 1 AND runs.status = 'failed' AND runs.deleted_at = 0
-AND runs.plan_id = (SELECT plans.id FROM plans WHERE plans.key = ?1) AND runs.node = ?2 AND runs.error_code = ?3
+AND runs.plan_id = (SELECT plans.id FROM plans WHERE plans.key = ?1) AND runs.node = ?2 AND runs.error_code = ?3 AND runs.alike = ?4
 ORDER BY runs.id LIMIT 1
 `
+
+type FailureGroupFirstParams struct {
+	Plan      string
+	Node      string
+	ErrorCode string
+	Alike     string
+}
 
 type FailureGroupFirstRow struct {
 	ID        int64
@@ -175,8 +241,13 @@ type FailureGroupFirstRow struct {
 }
 
 // The first of the failures that are alike.
-func (q *Queries) FailureGroupFirst(ctx context.Context, plan string, node string, errorCode string) (FailureGroupFirstRow, error) {
-	row := q.db.QueryRowContext(ctx, failureGroupFirst, plan, node, errorCode)
+func (q *Queries) FailureGroupFirst(ctx context.Context, arg FailureGroupFirstParams) (FailureGroupFirstRow, error) {
+	row := q.db.QueryRowContext(ctx, failureGroupFirst,
+		arg.Plan,
+		arg.Node,
+		arg.ErrorCode,
+		arg.Alike,
+	)
 	var i FailureGroupFirstRow
 	err := row.Scan(
 		&i.ID,
@@ -191,9 +262,16 @@ const failureGroupNewest = `-- name: FailureGroupNewest :one
 SELECT runs.public_id, runs.headline, plan_versions.number, plans.key, plans.public_id AS plan_public_id
 FROM runs INDEXED BY runs_that_failed_alike
 JOIN plans ON plans.id = runs.plan_id JOIN plan_versions ON plan_versions.id = runs.version_id
-WHERE runs.attention = 1 AND runs.status = 'failed' AND runs.deleted_at = 0 AND runs.plan_id = ?1 AND runs.node = ?2 AND runs.error_code = ?3
+WHERE runs.attention = 1 AND runs.status = 'failed' AND runs.deleted_at = 0 AND runs.plan_id = ?1 AND runs.node = ?2 AND runs.error_code = ?3 AND runs.alike = ?4
 ORDER BY runs.id DESC LIMIT 1
 `
+
+type FailureGroupNewestParams struct {
+	PlanID    int64
+	Node      string
+	ErrorCode string
+	Alike     string
+}
 
 type FailureGroupNewestRow struct {
 	PublicID     string
@@ -203,8 +281,13 @@ type FailureGroupNewestRow struct {
 	PlanPublicID string
 }
 
-func (q *Queries) FailureGroupNewest(ctx context.Context, planID int64, node string, errorCode string) (FailureGroupNewestRow, error) {
-	row := q.db.QueryRowContext(ctx, failureGroupNewest, planID, node, errorCode)
+func (q *Queries) FailureGroupNewest(ctx context.Context, arg FailureGroupNewestParams) (FailureGroupNewestRow, error) {
+	row := q.db.QueryRowContext(ctx, failureGroupNewest,
+		arg.PlanID,
+		arg.Node,
+		arg.ErrorCode,
+		arg.Alike,
+	)
 	var i FailureGroupNewestRow
 	err := row.Scan(
 		&i.PublicID,
@@ -217,10 +300,10 @@ func (q *Queries) FailureGroupNewest(ctx context.Context, planID int64, node str
 }
 
 const failureGroups = `-- name: FailureGroups :many
-SELECT r.plan_id, r.node, r.error_code, count(*) AS runs, CAST(min(r.ended_at) AS INTEGER) AS first_at, CAST(max(r.ended_at) AS INTEGER) AS last_at
+SELECT r.plan_id, r.node, r.error_code, r.alike, count(*) AS runs, CAST(min(r.ended_at) AS INTEGER) AS first_at, CAST(max(r.ended_at) AS INTEGER) AS last_at
 FROM runs AS r INDEXED BY runs_that_failed_alike
 WHERE r.attention = 1 AND r.status = 'failed' AND r.deleted_at = 0
-GROUP BY r.plan_id, r.node, r.error_code
+GROUP BY r.plan_id, r.node, r.error_code, r.alike
 ORDER BY last_at DESC LIMIT ?1
 `
 
@@ -228,6 +311,7 @@ type FailureGroupsRow struct {
 	PlanID    int64
 	Node      string
 	ErrorCode string
+	Alike     string
 	Runs      int64
 	FirstAt   int64
 	LastAt    int64
@@ -246,6 +330,7 @@ func (q *Queries) FailureGroups(ctx context.Context, max int64) ([]FailureGroups
 			&i.PlanID,
 			&i.Node,
 			&i.ErrorCode,
+			&i.Alike,
 			&i.Runs,
 			&i.FirstAt,
 			&i.LastAt,
@@ -266,14 +351,16 @@ func (q *Queries) FailureGroups(ctx context.Context, max int64) ([]FailureGroups
 const failureUnackRuns = `-- name: FailureUnackRuns :many
 SELECT runs.id FROM runs INDEXED BY runs_by_plan_status
 WHERE runs.deleted_at = 0 AND runs.plan_id = ?1 AND runs.status = 'failed' AND runs.attention = 0 AND runs.node = ?2 AND runs.error_code = ?3
-  AND runs.origin <> 'dry'
-ORDER BY runs.id LIMIT ?4
+  AND runs.alike >= ?4 AND runs.alike <= ?5 AND runs.origin <> 'dry'
+ORDER BY runs.id LIMIT ?6
 `
 
 type FailureUnackRunsParams struct {
 	PlanID    int64
 	Node      string
 	ErrorCode string
+	Alike     string
+	AlikeLast string
 	Max       int64
 }
 
@@ -282,6 +369,8 @@ func (q *Queries) FailureUnackRuns(ctx context.Context, arg FailureUnackRunsPara
 		arg.PlanID,
 		arg.Node,
 		arg.ErrorCode,
+		arg.Alike,
+		arg.AlikeLast,
 		arg.Max,
 	)
 	if err != nil {

@@ -129,6 +129,8 @@ type FailureAck struct {
 	PlanID    int64
 	Node      string
 	ErrorCode string
+	Alike     string
+	Headline  string
 	Actor     string
 	Note      string
 	Runs      int64
@@ -292,6 +294,7 @@ type Run struct {
 	DeletedAt    int64
 	PurgedAt     int64
 	Tries        int64
+	Alike        string
 }
 
 type RunCount struct {
@@ -340,6 +343,11 @@ type RunUse struct {
 	Kind  string
 	Name  string
 	RunID int64
+}
+
+type RunWord struct {
+	Headline string
+	Labels   string
 }
 
 type SavedView struct {

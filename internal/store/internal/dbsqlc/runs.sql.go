@@ -44,8 +44,8 @@ UPDATE runs
 SET last_seq = ?1, steps = steps + ?2, path = ?3, headline = ?4, node = ?5, error_code = ?6, due_at = ?7,
     input_tokens = input_tokens + ?8, output_tokens = output_tokens + ?9, cost = cost + ?10,
     crashes = ?11, paused = ?12, started_at = ?13, running_us = ?14,
-    status = ?15, wait_reason = ?16, attention = ?17, ended_at = ?18
-WHERE id = ?19 AND last_seq = ?20
+    status = ?15, wait_reason = ?16, attention = ?17, ended_at = ?18, alike = ?19
+WHERE id = ?20 AND last_seq = ?21
 `
 
 type RunAdvanceParams struct {
@@ -67,6 +67,7 @@ type RunAdvanceParams struct {
 	WaitReason      string
 	Attention       int64
 	EndedAt         int64
+	Alike           string
 	ID              int64
 	Fence           int64
 }
@@ -91,6 +92,7 @@ func (q *Queries) RunAdvance(ctx context.Context, arg RunAdvanceParams) (int64, 
 		arg.WaitReason,
 		arg.Attention,
 		arg.EndedAt,
+		arg.Alike,
 		arg.ID,
 		arg.Fence,
 	)
@@ -140,7 +142,7 @@ func (q *Queries) RunByPrefix(ctx context.Context, low string, high string) ([]s
 }
 
 const runByPublicID = `-- name: RunByPublicID :one
-SELECT runs.id, runs.public_id, runs.tail, runs.plan_id, runs.version_id, runs.status, runs.wait_reason, runs.attention, runs.last_seq, runs.steps, runs.path, runs.headline, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority, runs.run_key, runs.conc_key, runs.parent_run, runs.forked_from, runs.fork_seq, runs.rerun_of, runs.start_at, runs.due_at, runs.input_tokens, runs.output_tokens, runs.cost, runs.crashes, runs.paused, runs.created_at, runs.started_at, runs.ended_at, runs.running_us, runs.deleted_at, runs.purged_at, runs.tries, run_details.run_id, run_details.input, run_details.output, run_details.error_message, run_details.error_node, run_details.session, run_details.limits, run_details.labels, run_details.given_labels, run_details.parent, run_details.concurrency, plans.public_id AS plan_public_id, plans.key AS plan_key,
+SELECT runs.id, runs.public_id, runs.tail, runs.plan_id, runs.version_id, runs.status, runs.wait_reason, runs.attention, runs.last_seq, runs.steps, runs.path, runs.headline, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority, runs.run_key, runs.conc_key, runs.parent_run, runs.forked_from, runs.fork_seq, runs.rerun_of, runs.start_at, runs.due_at, runs.input_tokens, runs.output_tokens, runs.cost, runs.crashes, runs.paused, runs.created_at, runs.started_at, runs.ended_at, runs.running_us, runs.deleted_at, runs.purged_at, runs.tries, runs.alike, run_details.run_id, run_details.input, run_details.output, run_details.error_message, run_details.error_node, run_details.session, run_details.limits, run_details.labels, run_details.given_labels, run_details.parent, run_details.concurrency, plans.public_id AS plan_public_id, plans.key AS plan_key,
        plan_versions.number AS version, plan_versions.hash AS hash
 FROM runs
 JOIN run_details ON run_details.run_id = runs.id
@@ -199,6 +201,7 @@ func (q *Queries) RunByPublicID(ctx context.Context, publicID string) (RunByPubl
 		&i.Run.DeletedAt,
 		&i.Run.PurgedAt,
 		&i.Run.Tries,
+		&i.Run.Alike,
 		&i.RunDetail.RunID,
 		&i.RunDetail.Input,
 		&i.RunDetail.Output,
@@ -582,7 +585,7 @@ func (q *Queries) RunHold(ctx context.Context, attention int64, iD int64) error 
 }
 
 const runHoldable = `-- name: RunHoldable :many
-SELECT id, public_id, status, wait_reason, attention, last_seq, deleted_at FROM runs
+SELECT id, public_id, status, wait_reason, attention, last_seq, deleted_at, origin FROM runs
 WHERE ended_at = 0 AND wait_reason <> 'quarantined' AND wait_reason <> 'held'
 ORDER BY priority DESC, id
 `
@@ -595,6 +598,7 @@ type RunHoldableRow struct {
 	Attention  int64
 	LastSeq    int64
 	DeletedAt  int64
+	Origin     string
 }
 
 // Unfinished runs, for a hold. Quarantined ones are parked already.
@@ -615,6 +619,7 @@ func (q *Queries) RunHoldable(ctx context.Context) ([]RunHoldableRow, error) {
 			&i.Attention,
 			&i.LastSeq,
 			&i.DeletedAt,
+			&i.Origin,
 		); err != nil {
 			return nil, err
 		}
@@ -955,7 +960,7 @@ func (q *Queries) RunRowsByTail(ctx context.Context, low string, high string) ([
 
 const runState = `-- name: RunState :one
 SELECT id, plan_id, status, wait_reason, attention, last_seq, path, headline, node, error_code, version_id, due_at, crashes, paused, started_at, ended_at,
-       running_us, deleted_at, tries, origin
+       running_us, deleted_at, tries, origin, alike
 FROM runs WHERE public_id = ?1
 `
 
@@ -980,6 +985,7 @@ type RunStateRow struct {
 	DeletedAt  int64
 	Tries      int64
 	Origin     string
+	Alike      string
 }
 
 func (q *Queries) RunState(ctx context.Context, publicID string) (RunStateRow, error) {
@@ -1006,6 +1012,7 @@ func (q *Queries) RunState(ctx context.Context, publicID string) (RunStateRow, e
 		&i.DeletedAt,
 		&i.Tries,
 		&i.Origin,
+		&i.Alike,
 	)
 	return i, err
 }
@@ -1085,7 +1092,7 @@ func (q *Queries) RunTries(ctx context.Context, tries int64, iD int64) error {
 }
 
 const runUnfinished = `-- name: RunUnfinished :many
-SELECT runs.id, runs.public_id, runs.tail, runs.plan_id, runs.version_id, runs.status, runs.wait_reason, runs.attention, runs.last_seq, runs.steps, runs.path, runs.headline, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority, runs.run_key, runs.conc_key, runs.parent_run, runs.forked_from, runs.fork_seq, runs.rerun_of, runs.start_at, runs.due_at, runs.input_tokens, runs.output_tokens, runs.cost, runs.crashes, runs.paused, runs.created_at, runs.started_at, runs.ended_at, runs.running_us, runs.deleted_at, runs.purged_at, runs.tries, run_details.run_id, run_details.input, run_details.output, run_details.error_message, run_details.error_node, run_details.session, run_details.limits, run_details.labels, run_details.given_labels, run_details.parent, run_details.concurrency, plans.public_id AS plan_public_id, plans.key AS plan_key,
+SELECT runs.id, runs.public_id, runs.tail, runs.plan_id, runs.version_id, runs.status, runs.wait_reason, runs.attention, runs.last_seq, runs.steps, runs.path, runs.headline, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority, runs.run_key, runs.conc_key, runs.parent_run, runs.forked_from, runs.fork_seq, runs.rerun_of, runs.start_at, runs.due_at, runs.input_tokens, runs.output_tokens, runs.cost, runs.crashes, runs.paused, runs.created_at, runs.started_at, runs.ended_at, runs.running_us, runs.deleted_at, runs.purged_at, runs.tries, runs.alike, run_details.run_id, run_details.input, run_details.output, run_details.error_message, run_details.error_node, run_details.session, run_details.limits, run_details.labels, run_details.given_labels, run_details.parent, run_details.concurrency, plans.public_id AS plan_public_id, plans.key AS plan_key,
        plan_versions.number AS version, plan_versions.hash AS hash
 FROM runs
 JOIN run_details ON run_details.run_id = runs.id
@@ -1151,6 +1158,7 @@ func (q *Queries) RunUnfinished(ctx context.Context) ([]RunUnfinishedRow, error)
 			&i.Run.DeletedAt,
 			&i.Run.PurgedAt,
 			&i.Run.Tries,
+			&i.Run.Alike,
 			&i.RunDetail.RunID,
 			&i.RunDetail.Input,
 			&i.RunDetail.Output,

@@ -1,0 +1,89 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// A handler that works gives signs of life: it starts, logs, makes progress, says
+// text, takes a part of its step. A run of which an attempt has given none for
+// kairos.SilentAfter needs attention (UI 3.2.7): it may hang.
+
+// silenceEvery is how often attempts are looked at.
+const silenceEvery = kairos.SilentAfter / 4
+
+// silenceMsg says that one of a run's attempts gives no sign of life since a time,
+// or (zero) that all do.
+type silenceMsg struct {
+	since time.Time
+	node  string
+}
+
+// sign notes that an attempt lives.
+func (t *attempt) sign() { t.signed.Store(t.e.now().UnixMicro()) }
+
+// listen looks for attempts that are silent, until the engine stops.
+func (e *Engine) listen() {
+	tick := time.NewTicker(silenceEvery)
+	defer tick.Stop()
+	told := map[string]bool{} // runs that were told that they are silent
+	for {
+		select {
+		case <-tick.C:
+			e.tellSilent(told)
+		case <-e.timers.done:
+			return
+		}
+	}
+}
+
+func (e *Engine) tellSilent(told map[string]bool) {
+	limit := e.now().Add(-kairos.SilentAfter)
+	found := map[string]silenceMsg{}
+	for key := range e.attempts.Range {
+		t := key.(*attempt)
+		at := time.UnixMicro(t.signed.Load()).UTC()
+		if m, ok := found[t.run]; at.Before(limit) && (!ok || at.Before(m.since)) {
+			found[t.run] = silenceMsg{at, t.node.ID}
+		}
+	}
+	for run, m := range found {
+		if !told[run] {
+			told[run] = true
+			e.tell(run, m)
+		}
+	}
+	for run := range told {
+		if _, still := found[run]; !still {
+			delete(told, run)
+			e.tell(run, silenceMsg{})
+		}
+	}
+}
+
+// tell hands a message to a run that works; one that does not is left in peace.
+func (e *Engine) tell(run string, m any) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if a := e.actors[run]; a != nil {
+		a.post(m)
+	}
+}
+
+// silence records that the run gives no sign of life, or gives one again.
+func (a *actor) silence(m silenceMsg) {
+	on := !m.since.IsZero()
+	if a.ended || a.run.Status != kairos.RunRunning || on == a.run.Attention || on && len(a.running) == 0 {
+		return
+	}
+	a.run.Attention = on
+	headline, node := a.headline(kairos.RunRunning, "", nil)
+	if on {
+		headline, node = fmt.Sprintf("%s gives no sign of life since %s", m.node, m.since.Format(time.RFC3339)), m.node
+	}
+	p := patchOf(&a.next)
+	p.Silent, p.Headline, p.Node = &on, &headline, &node
+	a.run.Headline, a.run.Node = headline, node
+}

@@ -1,0 +1,126 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/engine/enginetest"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// UI 3.2.7: a run that works without a sign of life for a minute needs attention
+// until it gives one, and no longer when it is taken up by another engine.
+func TestASilentRunNeedsAttention(t *testing.T) {
+	t.Parallel()
+	var speak chan struct{}
+	reg := enginetest.NewRegistry().Handle("long", planner.EffectRead, func(ctx context.Context, c *engine.Call) (engine.Result, error) {
+		for {
+			select {
+			case <-speak:
+				c.Log("info", "still here")
+			case <-ctx.Done():
+				return engine.Result{}, ctx.Err()
+			}
+		}
+	})
+	reg.Handle("chatty", planner.EffectRead, func(ctx context.Context, c *engine.Call) (engine.Result, error) {
+		for i := range int64(20) {
+			time.Sleep(30 * time.Second)
+			c.Progress(i, 20, "")
+		}
+		return engine.Result{Output: "done"}, nil
+	})
+	inBubble(t, reg, func(t *testing.T, e *enginetest.Engine, reopen func() *enginetest.Engine) {
+		speak = make(chan struct{}) // of this bubble
+		run := e.Run(`{nodes: {a: {type: long}}}`, "")
+		chatty := e.Run(`{nodes: {a: {type: chatty}}}`, "")
+		e.Until(run.ID, kairos.RunRunning, "")
+		attention := func(want bool) {
+			t.Helper()
+			time.Sleep(20 * time.Second) // until somebody looked
+			if r, err := e.Store.Run(t.Context(), run.ID); err != nil || r.Attention != want || r.Status != kairos.RunRunning {
+				t.Errorf("%s, attention %t, want %t; %v", r.Status, r.Attention, want, err)
+			}
+		}
+		time.Sleep(30 * time.Second)
+		attention(false)
+		time.Sleep(30 * time.Second)
+		attention(true)
+		if r, err := e.Store.Run(t.Context(), run.ID); err != nil || r.Headline[:len("a gives no sign of life since")] != "a gives no sign of life since" {
+			t.Errorf("%q %v", r.Headline, err)
+		}
+		speak <- struct{}{}
+		attention(false)
+		time.Sleep(65 * time.Second)
+		attention(true)
+		e = reopen()
+		e.Until(run.ID, kairos.RunRunning, "")
+		attention(false)
+		if r, err := e.Store.Run(t.Context(), chatty.ID); err != nil || r.Attention {
+			t.Errorf("a run that makes progress: %t %v", r.Attention, err)
+		}
+		if _, err := e.Do(run.ID, kairos.ActionCancel); err != nil {
+			t.Error(err)
+		}
+		c, err := e.Store.RunCounts(t.Context())
+		if err != nil || c.Silent != 0 || c.NeedsAttention != 0 {
+			t.Errorf("%+v %v", c, err)
+		}
+	})
+}
+
+// A step that was tried three times in vain needs attention while it waits to be
+// tried again.
+func TestAStubbornRetryNeedsAttention(t *testing.T) {
+	t.Parallel()
+	reg := enginetest.NewRegistry().Handle("down", planner.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
+		return engine.Result{}, errors.New("down")
+	})
+	inBubble(t, reg, func(t *testing.T, e *enginetest.Engine, _ func() *enginetest.Engine) {
+		run := e.Run(`{nodes: {a: {type: down, retry: {max_attempts: 5, backoff: [1m, 1m, 1m, 1m]}}}}`, "")
+		for attempt := 1; attempt <= 4; attempt++ {
+			r := e.Until(run.ID, kairos.RunWaiting, kairos.WaitRetry)
+			if r.Attention != (attempt >= kairos.StubbornAttempts) {
+				t.Errorf("after %d attempts: attention %t", attempt, r.Attention)
+			}
+			time.Sleep(80 * time.Second)
+		}
+	})
+}
+
+// A run that is to start later starts when somebody says so, also after a restart.
+func TestStartNow(t *testing.T) {
+	t.Parallel()
+	inBubble(t, enginetest.NewRegistry(), func(t *testing.T, e *enginetest.Engine, reopen func() *enginetest.Engine) {
+		v := e.Save(`{nodes: {a: {type: set, input: 2}}}`)
+		later := func() string {
+			r, err := e.Start(t.Context(), enginetest.Operator, kairos.StartRequest{Hash: v.Hash, StartAt: time.Now().Add(time.Hour)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r.ID
+		}
+		first, second := later(), later()
+		e = reopen()
+		if _, err := e.Do(first, kairos.ActionStartNow); err != nil {
+			t.Fatal(err)
+		}
+		if r := e.Settle(first); string(r.Output) != "2" {
+			t.Errorf("%s %s", r.Status, r.Output)
+		}
+		if _, err := e.Do(first, kairos.ActionStartNow); kairos.CodeOf(err) != kairos.CodeConflict {
+			t.Errorf("a run that is over: %v", err)
+		}
+		if r, err := e.Store.Run(t.Context(), second); err != nil || r.Status != kairos.RunQueued {
+			t.Errorf("the other is %s, %v", r.Status, err)
+		}
+		time.Sleep(61 * time.Minute)
+		if r := e.Settle(second); string(r.Output) != "2" {
+			t.Errorf("%s %s", r.Status, r.Output)
+		}
+	})
+}

@@ -1,0 +1,173 @@
+package store_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/storetest"
+)
+
+// failed makes a run that fails at node a with a message.
+func failed(t *testing.T, s *store.Store, v kairos.Version, message string, labels map[string]string) string {
+	t.Helper()
+	r, _, err := s.CreateRun(t.Context(), kairos.NewRun{PlanID: v.PlanID, Hash: v.Hash, Actor: "test", Origin: "api", Labels: labels})
+	if err != nil {
+		t.Fatal(err)
+	}
+	headline, node := "a failed: "+message, "a"
+	commit(t, s, r.ID, 0, &kairos.RunPatch{Status: kairos.RunRunning}, entry("a", "1"))
+	commit(t, s, r.ID, 1, &kairos.RunPatch{Status: kairos.RunFailed, Headline: &headline, Node: &node, Error: &kairos.RunError{Code: "http", Message: message, Node: node}})
+	return r.ID
+}
+
+// found are the runs that a filter selects, oldest first.
+func found(t *testing.T, s *store.Store, f kairos.RunFilter) []string {
+	t.Helper()
+	f.Page.Limit = 200
+	list, err := s.Runs(t.Context(), f)
+	if err != nil {
+		t.Fatalf("%+v: %v", f, err)
+	}
+	ids := []string{}
+	for _, r := range list.Items {
+		ids = append(ids, r.ID)
+	}
+	slices.Reverse(ids)
+	n, err := s.RunsCount(t.Context(), f, 1000)
+	if err != nil || n != len(ids) {
+		t.Errorf("%+v: %d listed, %d counted, %v", f, len(ids), n, err)
+	}
+	return ids
+}
+
+func sound(t *testing.T, s *store.Store) {
+	t.Helper()
+	checks, err := s.Verify(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range checks {
+		if len(c.Problems) > 0 {
+			t.Errorf("%s: %q", c.Name, c.Problems)
+		}
+	}
+}
+
+// Failures are one when their messages say the same but for numbers, ids and
+// times (UI 3.3.1); what is done to a group is done to exactly its runs.
+func TestFailuresAreGroupedByWhatTheySay(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t)
+	ctx := t.Context()
+	v := storetest.Plan(t, s, twoNodes)
+	var slow, refused []string
+	for i := range 5 {
+		slow = append(slow, failed(t, s, v, fmt.Sprintf("no answer to invoice INV-%d after %d.5s", 1000+i, i), nil))
+	}
+	for i := range 3 {
+		refused = append(refused, failed(t, s, v, fmt.Sprintf(`the bank refused "%d EUR"`, i), nil))
+	}
+	groups, err := s.FailureGroups(ctx, 10)
+	if err != nil || len(groups) != 2 || groups[0].Runs != 3 || groups[1].Runs != 5 {
+		t.Fatalf("%+v %v", groups, err)
+	}
+	of := func(ref kairos.FailureRef) kairos.RunFilter {
+		return kairos.RunFilter{Statuses: []kairos.RunStatus{kairos.RunFailed}, NeedsAttention: true, PlanKey: ref.PlanKey, Node: ref.Node, ErrorCode: ref.Code, Alike: ref.Alike}
+	}
+	if got := found(t, s, of(groups[0].Ref())); !slices.Equal(got, refused) {
+		t.Errorf("the refused: %q, want %q", got, refused)
+	}
+	if got := found(t, s, kairos.RunFilter{Alike: groups[1].Alike}); !slices.Equal(got, slow) {
+		t.Errorf("the slow: %q, want %q", got, slow)
+	}
+	marta := kairos.Actor{Name: "marta", Role: kairos.RoleOperator, Surface: "ui"}
+	if n, err := s.AckFailures(ctx, marta, groups[0].Ref(), "known"); err != nil || n != 3 {
+		t.Errorf("%d acknowledged, %v", n, err)
+	}
+	if got := found(t, s, kairos.RunFilter{NeedsAttention: true}); !slices.Equal(got, slow) {
+		t.Errorf("left: %q, want %q", got, slow)
+	}
+	if got := found(t, s, kairos.RunFilter{Acknowledged: true, Alike: groups[0].Alike}); !slices.Equal(got, refused) {
+		t.Errorf("acknowledged: %q", got)
+	}
+	acks, err := s.FailureAcks(ctx, time.Time{}, 10)
+	if err != nil || len(acks) != 1 || acks[0].FailureRef != groups[0].Ref() || acks[0].Headline != `a failed: the bank refused "2 EUR"` {
+		t.Errorf("%+v %v", acks, err)
+	}
+	failed(t, s, v, `the bank refused "77 EUR"`, nil)
+	again, err := s.FailureGroups(ctx, 10)
+	if err != nil || len(again) != 2 || again[0].Runs != 1 || again[0].Ack == nil || again[1].Ack != nil {
+		t.Errorf("one that is back: %+v %v", again, err)
+	}
+	all := groups[0].Ref()
+	all.Alike = "" // whatever they say
+	if n, err := s.UnackFailures(ctx, marta, groups[0].Ref()); err != nil || n != 3 {
+		t.Errorf("%d taken back, %v", n, err)
+	}
+	if n, err := s.AckFailures(ctx, marta, all, ""); err != nil || n != 9 {
+		t.Errorf("%d of all acknowledged, %v", n, err)
+	}
+	if n, err := s.UnackFailures(ctx, marta, all); err != nil || n != 9 {
+		t.Errorf("%d of all taken back, %v", n, err)
+	}
+	sound(t, s)
+}
+
+// UI 3.2.7: what is tried for the third time and again, and what works without a
+// sign of life, needs attention until that changes; the counters know it.
+func TestStubbornRetriesAndSilenceNeedAttention(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t)
+	ctx := t.Context()
+	v := storetest.Plan(t, s, twoNodes)
+	run := storetest.Run(t, s, v, "").ID
+	fence := int64(0)
+	step := func(p kairos.RunPatch, attention bool, stubborn, silent int64) {
+		t.Helper()
+		commit(t, s, run, fence, &p, entry(fmt.Sprintf("n%d", fence), "1"))
+		fence++
+		r, err := s.Run(ctx, run)
+		if err != nil || r.Attention != attention {
+			t.Errorf("%+v: attention %t, %v", p, r.Attention, err)
+		}
+		c, err := s.RunCounts(ctx)
+		if err != nil || c.Stubborn != stubborn || c.Silent != silent || c.NeedsAttention != stubborn+silent || c.Total != 1 || c.ByStatus[r.Status] != 1 ||
+			r.Status == kairos.RunWaiting && c.Waiting[r.WaitReason] != 1 {
+			t.Errorf("%+v: %+v %v", p, c, err)
+		}
+		want := []string{}
+		if attention {
+			want = append(want, run)
+		}
+		for _, f := range []kairos.RunFilter{{NeedsAttention: true}, {NeedsAttention: true, WaitReasons: []kairos.WaitReason{kairos.WaitRetry}}, {NeedsAttention: true, Statuses: []kairos.RunStatus{kairos.RunRunning}}} {
+			if len(f.WaitReasons) > 0 && stubborn == 0 || len(f.Statuses) > 0 && silent == 0 {
+				continue
+			}
+			if got := found(t, s, f); !slices.Equal(got, want) {
+				t.Errorf("%+v selects %q, want %q", f, got, want)
+			}
+		}
+	}
+	on, off := true, false
+	retry := func(n int) kairos.RunPatch {
+		return kairos.RunPatch{Status: kairos.RunWaiting, WaitReason: kairos.WaitRetry, Retrying: n}
+	}
+	running := kairos.RunPatch{Status: kairos.RunRunning}
+	step(running, false, 0, 0)
+	step(retry(2), false, 0, 0)
+	step(running, false, 0, 0)
+	step(retry(3), true, 1, 0)
+	step(kairos.RunPatch{AddUsage: kairos.Usage{Cost: 1}}, true, 1, 0)
+	step(running, false, 0, 0)
+	step(kairos.RunPatch{Silent: &on}, true, 0, 1)
+	step(kairos.RunPatch{AddUsage: kairos.Usage{Cost: 1}}, true, 0, 1)
+	step(kairos.RunPatch{Silent: &off}, false, 0, 0)
+	step(kairos.RunPatch{Silent: &on}, true, 0, 1)
+	sound(t, s)
+	step(kairos.RunPatch{Status: kairos.RunWaiting, WaitReason: kairos.WaitTimer}, false, 0, 0)
+	sound(t, s)
+}

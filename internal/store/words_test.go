@@ -1,0 +1,98 @@
+package store_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store/storetest"
+)
+
+// Free text finds runs by whole and begun words, whatever stands between them
+// (UI 3.2.8, 3.2.9), and finds them no longer when they say something else.
+func TestRunsAreFoundByTheirWords(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t)
+	v := storetest.Plan(t, s, twoNodes)
+	limit := failed(t, s, v, `rate limit of "openai" reached: retry-after=30`, nil)
+	unicode := failed(t, s, v, "el año próximo no existe (ÜBERTRAG)", map[string]string{"team": "Zürich-West"})
+	plain := storetest.Run(t, s, v, "").ID
+	labelled, _, err := s.CreateRun(t.Context(), kairos.NewRun{PlanID: v.PlanID, Hash: v.Hash, Actor: "test", Origin: "api", Labels: map[string]string{"env": "prod", "case": "INV-20981"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	works := storetest.Run(t, s, v, "").ID
+	headline := "the bank-transfer gives no sign of life"
+	commit(t, s, works, 0, &kairos.RunPatch{Status: kairos.RunRunning, Headline: &headline}, entry("a", "1"))
+	both, _, err := s.CreateRun(t.Context(), kairos.NewRun{PlanID: v.PlanID, Hash: v.Hash, Actor: "test", Origin: "api", Labels: map[string]string{"kind": "transfer"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	commit(t, s, both.ID, 0, &kairos.RunPatch{Status: kairos.RunWaiting, WaitReason: kairos.WaitTimer, Headline: &headline}, entry("a", "1"))
+	check := func(text string, want ...string) {
+		t.Helper()
+		for _, f := range []kairos.RunFilter{{Text: text}, {Text: text, PlanKey: "two"}, {Text: text, WithDeleted: true}, {Text: text, IDs: []string{limit, unicode, plain, labelled.ID, works, both.ID}}} {
+			if got := found(t, s, f); !slices.Equal(got, slices.Concat([]string{}, want)) {
+				t.Errorf("%+v: %q, want %q", f, got, want)
+			}
+		}
+	}
+	check("rate limit", limit)
+	check("RATE-LIMIT", limit)
+	check("rate lim", limit)
+	check("limit rate")
+	check(`"openai"`, limit)
+	check("retry-after=30", limit)
+	check("ate limit")
+	check("AÑO PRÓX", unicode)
+	check("ano proximo", unicode)
+	check("übertrag", unicode)
+	check("zurich", unicode)
+	check("inv-20981", labelled.ID)
+	check("prod", labelled.ID)
+	check("transfer", works, both.ID)
+	check("bank-transfer", works, both.ID)
+	check(`*" OR headline : a NEAR( ^`)
+	check("nothing of the kind")
+	check("\x00")
+	if got := found(t, s, kairos.RunFilter{Text: "failed", Statuses: []kairos.RunStatus{kairos.RunFailed}}); !slices.Equal(got, []string{limit, unicode}) {
+		t.Errorf("failed: %q", got)
+	}
+	if got := found(t, s, kairos.RunFilter{Text: "failed", NeedsAttention: true}); !slices.Equal(got, []string{limit, unicode}) {
+		t.Errorf("need attention: %q", got)
+	}
+	// A run that goes on says something else; labels stay.
+	for _, id := range []string{limit, unicode} {
+		empty := ""
+		commit(t, s, id, 1, &kairos.RunPatch{Status: kairos.RunQueued, ClearError: true, Headline: &empty}, entry("b", "2"))
+	}
+	check("rate limit")
+	check("zurich", unicode)
+	marta := kairos.Actor{Name: "marta", Role: kairos.RoleOperator}
+	if err := s.LabelRun(t.Context(), marta, unicode, map[string]string{"team": "Bern"}, ""); err != nil {
+		t.Fatal(err)
+	}
+	check("zurich")
+	check("bern", unicode)
+	sound(t, s)
+}
+
+// BenchmarkARunThatFails creates runs, with labels and without, and fails them:
+// what the index of words costs is in both.
+func BenchmarkARunThatFails(b *testing.B) {
+	for name, labels := range map[string]map[string]string{"plain": nil, "labelled": {"env": "prod", "team": "billing"}} {
+		b.Run(name, func(b *testing.B) {
+			s := storetest.Open(b)
+			v := storetest.Plan(b, s, twoNodes)
+			headline := "a failed after 3 of 3 attempts: the service at https://erp.example/v2 answered 503: try again later"
+			for b.Loop() {
+				r, _, err := s.CreateRun(b.Context(), kairos.NewRun{PlanID: v.PlanID, Hash: v.Hash, Actor: "test", Origin: "api", Labels: labels})
+				if err != nil {
+					b.Fatal(err)
+				}
+				commit(b, s, r.ID, 0, &kairos.RunPatch{Status: kairos.RunRunning}, entry("a", "1"))
+				commit(b, s, r.ID, 1, &kairos.RunPatch{Status: kairos.RunFailed, Headline: &headline, Error: &kairos.RunError{Code: "http", Message: headline}})
+			}
+		})
+	}
+}

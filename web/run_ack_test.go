@@ -1,0 +1,101 @@
+package web_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/webtest"
+)
+
+// UI 5.10: one run is taken note of with a word for the next shift, and resumed at
+// a time; whoever comes next reads the word on home and on the run's page.
+func TestOneRunIsHandedOverToTheNextShift(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	seed := site.Seed(t)
+	b := site.Browser(t).Login()
+	run := "/runs/" + seed.Failed.ID
+	page := b.Get(run + "/ack")
+	says(t, page, http.StatusOK, "Acknowledge run "+kairos.ShortID(seed.Failed.ID), "Resume at", "post failed")
+	form := page.Hidden()
+	form.Set("note", "waiting for quota")
+	form.Set("at", "2001-01-01T06:00")
+	says(t, b.Post(run+"/ack", form), http.StatusUnprocessableEntity, "is past", "waiting for quota")
+	form = page.Hidden()
+	form.Set("idem", "second")
+	form.Set("note", "waiting for quota")
+	at := time.Now().UTC().Add(24 * time.Hour).Format("2006-01-02T15:04")
+	form.Set("at", at)
+	if p := b.Post(run+"/ack", form); p.Location != run {
+		t.Fatalf("%d to %q: %s", p.Code, p.Location, words(p.Body))
+	}
+	got, err := site.Store.Run(t.Context(), seed.Failed.ID)
+	if err != nil || got.Attention || got.Status != kairos.RunFailed {
+		t.Errorf("%+v %v", got, err)
+	}
+	acts, err := site.Store.Bulks(t.Context(), 10)
+	if err != nil || len(acts) != 1 || acts[0].Action != kairos.ActionResume || acts[0].NotBefore.UTC().Format("2006-01-02T15:04") != at || acts[0].Total != 1 {
+		t.Errorf("%+v %v", acts, err)
+	}
+	says(t, b.Get(run), http.StatusOK, "waiting for quota")
+	form = b.Get(run + "/ack").Hidden()
+	says(t, b.Post(run+"/ack", form), http.StatusConflict, "somebody took note of the run before")
+	says(t, b.Get("/runs/"+seed.Completed.ID+"/ack"), http.StatusOK, "it has not failed")
+
+	// The next shift.
+	paul := kairos.Actor{Name: "paul", Role: kairos.RoleOperator}
+	if _, err := site.Store.AddNote(t.Context(), paul, seed.Completed.ID, "look at the totals"); err != nil {
+		t.Fatal(err)
+	}
+	if err := site.Store.SetPreference(t.Context(), "marta", "home visit", "1000000"); err != nil {
+		t.Fatal(err)
+	}
+	home := b.Get("/")
+	says(t, home, http.StatusOK, "Since you left", "look at the totals", "paul")
+	if strings.Contains(home.Body, `hx-disable>waiting for quota`) {
+		t.Error("marta is told what she wrote herself")
+	}
+}
+
+// A run that is to start later can start at once (UI 3.2.7).
+func TestAScheduledRunStartsNow(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	site.Seed(t)
+	b := site.Browser(t).Login()
+	r, err := site.Engine.Start(t.Context(), site.Admin, kairos.StartRequest{Plan: "ledger", Input: kairos.RawJSON(`{"amount": 50, "currency": "EUR"}`), StartAt: time.Now().Add(time.Hour)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	says(t, b.Get("/runs/"+r.ID), http.StatusOK, "Start now", "Scheduled")
+	form := b.Get("/runs/" + r.ID + "/start-now").Hidden()
+	if p := b.Post("/runs/"+r.ID+"/start-now", form); p.Code != http.StatusSeeOther {
+		t.Fatalf("%d %s", p.Code, words(p.Body))
+	}
+	if got, err := site.Engine.Wait(t.Context(), r.ID); err != nil || !got.Status.Final() {
+		t.Errorf("%s %v", got.Status, err)
+	}
+	form.Set("idem", "again")
+	if p := b.Post("/runs/"+r.ID+"/start-now", form); p.Code != http.StatusConflict {
+		t.Errorf("a second time: %d", p.Code)
+	}
+}
+
+// UI 5.2: a preview says what the work ahead will cost and take, as soon as runs
+// before tell, and nothing where none does.
+func TestPreviewsSayWhatIsExpected(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	seed := site.Seed(t)
+	b := site.Browser(t).Login()
+	says(t, b.Get("/runs/"+seed.Completed.ID+"/rerun"), http.StatusOK, " of work.")
+	says(t, b.Get("/bulk/new?do=rerun&run="+seed.Completed.ID), http.StatusOK, " of work.")
+	site.Plan(t, `{id: fresh, nodes: {a: {type: approval, input: {message: "go?"}}, b: {type: set, needs: [a], input: 1}}}`)
+	r := site.Run(t, "fresh", "null")
+	if p := b.Get("/runs/" + r.ID + "/rerun"); strings.Contains(p.Body, "of work") {
+		t.Error("no run came to an end, and yet something is expected")
+	}
+}
