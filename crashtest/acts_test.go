@@ -375,7 +375,7 @@ func (h *house) build(ctx context.Context, called chan struct{}) (s scenery, err
 // A daemon is killed at every durable step of every act of a person: a start, the
 // verbs, a decision, a note, an account, a login, a backup. After the restart the
 // act is wholly done, with one record in the audit log, or not at all, with none;
-// the same request, sent again with its key, leaves it done once (G1, G10, G12).
+// the same request, sent again with its key, leaves it done once (A44, G1, G10, G12).
 func TestKillInEveryAct(t *testing.T) {
 	t.Parallel()
 	bin, in := build(t), prooftest.Dir(t)
