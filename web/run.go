@@ -251,7 +251,7 @@ func (b *runPage) choose() *step {
 			}
 		}
 		for _, st := range b.steps {
-			if st.node == s {
+			if st.node == s || st.visit > 1 && stepName(st.node, st.visit) == s {
 				return st
 			}
 		}
@@ -337,6 +337,8 @@ func (b *runPage) actions() []view.Link {
 		return []view.Link{link(b.t("Release…"), "release", true), link(b.t("Fork…"), "fork", false), link(b.t("Cancel…"), "cancel", false)}
 	case run.WaitReason == kairos.WaitBudget:
 		return []view.Link{link(b.t("Raise limits…"), "limits", true), link(b.t("Fork…"), "fork", false), link(b.t("Cancel…"), "cancel", false)}
+	case run.WaitReason == kairos.WaitInDoubt && b.view == "timeline":
+		return []view.Link{{Text: b.t("Decide"), Href: "#inspector", Primary: true}, link(b.t("Pause"), "pause", false), link(b.t("Fork…"), "fork", false), link(b.t("Cancel…"), "cancel", false)}
 	}
 	return []view.Link{link(b.t("Pause"), "pause", false), link(b.t("Fork…"), "fork", false), link(b.t("Cancel…"), "cancel", false)}
 }
@@ -375,6 +377,12 @@ func (b *runPage) why() (*view.Why, error) {
 				return nil, err
 			}
 		}
+	case run.Status == kairos.RunQueued && run.Headline == "" && !run.StartAt.After(b.s.now()):
+		w.Class, w.Headline = "now", b.t("Queued: it starts when a slot is free; higher priorities go first, then the older ones")
+		if c := run.Concurrency; c != nil {
+			w.Headline = b.n(c.Limit, "Queued: at most %s run with the key %s is active at once", "Queued: at most %s runs with the key %s are active at once", visible(c.Key))
+		}
+		w.Links = append(w.Links, view.Link{Text: b.t("What runs now"), Href: "/runs?q=" + url.QueryEscape("status:running")})
 	case run.Status == kairos.RunWaiting || run.Status == kairos.RunQueued && run.Headline != "":
 		w.Class = "need"
 		if !run.WaitReason.NeedsPerson() {

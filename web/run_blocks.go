@@ -28,7 +28,7 @@ func (b *runPage) blocks(st *step, a *attempt, tab string) []view.Block {
 	switch tab {
 	case "error":
 		return b.errorBlocks(a)
-	case "decision":
+	case "decision", "evaluation":
 		return b.decisionBlocks(st)
 	case "calls":
 		return b.callBlocks(st)
@@ -42,9 +42,9 @@ func (b *runPage) blocks(st *step, a *attempt, tab string) []view.Block {
 		entry, input = &a.entry, a.input
 	}
 	if tab == "input" {
-		return []view.Block{b.value("in", b.t("Input"), input, entry.Seq, "input")}
+		return []view.Block{b.source(st, b.value("in", b.t("Input"), input, entry.Seq, "input"))}
 	}
-	out := b.value("out", b.t("Output"), entry.Output, entry.Seq, "output")
+	out := b.source(st, b.value("out", b.t("Output"), entry.Output, entry.Seq, "output"))
 	if entry.Output == nil {
 		switch st.status {
 		case kairos.NodeRunning:
@@ -56,6 +56,14 @@ func (b *runPage) blocks(st *step, a *attempt, tab string) []view.Block {
 		}
 	}
 	return []view.Block{out}
+}
+
+// source leads from a value that a fork took over to the step that it is of.
+func (b *runPage) source(st *step, v view.Block) view.Block {
+	if from := b.d.Run.ForkedFrom; st.reused && from != "" {
+		v.More = append(v.More, view.Link{Text: b.t("Reused from run %s: open the step there", kairos.ShortID(from)), Href: "/runs/" + from + "?" + url.Values{"step": {stepName(st.node, st.visit)}}.Encode() + "#inspector"})
+	}
+	return v
 }
 
 // value shows a value of a journal row, with ways to the rest of it.
@@ -120,7 +128,7 @@ func (b *runPage) errorBlocks(a *attempt) []view.Block {
 		retry = b.t("permanent")
 	}
 	out := []view.Block{cutBlock(view.Block{ID: "err", Title: f.Code + " · " + retry}, text)}
-	if m := meanings[f.Code]; m != "" {
+	if m := meaningOf(f.Code); m != "" {
 		out[0].Says = b.t(m)
 	}
 	if len(f.Causes) > 0 {

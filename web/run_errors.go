@@ -1,11 +1,39 @@
 package web
 
-import "github.com/kairosd/kairosd/web/locale"
+import (
+	"strings"
+
+	"github.com/kairosd/kairosd/web/locale"
+)
+
+// meaningOf is what an error usually means; empty: its message says it.
+func meaningOf(code string) string {
+	if m := meanings[code]; m != "" {
+		return m
+	}
+	status, ok := strings.CutPrefix(code, "http_")
+	switch {
+	case !ok || len(status) != 3:
+		return ""
+	case status == "401" || status == "403":
+		return meanings["http_denied"]
+	case status[0] == '5':
+		return meanings["http_down"]
+	case status[0] == '4':
+		return meanings["http_rejected"]
+	}
+	return ""
+}
 
 // meanings say what an error usually means and what helps, by its code (UI
 // 3.3.3): two sentences, no guessing. Codes that say it themselves have none.
 var meanings = map[string]string{
 	"timeout":                    locale.Mark("The step did not end within its time limit. Raise timeout: if it is only slow, or look whether what it calls answers."),
+	"http_429":                   locale.Mark("The other side takes no more calls for now. Resume later, or lower how many steps run at once."),
+	"http_404":                   locale.Mark("There is nothing at the address. Look at the url in the input of this step."),
+	"http_denied":                locale.Mark("The other side refused the caller. Look at the key or token that the step sends, and what it may do."),
+	"http_rejected":              locale.Mark("The other side refused the request itself. It fails the same way until the input of this step changes."),
+	"http_down":                  locale.Mark("The other side failed while it answered. It may heal by itself; a retry or a later resume helps then."),
 	"rate_limited":               locale.Mark("The other side takes no more calls for now. Resume later, or lower how many steps run at once."),
 	"quota":                      locale.Mark("The account's quota is used up. Resuming helps only after it was raised or has begun anew."),
 	"provider_unavailable":       locale.Mark("The model's provider did not answer or said that it is down. Nothing of the call was kept; resume when it is back."),

@@ -14,7 +14,7 @@ import (
 	"github.com/kairosd/kairosd/web/view"
 )
 
-var tabWords = map[string]string{"error": locale.Mark("Error"), "output": locale.Mark("Output"), "input": locale.Mark("Input"), "decision": locale.Mark("Decision"), "log": locale.Mark("Log"),
+var tabWords = map[string]string{"error": locale.Mark("Error"), "output": locale.Mark("Output"), "input": locale.Mark("Input"), "decision": locale.Mark("Decision"), "evaluation": locale.Mark("Evaluation"), "log": locale.Mark("Log"),
 	"calls": locale.Mark("Calls"), "prompt": locale.Mark("Prompt"), "change": locale.Mark("State change"), "definition": locale.Mark("Definition")}
 
 // inspector shows the chosen step; tabs are links.
@@ -39,8 +39,10 @@ func (b *runPage) inspector() view.Inspector {
 	}
 	tabs := b.tabs(st, a)
 	tab := b.c.QueryParam("tab")
-	if tab == "calls" && slices.Contains(tabs, "prompt") {
-		tab = "prompt"
+	for was, is := range map[string]string{"calls": "prompt", "decision": "evaluation"} { // as other steps call it
+		if tab == was && !slices.Contains(tabs, was) && slices.Contains(tabs, is) {
+			tab = is
+		}
 	}
 	if !slices.Contains(tabs, tab) {
 		tab = tabs[0]
@@ -144,7 +146,7 @@ func (b *runPage) tabs(st *step, a *attempt) []string {
 		tabs = append(tabs, "calls")
 	}
 	if decided && !person {
-		tabs = append(tabs, "decision")
+		tabs = append(tabs, "evaluation")
 	}
 	if a != nil && len(a.log) > 0 && !slices.Contains(tabs, "log") {
 		tabs = append(tabs, "log")

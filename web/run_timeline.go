@@ -69,8 +69,14 @@ func (b *runPage) timeline(p *view.RunPage) {
 	rows := t.rows(v, lines)
 	rows = append(rows, t.notStarted(b.c.QueryParam("only"))...)
 	t.page(v, rows)
+	there := map[string]bool{} // what is not there needs no explanation
+	for _, st := range b.steps {
+		there[st.look()] = true
+	}
 	for _, l := range looks {
-		v.Legend = append(v.Legend, l.status)
+		if there[l.key] {
+			v.Legend = append(v.Legend, l.status)
+		}
 	}
 	p.Timeline = v
 }

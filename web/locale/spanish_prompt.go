@@ -2,7 +2,7 @@ package locale
 
 // What a step asked of models, and what a fork does instead of running steps.
 var spanishPrompt = map[string]string{
-	"Prompt":         "Conversación con el modelo",
+	"Prompt":         "Conversación",
 	"interrupted":    "interrumpido",
 	"needs you":      "le espera",
 	"retrying":       "reintentando",
@@ -14,6 +14,15 @@ var spanishPrompt = map[string]string{
 	"Time of day":                 "Hora",
 	"Since the line before":       "Desde la línea anterior",
 	"Removed by retention on %s. The digests of its rows are kept in the audit log.": "Eliminado por la retención el %s. Los resúmenes criptográficos de sus filas se conservan en el registro de auditoría.",
+	"Evaluation": "Evaluación",
+	"Reused from run %s: open the step there": "Reutilizado de la ejecución %s: abrir el paso allí",
+	"Decide":        "Decidir",
+	"What runs now": "Lo que se ejecuta ahora",
+	"Queued: it starts when a slot is free; higher priorities go first, then the older ones":                 "En cola: empieza cuando haya un hueco libre; primero las de mayor prioridad, después las más antiguas",
+	"There is nothing at the address. Look at the url in the input of this step.":                            "No hay nada en esa dirección. Mire la url en la entrada de este paso.",
+	"The other side refused the caller. Look at the key or token that the step sends, and what it may do.":   "El otro lado rechazó a quien llama. Mire la clave o el token que envía el paso, y qué puede hacer.",
+	"The other side refused the request itself. It fails the same way until the input of this step changes.": "El otro lado rechazó la petición misma. Falla igual hasta que cambie la entrada de este paso.",
+	"The other side failed while it answered. It may heal by itself; a retry or a later resume helps then.":  "El otro lado falló al responder. Puede arreglarse solo; entonces ayuda un reintento o reanudar más tarde.",
 	"User":                              "Usuario",
 	"Assistant":                         "Asistente",
 	"Tool result":                       "Resultado de herramienta",
@@ -36,6 +45,7 @@ var spanishPrompt = map[string]string{
 }
 
 var spanishPromptPlurals = map[string][2]string{
+	"Queued: at most %s run with the key %s is active at once": {"En cola: como mucho %s ejecución con la clave %s está activa a la vez", "En cola: como mucho %s ejecuciones con la clave %s están activas a la vez"},
 	"%s older line": {"%s línea anterior", "%s líneas anteriores"},
 	"The run was not started: %s thing is missing or does not fit.": {"La ejecución no se inició: %s cosa falta o no encaja.", "La ejecución no se inició: %s cosas faltan o no encajan."},
 	"called %s time":                  {"llamada %s vez", "llamada %s veces"},
