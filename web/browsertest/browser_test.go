@@ -80,7 +80,10 @@ func startChromium() (context.Context, error) {
 		return nil, errNoBrowser
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.UserDataDir(filepath.Join(scratch, "profile")))
-	for _, f := range []string{"disable-gpu", "disable-quic", "no-first-run", "disable-background-networking", "disable-component-update", "disable-sync", "hide-scrollbars"} {
+	// Pages change at once: a page that nobody sees is not drawn, and a transition
+	// from one to the next would wait for that for seconds, and then fail. Tests of
+	// motion ask for it.
+	for _, f := range []string{"force-prefers-reduced-motion", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking", "disable-component-update", "disable-sync", "hide-scrollbars"} {
 		options = append(options, chromedp.Flag(f, true))
 	}
 	ctx, stop := chromedp.NewExecAllocator(context.Background(), options...)
