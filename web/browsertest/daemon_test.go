@@ -57,11 +57,14 @@ agents:
   - {id: desk, name: Front desk, description: Answers <everybody>, system_prompt: You are the desk., tools: [handoff]}
   - {id: accountant, name: Accountant, system_prompt: You are the accountant., tools: [calculator], capabilities: [arithmetic]}
 default_agent: desk
+planner: {mode: model}
 `
 
 const answers = `
 answers:
   - {contains: break, error: {code: overloaded, message: "the model is <b>overloaded</b>", permanent: true}}
+  - contains: regatta
+    text: '{"summary": "Report on the regatta", "requiresMultiStep": true, "reasoning": "one reads, one counts", "assumptions": ["the results are out"], "steps": [{"agentId": "desk", "task": "Read the results", "reasoning": "the desk knows them"}, {"agentId": "accountant", "task": "Count the points"}]}'
   - {text: "The answer: <i>42</i>"}
 `
 

@@ -1,0 +1,42 @@
+package browsertest
+
+import "testing"
+
+// A plan is made while its page is open: the page tells how far that is, and then
+// shows the plan; nothing has run. A plan that cannot be made says why, and offers
+// to try again.
+func TestAPlanIsMadeOfAnIntent(t *testing.T) {
+	d := newDaemon(t)
+	b := d.tab()
+	ask := func(intent, shown string) {
+		t.Helper()
+		b.open("/ask")
+		b.accessible("the form")
+		b.fill(`textarea[name="intent"]`, intent)
+		b.leave(func() { b.click(`main form button.pri`) }, "the draft", "h1")
+		b.until("the page says what planning came to", shown)
+		b.accessible("the draft of " + intent)
+		b.keep("draft-" + intent)
+		b.width(390)
+		b.accessible("the draft of " + intent + " on a phone")
+		b.keep("draft-" + intent + "-phone")
+		b.width(1440)
+	}
+	ask("regatta", `!!document.querySelector('#accept') && document.body.innerText.includes("the desk knows them")`)
+	if n := eval[int](b, `document.querySelectorAll("figure svg a").length`); n < 2 {
+		t.Errorf("the graph has %d steps", n)
+	}
+	b.leave(func() { b.click(`button[name="do"][value="accept"]`) }, "the plan", "h1")
+	p, err := d.api.Plan(t.Context(), planOf(b))
+	must(t, err)
+	if p.Latest != 1 || string(p.Stage) == "draft" {
+		t.Errorf("the plan is accepted as %+v", p)
+	}
+	ask("break", `!!document.querySelector('button[name="do"][value="retry"]')`)
+}
+
+// planOf is the key of the plan whose page is open.
+func planOf(b *tab) string {
+	b.t.Helper()
+	return eval[string](b, `location.pathname.split("/")[2]`)
+}
