@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -94,5 +95,30 @@ func BenchmarkARunThatFails(b *testing.B) {
 				commit(b, s, r.ID, 1, &kairos.RunPatch{Status: kairos.RunFailed, Headline: &headline, Error: &kairos.RunError{Code: "http", Message: headline}})
 			}
 		})
+	}
+}
+
+// An examination beside work goes by the index as it is, not as a connection
+// remembers it.
+func TestWordsAreExaminedAsTheyAre(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t)
+	v := storetest.Plan(t, s, twoNodes)
+	for i := range 40 {
+		for j := range 25 {
+			_, _, err := s.CreateRun(t.Context(), kairos.NewRun{PlanID: v.PlanID, Hash: v.Hash, Actor: "test", Origin: "api", Labels: map[string]string{"case": fmt.Sprintf("inv-%d-%d", i, j)}})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		checks, err := s.Verify(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range checks {
+			if len(c.Problems) > 0 {
+				t.Fatalf("after %d runs, %s: %v", 25*(i+1), c.Name, c.Problems)
+			}
+		}
 	}
 }
