@@ -252,7 +252,7 @@ func (r *request) fill(p *view.PreviewPage, pre kairos.Preview) {
 		p.Effects = append(p.Effects, fmt.Sprintf("%s · %s · %s", s.Node, s.Type, s.Effect))
 	}
 	for _, pt := range pre.Points {
-		o := view.Option{Value: strconv.FormatInt(pt.Seq, 10), Text: fmt.Sprintf("%d · %s", pt.Seq, pt.Label), Selected: pt.Seq == pre.At}
+		o := view.Option{Value: strconv.FormatInt(pt.Seq, 10), Text: fmt.Sprintf("%d · %s", pt.Seq, r.pointName(pt)), Selected: pt.Seq == pre.At}
 		if !pt.Closed && !o.Selected {
 			o.Text, o.Disabled = o.Text+" — "+r.t("other steps were at work here"), true
 		}
@@ -270,6 +270,21 @@ func (r *request) fill(p *view.PreviewPage, pre kairos.Preview) {
 		}
 		p.Decisions = append(p.Decisions, visible(text))
 	}
+}
+
+// pointName is a checkpoint that a fork may start from.
+func (r *request) pointName(pt kairos.ForkPoint) string {
+	if pt.Node == "" {
+		return r.t("input")
+	}
+	name := visible(pt.Node)
+	if pt.Visit > 1 {
+		name = r.t("%s (visit %d)", name, pt.Visit)
+	}
+	if i := strings.LastIndex(pt.Label, " ["); i >= 0 && strings.HasSuffix(pt.Label, "]") { // an item of a foreach
+		name += pt.Label[i:]
+	}
+	return r.t("after %s", name)
 }
 
 func pretty(j kairos.RawJSON) string {

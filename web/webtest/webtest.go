@@ -325,7 +325,7 @@ func (d Seeded) Paths() []string {
 	for _, a := range []string{"resume", "fork", "fork?at=1", "rerun", "delete"} {
 		out = append(out, fmt.Sprintf("/runs/%s/%s", d.Failed.ID, a))
 	}
-	out = append(out, "/runs?sort=took", "/runs/new", "/runs/new?like="+d.Failed.ID, "/plans?state=archived", "/runs/"+d.Failed.ID+"/peek", "/failures/ack?plan=ledger&node=post&code=blocked", "/failures/unack?plan=ledger&node=post&code=blocked")
+	out = append(out, "/runs?sort=took", "/runs/new", "/runs/new?like="+d.Failed.ID, "/plans?state=archived", "/runs/"+d.Failed.ID+"/peek", "/runs/"+d.Failed.ID+"/ack", "/failures/ack?plan=ledger&node=post&code=blocked", "/failures/unack?plan=ledger&node=post&code=blocked")
 	out = append(out, "/runs/"+d.Failed.ID+"/resume?only=post%231&attempts=3&timeout=1m", "/runs/"+d.Completed.ID+"/fork?at=5", "/runs/"+d.Completed.ID+"?view=io&find=1", "/runs/"+d.Completed.ID+"?view=state&nthcp=2", "/runs/"+d.Completed.ID+"?step=end&tab=output&into=.squares&nth=1")
 	return append(out, "/runs/"+d.Waiting.ID+"/cancel", "/bulk", "/bulk/new?do=resume&q=status:failed", "/bulk/new?do=cancel&q=status:failed", "/bulk/new?do=label&q=plan:ledger", "/failures/ack?all=1", "/find?q=re", "/plans/ledger/archive",
 		"/plans/ledger/diff/1/1", "/runs/compare?a="+d.Failed.ID+"&b="+d.Completed.ID, "/runs/"+d.Failed.ID+"/lineage", "/runs/"+d.Failed.ID+"/steps/2", "/runs/"+d.Failed.ID+"?critical=show&sort=took&idle=show", "/runs/"+d.Failed.ID+"?view=graph&node=done&paint=took&zoom=fit",
