@@ -2,6 +2,7 @@ package web
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -86,6 +87,9 @@ func (r *request) repeats(p *view.PreviewPage, pre kairos.Preview) {
 		if n := len(s.Items); n > 0 {
 			v.What += " · " + r.n(n, "%s item", "%s items")
 			v.Each = r.t("The stub of each item")
+		}
+		if s.Unrecorded {
+			v.Choices = slices.DeleteFunc(v.Choices, func(o view.Option) bool { return o.Value == "recorded" })
 		}
 		if r.c.FormValue("instead."+name) != "" { // what is chosen, though items go their own way
 			v = r.chosen(v, r.c.FormValue("instead."+name))

@@ -249,22 +249,22 @@ func (x *prediction) standIns(req *kairos.VerbRequest) {
 			req.Instead = map[string]kairos.StandIn{}
 		}
 		name := fmt.Sprintf("%s#%d", s.Node, s.Visit)
-		x.standIn(req, name)
-		if (p.Nodes[p.Index[s.Node]].Foreach != nil) != (len(s.Items) > 0) {
-			x.rt.Fatalf("%s has the items %v", name, s.Items)
+		x.standIn(req, name, !s.Unrecorded)
+		if (p.Nodes[p.Index[s.Node]].Foreach != nil) != (len(s.Items) > 0 || s.Unrecorded) {
+			x.rt.Fatalf("%s has the items %v, unrecorded %t", name, s.Items, s.Unrecorded)
 		}
 		for _, i := range s.Items {
-			x.standIn(req, fmt.Sprintf("%s[%d]", name, i.Item))
+			x.standIn(req, fmt.Sprintf("%s[%d]", name, i.Item), true)
 		}
 	}
 }
 
 // standIn draws what stands in for a step, or that nothing does.
-func (x *prediction) standIn(req *kairos.VerbRequest, name string) {
-	switch rapid.IntRange(0, 2).Draw(x.rt, "stands in") {
-	case 0:
+func (x *prediction) standIn(req *kairos.VerbRequest, name string, recorded bool) {
+	switch n := rapid.IntRange(0, 2).Draw(x.rt, "stands in"); {
+	case n == 0 && recorded:
 		req.Instead[name] = kairos.StandIn{Recorded: true}
-	case 1:
+	case n == 1:
 		req.Instead[name] = kairos.StandIn{Output: kairos.RawJSON(`{"n":3}`)}
 	}
 }
@@ -382,7 +382,11 @@ func (x *prediction) compare(req kairos.VerbRequest, run kairos.Run, from int64)
 	}
 	rows := x.journal(run.ID)
 	for p := range ran {
-		if !announced[p] && !announced[passage{p.node, 0}] {
+		// What stands in for a list stands in for nothing when the list is empty.
+		empty := slices.ContainsFunc(rows, func(r kairos.Entry) bool {
+			return r.Node == p.node && r.Visit == p.visit && r.Item < 0 && r.Final && r.Attempt == 0 && string(r.Output) == "[]"
+		}) && slices.ContainsFunc(x.pre.Given, func(s kairos.PreviewStep) bool { return s.Node == p.node })
+		if !announced[p] && !announced[passage{p.node, 0}] && !empty {
 			x.fail(req, run, from, "%s#%d ran and was not announced", p.node, p.visit)
 		}
 		touches := slices.ContainsFunc(rows, func(r kairos.Entry) bool {

@@ -296,12 +296,13 @@ func (b *branch) repeats(l *lists) []kairos.PreviewRepeat {
 		if !known {
 			at = len(out)
 			listed[k.VisitKey] = at
-			out = append(out, kairos.PreviewRepeat{Node: c.Node, Visit: c.Visit, Type: b.typeOf(c.Node), Effect: c.Effect, Given: given})
+			out = append(out, kairos.PreviewRepeat{Node: c.Node, Visit: c.Visit, Type: b.typeOf(c.Node), Effect: c.Effect, Given: given, Unrecorded: b.prog.Nodes[i].Foreach != nil})
 		}
 		if k.item == noItem {
 			continue
 		}
 		r := &out[at]
+		r.Unrecorded = false
 		r.Items = append(r.Items, kairos.RepeatItem{Item: k.item, Given: given})
 		if r.Given != given {
 			r.Given = ""

@@ -334,13 +334,14 @@ func (e *Engine) staticEffect(p *program, n *planner.ProgramNode) planner.Effect
 	return e.effect(p, n, n.Input.Source)
 }
 
-// ran counts how often each node began to run.
+// ran counts how often each node began to run. What was cancelled before its first
+// attempt did not.
 func ran(journal []kairos.Entry) map[string]int {
 	seen := map[string]int{}
 	for i := range journal {
 		switch e := &journal[i]; e.Kind {
 		case kairos.EntryIntent, kairos.EntryResult, kairos.EntryWait:
-			if e.Node != "" && e.Status != kairos.NodeSkipped {
+			if e.Node != "" && e.Status != kairos.NodeSkipped && !(e.Status == kairos.NodeCancelled && e.Attempt == 0) {
 				seen[e.Node]++
 			}
 		}

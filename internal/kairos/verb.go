@@ -157,6 +157,9 @@ type PreviewRepeat struct {
 	Given string `json:"given,omitempty"`
 	// Items are those of a step that runs once per item.
 	Items []RepeatItem `json:"items,omitempty"`
+	// Unrecorded says that a step which runs once per item has a result as a whole
+	// only, edited or of another version: no recorded ones can stand in for it.
+	Unrecorded bool `json:"unrecorded,omitempty"`
 }
 
 // RepeatItem is one item of a foreach whose side effects would happen again.
