@@ -41,7 +41,7 @@ func blocks(page, language string) (out []string) {
 	return out
 }
 
-var command = regexp.MustCompile("(?:^|\\$\\(|\\$ |\\| |&& )(?:[A-Z]+=\\S+ )?(?:bin/)?((?:kairos|kairosd) .*)")
+var command = regexp.MustCompile(`(?:^|\$\(|\$ |\| |&& )(?:[A-Z]+=\S+ )?(?:bin/)?((?:kairos|kairosd) .*)`)
 
 // Every command of the pages is there, with these flags, and takes these arguments.
 func TestCommandsOfThePagesAreTaken(t *testing.T) {
@@ -83,7 +83,7 @@ func TestCommandsOfThePagesAreTaken(t *testing.T) {
 	}
 }
 
-var link = regexp.MustCompile("\\]\\(([^)#: ]+)(?:#[^)]*)?\\)")
+var link = regexp.MustCompile(`\]\(([^)#: ]+)(?:#[^)]*)?\)`)
 
 // Links between the pages lead somewhere, and from the README every page is reached.
 func TestPagesLeadToEachOther(t *testing.T) {
