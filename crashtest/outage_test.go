@@ -79,7 +79,8 @@ func over(ctx context.Context, t *testing.T, d *daemon, ids []string) {
 	t.Helper()
 	for _, id := range ids {
 		if r, err := d.api.Wait(ctx, id); err != nil || r.Status != kairos.RunCompleted || r.Steps != 80 {
-			t.Fatalf("run %s is %s after %d steps: %v %v", id, r.Status, r.Steps, r.Error, err)
+			log, _ := os.ReadFile(d.cmd.Stderr.(*os.File).Name())
+			t.Fatalf("run %s is %s after %d steps: %v %v\n%s", id, r.Status, r.Steps, r.Error, err, log)
 		}
 	}
 }
@@ -190,9 +191,12 @@ func TestRunsWaitForSpace(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	disk := tmpfs(t, 42)
+	disk := tmpfs(t, 64)
 	data := filepath.Join(disk, "data")
 	if err := os.Mkdir(data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(t.TempDir(), "log"), filepath.Join(disk, "log")); err != nil { // it has room
 		t.Fatal(err)
 	}
 	d := start(t, build(t), data, configFile(t, ""))

@@ -45,6 +45,7 @@ type actor struct {
 	mail     []any
 	closed   bool
 	rejected error // first rejection since the last hand-over
+	good     int64 // checkpoints the store has taken, the first that it rejected not counted
 	wake     chan struct{}
 	gone     chan struct{} // closed when the goroutine ends
 	waiting  atomic.Bool   // mail is not empty
@@ -149,7 +150,8 @@ func (a *actor) ack(err error) {
 	if err != nil {
 		a.mailMu.Lock()
 		if a.rejected == nil {
-			a.rejected = err
+			// Those before it are durable, whether or not the run has heard of it.
+			a.rejected, a.good = err, a.acked.Load()
 		}
 		a.mailMu.Unlock()
 		a.acked.Add(1)
@@ -236,7 +238,7 @@ func (a *actor) target() int64 {
 	switch {
 	case a.broken:
 		return math.MaxInt64 // again is tied to time, not to answers
-	case a.refused() != nil:
+	case a.isRefused():
 		return a.sent // the rest is rejected too
 	case len(a.deferred) > 0 && a.deferred[0].index > 0:
 		return a.deferred[0].index
@@ -424,30 +426,35 @@ func (a *actor) end() {
 // rejected ones.
 func (a *actor) durable() {
 	acked := a.acked.Load()
-	err := a.refused()
-	if err == nil {
-		if n := acked - a.answered; n > 0 {
-			a.inflight = a.inflight[n:]
-			a.answered, a.conflicts, a.backoff = acked, 0, 0
-		}
-		for len(a.deferred) > 0 && a.deferred[0].index > 0 && a.deferred[0].index <= acked {
-			d := a.deferred[0]
-			a.deferred = a.deferred[1:]
-			d.fn(nil)
-		}
-		return
+	err, good := a.refused()
+	if err != nil {
+		acked = good
 	}
-	if acked < a.sent || a.broken {
-		return // the rest is rejected too; wait for it
+	if n := acked - a.answered; n > 0 {
+		a.inflight = a.inflight[n:]
+		a.answered, a.conflicts, a.backoff = acked, 0, 0
 	}
-	a.reject(err)
+	for len(a.deferred) > 0 && a.deferred[0].index > 0 && a.deferred[0].index <= acked {
+		d := a.deferred[0]
+		a.deferred = a.deferred[1:]
+		d.fn(nil)
+	}
+	if err != nil && !a.broken && a.acked.Load() >= a.sent { // the rest is rejected too; it is waited for
+		a.reject(err)
+	}
 }
 
-// refused is the first rejection since the last hand-over.
-func (a *actor) refused() error {
+// refused is the first rejection since the last hand-over, and how many
+// checkpoints are durable then.
+func (a *actor) refused() (err error, good int64) {
 	a.mailMu.Lock()
 	defer a.mailMu.Unlock()
-	return a.rejected
+	return a.rejected, a.good
+}
+
+func (a *actor) isRefused() bool {
+	err, _ := a.refused()
+	return err != nil
 }
 
 // reject deals with a rejected checkpoint: everything after the last durable

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"time"
@@ -31,6 +32,11 @@ type walGauge struct {
 	pages  int
 	warned time.Time
 	short  bool // its room is not laid out yet
+	full   bool // a commit found no space for it, and it was not emptied since
+	// emptied is what the log was known by when all of it was in the database,
+	// until the next commit. That one begins it anew, or behind what is there if
+	// a reader still uses it.
+	emptied []byte
 }
 
 // layOut lays out a piece of the log's room while there is nothing to write,
@@ -63,7 +69,7 @@ var zeros [walPiece]byte
 func (w *writer) lengthen(suffix string, size int64) (_ bool, err error) {
 	f := w.s.held[suffix]
 	if f == nil {
-		if f, err = os.OpenFile(w.s.path+suffix, os.O_WRONLY, 0); err != nil {
+		if f, err = os.OpenFile(w.s.path+suffix, os.O_RDWR, 0); err != nil {
 			return false, err
 		}
 		w.s.held[suffix] = f
@@ -90,6 +96,12 @@ func (w *writer) checkpointIfDue() {
 		return
 	}
 	w.wal.pages += n
+	if n > 0 && w.wal.emptied != nil {
+		if bytes.Equal(w.wal.emptied, w.salts()) { // the log grows: try again soon
+			w.wal.pages = max(w.wal.pages, w.s.walPages*7/8)
+		}
+		w.wal.emptied = nil
+	}
 	if w.wal.pages < w.s.walPages {
 		return
 	}
@@ -101,6 +113,34 @@ func (w *writer) checkpointIfDue() {
 	}
 }
 
+// salts is what a log is known by, nil if that cannot be read: bytes 16 to 23 of
+// its header change when it begins anew (sqlite.org/walformat.html).
+func (w *writer) salts() []byte {
+	f, b := w.s.held["-wal"], make([]byte, 8)
+	if f == nil {
+		return nil
+	}
+	if _, err := f.ReadAt(b, 16); err != nil {
+		return nil
+	}
+	return b
+}
+
+// makeRoom empties a log that found no space to grow. As long as the database
+// itself has no space for what is in the log nothing is written: space that
+// becomes free is for the database, or the log would take it and neither could
+// ever move.
+func (w *writer) makeRoom() error {
+	if !w.wal.full {
+		return nil
+	}
+	err := w.checkpoint()
+	if err != nil && fatal(err) {
+		w.fail(err)
+	}
+	return err
+}
+
 func (w *writer) checkpoint() error {
 	failpoint.Hit("wal.before")
 	var busy, log, moved int
@@ -109,6 +149,10 @@ func (w *writer) checkpoint() error {
 	}
 	failpoint.Hit("wal.moved")
 	w.s.moved.Store(w.s.now().UnixMicro())
+	w.wal.full = w.wal.full && moved < log
+	if moved == log {
+		w.wal.emptied = w.salts()
+	}
 	w.wal.pages = min(log-moved, w.s.walPages/2) // not again in every commit while a reader is in the way
 	if now := w.s.now(); log > walAlarm && now.Sub(w.wal.warned) > time.Minute {
 		w.wal.warned = now

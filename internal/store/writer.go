@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	lib "modernc.org/sqlite/lib"
+
 	"github.com/kairosd/kairosd/internal/failpoint"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
@@ -207,11 +209,23 @@ func finish(batch []op, err error) {
 func (w *writer) commit(batch []op) {
 	results := make([]error, len(batch))
 	began := time.Now()
-	events, err := w.transaction(batch, results)
+	noRoom := w.makeRoom()
+	var events []kairos.AuditEvent
+	err := noRoom
+	if err == nil {
+		events, err = w.transaction(batch, results)
+	}
+	if primary(err) == lib.SQLITE_FULL && !w.wal.full {
+		w.wal.full = true
+		if w.makeRoom() == nil && !w.wal.full {
+			clear(results)
+			events, err = w.transaction(batch, results)
+		}
+	}
 	if f := w.onBatch.Load(); err == nil && f != nil {
 		(*f)(len(batch), time.Since(began))
 	}
-	if err != nil && len(batch) > 1 && !fatal(err) && w.stoppedBy() == nil {
+	if err != nil && noRoom == nil && len(batch) > 1 && !fatal(err) && w.stoppedBy() == nil {
 		w.s.log.Warn("commit in single steps", "operations", len(batch), "err", err)
 		for i := range batch {
 			if failure := w.stoppedBy(); failure != nil {
