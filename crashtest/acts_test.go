@@ -296,14 +296,11 @@ func (h *house) build(ctx context.Context, called chan struct{}) (s scenery, err
 	}
 	run := func(name, plan string, until func(kairos.Run) bool) error {
 		r, err := h.api.Start(ctx, actor, kairos.StartRequest{Plan: plan, Input: kairos.RawJSON(`{"of": "` + name + `"}`), Session: "the session"})
-		for err == nil && !until(r) {
-			if err = ctx.Err(); err == nil {
-				time.Sleep(2 * time.Millisecond) // it works
-				r, err = h.api.FindRun(ctx, r.ID)
-			}
+		if err != nil {
+			return err
 		}
 		s[name] = r.ID
-		return err
+		return follow(ctx, h.api, r.ID, until)
 	}
 	waits := func(reason kairos.WaitReason) func(kairos.Run) bool {
 		return func(r kairos.Run) bool { return r.WaitReason == reason }
@@ -359,14 +356,8 @@ func (h *house) build(ctx context.Context, called chan struct{}) (s scenery, err
 				return nil, err
 			}
 		}
-		for {
-			if r, err := h.api.FindRun(ctx, s["kills"]); err != nil || r.WaitReason == kairos.WaitQuarantined {
-				if err != nil {
-					return nil, err
-				}
-				break
-			}
-			time.Sleep(2 * time.Millisecond) // it is being looked at
+		if err := follow(ctx, h.api, s["kills"], waits(kairos.WaitQuarantined)); err != nil {
+			return nil, err
 		}
 	}
 	return s, h.end()

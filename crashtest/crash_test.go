@@ -129,6 +129,20 @@ func start(t *testing.T, bin, data, config string, env ...string) *daemon {
 	return &daemon{cmd, client.Unix(filepath.Join(data, "kairosd.sock"))}
 }
 
+// follow returns when a run is as the caller waits for it to be: it is looked at
+// whenever something has happened to it, from its beginning on.
+func follow(ctx context.Context, api *client.Client, run string, until func(kairos.Run) bool) error {
+	for _, err := range api.Events(ctx, run, "0") {
+		if err != nil {
+			return err
+		}
+		if r, err := api.FindRun(ctx, run); err != nil || until(r) {
+			return err
+		}
+	}
+	return fmt.Errorf("run %s was never as it should be: %w", run, context.Cause(ctx))
+}
+
 // kill ends the daemon as a power button would, and waits until it is gone.
 func (d *daemon) kill(t *testing.T) {
 	t.Helper()

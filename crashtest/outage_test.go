@@ -60,15 +60,8 @@ func busy(ctx context.Context, t *testing.T, d *daemon, n int) (ids []string) {
 		ids = append(ids, r.ID)
 	}
 	for _, id := range ids {
-		for {
-			r, err := d.api.FindRun(ctx, id)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if r.Steps > 2 {
-				break
-			}
-			time.Sleep(5 * time.Millisecond) // it works
+		if err := follow(ctx, d.api, id, func(r kairos.Run) bool { return r.Steps > 2 }); err != nil {
+			t.Fatal(err)
 		}
 	}
 	return ids
