@@ -23,10 +23,8 @@ const (
 	// scanDeadline bounds a list whose filter no index serves: what was found by
 	// then is shown, with a cursor to go on from there.
 	scanDeadline = 20 * time.Millisecond
-	// scanWindow is how many rows such a list looks at in its first step, and
-	// scanStep how long a step may take for the next one to be larger.
+	// scanWindow is how many rows such a list looks at in its first step.
 	scanWindow = 4096
-	scanStep   = 3 * time.Millisecond
 	// clockSlack is how far the clock may have been put back while rows were
 	// written, for bounds that assume that it was not.
 	clockSlack = time.Hour
@@ -108,22 +106,17 @@ func scan(sparse bool, first, last, at int64, newer bool, step func(low, high in
 		return 0, err
 	}
 	began := time.Now()
-	for size := int64(scanWindow); low < high-1; {
-		from, to := max(low, high-1-size), high
+	for p := (pace{size: scanWindow}); low < high-1; {
+		from, to := max(low, high-1-p.size), high
 		if newer {
-			from, to = low, min(high, low+1+size)
+			from, to = low, min(high, low+1+p.size)
 		}
-		stepped := time.Now()
+		p.step()
 		enough, err := step(from, to, order)
 		if err != nil || enough {
 			return 0, err
 		}
-		switch took := time.Since(stepped); {
-		case took < scanStep:
-			size *= 2
-		case took > 2*scanStep:
-			size = max(size/2, scanWindow/8)
-		}
+		p.stepped(2)
 		if newer {
 			low = to - 1
 		} else {

@@ -54,11 +54,11 @@ func (s *Store) SortedRuns(ctx context.Context, f kairos.RunFilter, by kairos.Ru
 	type found struct{ id, key int64 }
 	var top []found
 	began := time.Now()
-	low, size := last+1, int64(scanWindow/4)
+	low, p := last+1, pace{size: scanWindow / 4}
 	for low > first {
 		high := low
-		low = max(first, high-size)
-		stepped := time.Now()
+		low = max(first, high-p.size)
+		p.step()
 		rows, err := s.topOf(ctx, q, key, low-1, high, limit)
 		if err != nil {
 			return nil, seen, err
@@ -71,9 +71,7 @@ func (s *Store) SortedRuns(ctx context.Context, f kairos.RunFilter, by kairos.Ru
 		if time.Since(began) > sortDeadline {
 			break
 		}
-		if time.Since(stepped) < scanStep { // else a longer one would go far beyond the deadline
-			size *= 2
-		}
+		p.stepped(2)
 	}
 	seen = kairos.SortWindow{Runs: last - low + 1, Whole: low <= 1}
 	if last > 0 {

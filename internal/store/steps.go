@@ -139,9 +139,9 @@ func (s *Store) Steps(ctx context.Context, f kairos.StepFilter) (kairos.StepHits
 	var rows stepRowFilter
 	rows.build(f)
 	// Every run is looked up in the journal; failures are found by themselves.
-	from, order, size := q.from+" CROSS JOIN step_results AS s ON s.run_id = runs.id", "runs.id DESC, s.seq DESC", int64(stepRuns)
+	from, order, p := q.from+" CROSS JOIN step_results AS s ON s.run_id = runs.id", "runs.id DESC, s.seq DESC", pace{size: stepRuns}
 	if onlyFailed(f) {
-		from, order, size = "step_results AS s INDEXED BY step_results_that_failed CROSS JOIN runs ON runs.id = s.run_id", "s.run_id DESC, s.seq DESC", scanWindow
+		from, order, p.size = "step_results AS s INDEXED BY step_results_that_failed CROSS JOIN runs ON runs.id = s.run_id", "s.run_id DESC, s.seq DESC", scanWindow
 		q.also("s.status = 'failed' AND s.run_id >= ? AND s.run_id < ?")
 	}
 	if f.Slowest {
@@ -168,7 +168,8 @@ func (s *Store) Steps(ctx context.Context, f kairos.StepFilter) (kairos.StepHits
 	}
 	began := time.Now()
 	for high > low {
-		after := max(low, high-size)
+		after := max(low, high-p.size)
+		p.step()
 		text := "SELECT " + hitColumns + " FROM " + from + " WHERE " + q.where + " AND runs.id >= ? AND runs.id < ? AND (runs.id < ? OR s.seq < ?) AND " + rows.where +
 			" ORDER BY " + order + " LIMIT ?"
 		args := slices.Clone(q.args)
@@ -201,7 +202,7 @@ func (s *Store) Steps(ctx context.Context, f kairos.StepFilter) (kairos.StepHits
 			out.Next = cursor(kind, high-1) + "-" + cursor(kind, math.MaxInt64)
 			break
 		}
-		size *= 4
+		p.stepped(4)
 	}
 	names := planNames{s: s}
 	for _, h := range hits {
@@ -343,8 +344,9 @@ func (s *Store) PlanFlow(ctx context.Context, plan string, version int, since ti
 // looked at: all of the window when there are fewer than asked for.
 func (s *Store) newestRuns(ctx context.Context, q *stepQuery, low, high int64, most int) (ids []int64, reached int64, err error) {
 	began := time.Now()
-	for size := int64(scanWindow); high > low && len(ids) < most; size *= 4 {
-		from := max(low, high-size)
+	for p := (pace{size: scanWindow}); high > low && len(ids) < most; p.stepped(4) {
+		from := max(low, high-p.size)
+		p.step()
 		rows, err := s.read.QueryContext(ctx, "SELECT runs.id FROM "+q.from+" WHERE "+q.where+" AND runs.id >= ? AND runs.id < ? ORDER BY runs.id DESC LIMIT ?",
 			append(slices.Clone(q.args), from, high, most-len(ids))...)
 		if err != nil {
