@@ -23,6 +23,9 @@ var flowWindows = []string{"24h", "7d", "30d"}
 
 const flowWindow = "7d"
 
+// pageSteps bounds the rows of one page of the table of steps.
+const pageSteps = 200
+
 // flowPaints are what the shade of a node may say on a plan's page.
 var flowPaints = []struct{ key, word string }{{"", locale.Mark("none")}, {"failed", locale.Mark("failures")}, {"took", locale.Mark("took")}, {"attempts", locale.Mark("attempts")}}
 
@@ -50,7 +53,7 @@ func (r *request) planFlow(key string, version int, program *planner.Program) (*
 // href is this page with other settings; nil takes one away.
 func (f *planFlow) href(set url.Values) string {
 	q := url.Values{}
-	for _, k := range []string{"since", "paint", "node", "zoom", "all"} {
+	for _, k := range []string{"since", "paint", "node", "zoom", "all", "rows"} {
 		if v := f.c.QueryParam(k); v != "" {
 			q.Set(k, v)
 		}
@@ -225,13 +228,16 @@ func share(part, whole int) string {
 	return fmt.Sprintf("%d %%", max(1, (100*part+whole/2)/whole))
 }
 
-// steps is the table beside the picture: the same numbers, of every node.
-func (f *planFlow) steps() []view.FlowRow {
+// steps is the table beside the picture: the same numbers, of every node, a page
+// of them where there are many.
+func (f *planFlow) steps() ([]view.FlowRow, view.RowPages) {
 	catalog := f.s.Engine.Catalog()
-	out := make([]view.FlowRow, 0, len(f.program.Nodes))
-	for i := range f.program.Nodes {
+	chosen := f.program.Index[f.c.QueryParam("node")] // 0: none
+	from, to, pages := f.rowPage(len(f.program.Nodes), pageSteps, chosen, f.href)
+	out := make([]view.FlowRow, 0, to-from)
+	for i := from; i < to; i++ {
 		node := &f.program.Nodes[i]
-		row := view.FlowRow{ID: visible(node.ID), Href: f.href(url.Values{"node": {node.ID}}) + "#step", Does: visible(doesWhat(node)), Effect: string(catalog.EffectOf(node)),
+		row := view.FlowRow{ID: visible(node.ID), Href: f.href(url.Values{"node": {node.ID}, "rows": nil}) + "#step", Does: visible(doesWhat(node)), Effect: string(catalog.EffectOf(node)),
 			Current: f.c.QueryParam("node") == node.ID}
 		if n := f.flow.Nodes[node.ID]; n != nil {
 			row.Runs, row.P50, row.P95 = f.number(int64(n.Runs)), took(n.P50), took(n.P95)
@@ -240,7 +246,7 @@ func (f *planFlow) steps() []view.FlowRow {
 		}
 		out = append(out, row)
 	}
-	return out
+	return out, pages
 }
 
 // chosen is the panel of the node that somebody chose; nil: nobody did.

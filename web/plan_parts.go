@@ -204,12 +204,18 @@ func (r *request) restore() error {
 	return err
 }
 
+// markLines is up to how many lines a document is marked up: beyond it, marks
+// would be most of what the browser lays out.
+const markLines = 1000
+
 // sourceLines is a document, marked up line by line.
 func sourceLines(v kairos.Version) [][]view.SourceSpan {
 	lines := strings.Split(strings.TrimRight(visible(string(v.Source)), "\n"), "\n")
 	out := make([][]view.SourceSpan, len(lines))
 	for i, l := range lines {
-		out[i] = highlight(l)
+		if out[i] = []view.SourceSpan{{Text: l}}; len(lines) <= markLines {
+			out[i] = highlight(l)
+		}
 	}
 	return out
 }

@@ -65,7 +65,8 @@ func (r *request) plan() error {
 	if err != nil {
 		return err
 	}
-	p.Graph, p.Steps, p.Chosen = flow.graph(), flow.steps(), flow.chosen()
+	p.Graph, p.Chosen = flow.graph(), flow.chosen()
+	p.Steps, p.StepPages = flow.steps()
 	p.Lines, p.Download = sourceLines(v), fmt.Sprintf("%s/v/%d/source", path, number)
 	if err := r.versionRows(&p, pl, number, path); err != nil {
 		return err

@@ -39,27 +39,11 @@ func (b *runPage) events() *view.Events {
 			link(string(k), string(k), count[k], kind == string(k))
 		}
 	}
-	last := max(len(shown)-1, 0) / pageEvents
-	at := 0
-	if n, err := strconv.Atoi(b.c.QueryParam("rows")); err == nil && n > 0 {
-		at = min((n-1)/pageEvents, last)
-	}
-	from, to := at*pageEvents, min((at+1)*pageEvents, len(shown))
+	from, to, pages := b.rowPage(len(shown), pageEvents, 0, b.href)
 	for _, e := range shown[from:to] {
 		v.Rows = append(v.Rows, b.event(e))
 	}
-	if last > 0 {
-		v.Shown = b.t("Rows %s to %s of %s", b.number(int64(from+1)), b.number(int64(to)), b.number(int64(len(shown))))
-		page := func(text string, p int) {
-			if p != at && p >= 0 && p <= last {
-				v.Pages = append(v.Pages, view.Link{Text: text, Href: b.href(url.Values{"rows": {strconv.Itoa(p*pageEvents + 1)}})})
-			}
-		}
-		page(b.t("First"), 0)
-		page(b.t("Previous"), at-1)
-		page(b.t("Next"), at+1)
-		page(b.t("Last"), last)
-	}
+	v.Pages = pages
 	return v
 }
 

@@ -68,7 +68,8 @@ func (b *runPage) timeline(p *view.RunPage) {
 	t.sort(v, lines)
 	rows := t.rows(v, lines)
 	rows = append(rows, t.notStarted(b.c.QueryParam("only"))...)
-	t.page(v, rows)
+	from, to, pages := t.rowPage(len(rows), pageRows, slices.IndexFunc(rows, func(r view.StepRow) bool { return r.Selected }), t.href)
+	v.Rows, v.Pages = rows[from:to], pages
 	there := map[string]bool{} // what is not there needs no explanation
 	for _, st := range b.steps {
 		there[st.look()] = true
@@ -459,32 +460,6 @@ func (t *timelinePage) tookOf(l line) time.Duration {
 		}
 	}
 	return max(to.Sub(from), 0)
-}
-
-// page shows one page of the rows: the one asked for, or that of the chosen step.
-func (t *timelinePage) page(v *view.Timeline, rows []view.StepRow) {
-	if len(rows) <= pageRows {
-		v.Rows = rows
-		return
-	}
-	at := max(slices.IndexFunc(rows, func(r view.StepRow) bool { return r.Selected }), 0) / pageRows
-	if n, err := strconv.Atoi(t.c.QueryParam("rows")); err == nil && n > 0 {
-		at = (n - 1) / pageRows
-	}
-	last := (len(rows) - 1) / pageRows
-	at = min(at, last)
-	from, to := at*pageRows, min((at+1)*pageRows, len(rows))
-	v.Rows = rows[from:to]
-	v.Shown = t.t("Rows %s to %s of %s", t.number(int64(from+1)), t.number(int64(to)), t.number(int64(len(rows))))
-	link := func(text string, page int) view.Link {
-		return view.Link{Text: text, Href: t.href(url.Values{"rows": {strconv.Itoa(page*pageRows + 1)}})}
-	}
-	if at > 0 {
-		v.Pages = append(v.Pages, link(t.t("First"), 0), link(t.t("Previous"), at-1))
-	}
-	if at < last {
-		v.Pages = append(v.Pages, link(t.t("Next"), at+1), link(t.t("Last"), last))
-	}
 }
 
 // reason is a wait reason as people read it.

@@ -4,8 +4,7 @@ package view
 type Events struct {
 	Kinds []Link
 	Rows  []EventRow
-	Shown string // which rows of how many
-	Pages []Link
+	Pages RowPages
 }
 
 // EventRow is one journal row or audit event.

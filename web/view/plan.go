@@ -26,6 +26,7 @@ type PlanPage struct {
 	Found                  []Link // owner and labels
 	Graph                  *Graph
 	Steps                  []FlowRow
+	StepPages              RowPages
 	Chosen                 *FlowNode
 	Lines                  [][]SourceSpan
 	Download               string

@@ -14,8 +14,7 @@ type Timeline struct {
 	Ticks                []Tick
 	Cuts                 []Cut
 	Rows                 []StepRow
-	Shown                string // which rows of how many
-	Pages                []Link
+	Pages                RowPages
 	Legend               []Status
 }
 
