@@ -426,7 +426,7 @@ func (a *actor) end() {
 // rejected ones.
 func (a *actor) durable() {
 	acked := a.acked.Load()
-	err, good := a.refused()
+	good, err := a.refused()
 	if err != nil {
 		acked = good
 	}
@@ -446,14 +446,14 @@ func (a *actor) durable() {
 
 // refused is the first rejection since the last hand-over, and how many
 // checkpoints are durable then.
-func (a *actor) refused() (err error, good int64) {
+func (a *actor) refused() (good int64, err error) {
 	a.mailMu.Lock()
 	defer a.mailMu.Unlock()
-	return a.rejected, a.good
+	return a.good, a.rejected
 }
 
 func (a *actor) isRefused() bool {
-	err, _ := a.refused()
+	_, err := a.refused()
 	return err != nil
 }
 
