@@ -2,7 +2,6 @@ package web
 
 import (
 	"net/url"
-	"time"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/web/view"
@@ -11,43 +10,19 @@ import (
 // This file says of a failed run that it is not alone, and what changed before it
 // (UI 5.3, 5.4).
 
-const (
-	// alikeGroups bounds the groups of failures among which a run's is looked for.
-	alikeGroups = 100
-	// ackedFor is how long a note about a failure is shown on runs.
-	ackedFor = 30 * 24 * time.Hour
-)
-
-// alikeNow is the group of failures that a failed run is one of; none: somebody
-// took note of it, or it is an old one.
-func (b *runPage) alikeNow() (kairos.FailureGroup, bool, error) {
-	run := b.d.Run
-	groups, err := b.s.Reader.FailureGroups(b.ctx, alikeGroups)
-	if err != nil {
-		return kairos.FailureGroup{}, false, err
-	}
-	for _, g := range groups {
-		if g.Ref() == failureOf(run) {
-			return g, true, nil
-		}
-	}
-	return kairos.FailureGroup{}, false, nil
-}
-
-// failureOf names the failures that a failed run's is one of.
-func failureOf(run kairos.Run) kairos.FailureRef {
-	return kairos.FailureRef{PlanKey: run.PlanKey, Node: run.Error.Node, Code: run.Error.Code, Alike: run.Alike}
-}
+// alikeGroups bounds the groups of failures among which one is looked for.
+const alikeGroups = 100
 
 // whyLinks are what to look at beside a failure, and what can be done about all
 // that are alike: the same one in other runs, what changed, the last run that went
 // well.
 func (b *runPage) whyLinks(w *view.Why) error {
 	run := b.d.Run
-	if run.Status != kairos.RunFailed || run.Error == nil {
+	ref, failed := run.Failure()
+	if !failed {
 		return nil
 	}
-	q := "status:failed " + groupTerms(failureOf(run))
+	q := "status:failed " + groupTerms(ref)
 	link := func(text, href string) { w.Links = append(w.Links, view.Link{Text: text, Href: href}) }
 	n, err := b.s.Reader.RunsCount(b.ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{kairos.RunFailed}, PlanKey: run.PlanKey, Node: run.Error.Node, ErrorCode: run.Error.Code, Alike: run.Alike}, alikeCap)
 	if err != nil {
@@ -63,13 +38,17 @@ func (b *runPage) whyLinks(w *view.Why) error {
 	if good.ID != "" {
 		link(b.t("Compare with the last success"), "/runs/compare?"+url.Values{"a": {run.ID}, "b": {good.ID}}.Encode())
 	}
-	g, ok, err := b.alikeNow()
+	stands, err := kairos.StandingOf(b.ctx, b.s.Reader, run, b.s.now())
 	if err != nil {
 		return err
 	}
-	if !ok {
-		return b.noted(w)
+	if stands.Acknowledged != nil {
+		b.noted(w, *stands.Acknowledged)
 	}
+	if stands.FailureGroup == nil {
+		return nil
+	}
+	g := *stands.FailureGroup
 	if g.Runs > 1 {
 		text := b.n(int(g.Runs), "The same failure needs attention in %s run: first at %s, last at %s.", "The same failure needs attention in %s runs: first at %s, last at %s.", b.time(g.First).Text, b.time(g.Last).Text)
 		w.Items = append(w.Items, text)
@@ -99,22 +78,11 @@ func (b *runPage) whyLinks(w *view.Why) error {
 }
 
 // noted shows who took note of a failure, and what they said.
-func (b *runPage) noted(w *view.Why) error {
-	run := b.d.Run
-	acks, err := b.s.Reader.FailureAcks(b.ctx, b.s.now().Add(-ackedFor), alikeGroups)
-	if err != nil {
-		return err
+func (b *runPage) noted(w *view.Why, a kairos.FailureAck) {
+	text := b.t("%s took note of it at %s", visible(a.Actor), b.time(a.At).Text)
+	if a.Note != "" {
+		text += ": “" + visible(cut(a.Note, 500)) + "”"
 	}
-	for _, a := range acks {
-		if a.Covers(failureOf(run)) && !a.At.Before(run.EndedAt) {
-			text := b.t("%s took note of it at %s", visible(a.Actor), b.time(a.At).Text)
-			if a.Note != "" {
-				text += ": “" + visible(cut(a.Note, 500)) + "”"
-			}
-			w.Items = append(w.Items, text)
-			b.alike = text
-			return nil
-		}
-	}
-	return nil
+	w.Items = append(w.Items, text)
+	b.alike = text
 }

@@ -12,42 +12,27 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/rundiff"
 	"github.com/kairosd/kairosd/web/view"
 )
+
+// bothRuns is where two runs are read from.
+type bothRuns struct {
+	Reader
+	Engine
+}
 
 // compare puts two runs side by side and names the first step at which they
 // part. Without a partner it is the last run of the same plan that went well.
 func (r *request) compare() error {
-	var runs [2]kairos.RunDetail
-	var lists [2][]*step
-	var uses [2][]kairos.Use
-	for i, key := range []string{"a", "b"} {
-		name := r.c.QueryParam(key)
-		if key == "b" && name == "" {
-			good, err := r.lastGood(runs[0].Run)
-			if err != nil {
-				return err
-			}
-			if name = good.ID; name == "" {
-				return kairos.Errorf(kairos.CodeNotFound, "no other run of %s went well, to compare run %s with", runs[0].Run.PlanKey, kairos.ShortID(runs[0].Run.ID)).Suggest("name a run in the address: &b=")
-			}
-		}
-		found, err := r.s.Reader.FindRun(r.ctx, name)
-		if err != nil {
-			return err
-		}
-		if runs[i], err = r.s.Engine.Detail(r.ctx, found.ID); err != nil {
-			return err
-		}
-		if uses[i], err = r.s.Reader.Uses(r.ctx, found.ID); err != nil {
-			return err
-		}
-		lists[i] = stepsOf(runs[i].Run, runs[i].Journal)
+	d, err := rundiff.Read(r.ctx, bothRuns{r.s.Reader, r.s.Engine}, r.c.QueryParam("a"), r.c.QueryParam("b"), r.s.now())
+	if err != nil {
+		return err
 	}
-	a, b := runs[0].Run, runs[1].Run
+	a, b := d.A.Detail.Run, d.B.Detail.Run
 	p := view.ComparePage{Shell: r.shell("runs", r.t("Compare %s with %s", kairos.ShortID(a.ID), kairos.ShortID(b.ID))), First: r.t("No step differs.")}
 	for i, side := range []*view.CompareSide{&p.A, &p.B} {
-		run := runs[i].Run
+		run := []kairos.Run{a, b}[i]
 		*side = view.CompareSide{Run: view.Link{Text: kairos.ShortID(run.ID), Href: "/runs/" + run.ID}, Status: r.statusOf(run)}
 	}
 	fact := func(name, x, y string) *view.CompareRow {
@@ -61,8 +46,11 @@ func (r *request) compare() error {
 	}
 	r.compareValue(&p, "input", r.t("Input"), a, b, a.Input, b.Input)
 	r.compareValue(&p, "output", r.t("Output"), a, b, a.Output, b.Output)
-	for _, k := range []struct{ kind, word string }{{kairos.UseAgent, r.t("Agents")}, {kairos.UseTool, r.t("Tools")}, {kairos.UseProvider, r.t("Providers")}} {
-		if x, y := namesOf(uses[0], k.kind), namesOf(uses[1], k.kind); x != "" || y != "" {
+	for _, k := range []struct {
+		word string
+		a, b []string
+	}{{r.t("Agents"), d.A.Agents, d.B.Agents}, {r.t("Tools"), d.A.Tools, d.B.Tools}, {r.t("Providers"), d.A.Providers, d.B.Providers}} {
+		if x, y := strings.Join(k.a, ", "), strings.Join(k.b, ", "); x != "" || y != "" {
 			fact(k.word, cmp.Or(x, "–"), cmp.Or(y, "–"))
 		}
 	}
@@ -77,7 +65,7 @@ func (r *request) compare() error {
 	long := fact(r.t("Took"), took(r.ranFor(a)), took(r.ranFor(b)))
 	long.Delta, long.Apart = delta(r.ranFor(a)-r.ranFor(b)), true
 	fact(r.t("Started"), r.time(a.CreatedAt).Text, r.time(b.CreatedAt).Text).Apart = true
-	r.compareSteps(&p, a, b, lists)
+	r.compareSteps(&p, d)
 	r.aligned(&p)
 	return r.render(http.StatusOK, view.Compare(p))
 }
@@ -89,29 +77,10 @@ func rank(row view.CompareRow) int {
 	return 1
 }
 
-// lastGood is the newest run of the same plan that went well; none: a zero run.
+// lastGood is the newest other run of the same plan that went well; none: a zero
+// run.
 func (r *request) lastGood(run kairos.Run) (kairos.Run, error) {
-	good, err := r.s.Reader.Runs(r.ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{kairos.RunCompleted}, PlanKey: run.PlanKey, Page: kairos.Page{Limit: 2}})
-	if err != nil {
-		return kairos.Run{}, err
-	}
-	for _, o := range good.Items {
-		if o.ID != run.ID {
-			return o, nil
-		}
-	}
-	return kairos.Run{}, nil
-}
-
-func namesOf(uses []kairos.Use, kind string) string {
-	var out []string
-	for _, u := range uses {
-		if u.Kind == kind {
-			out = append(out, u.Name)
-		}
-	}
-	slices.Sort(out)
-	return strings.Join(out, ", ")
+	return rundiff.LastGood(r.ctx, r.s.Reader, run)
 }
 
 // compareValue is a row for a value of both runs, and how it differs.
@@ -160,72 +129,66 @@ func (r *request) aligned(p *view.ComparePage) {
 	}
 }
 
-// compareRows bounds how many steps are compared on one page.
-const compareRows = 1000
-
-func (r *request) compareSteps(p *view.ComparePage, a, b kairos.Run, lists [2][]*step) {
+// compareSteps are the steps of both, and what differs.
+func (r *request) compareSteps(p *view.ComparePage, d rundiff.Comparison) {
 	chosen := r.c.QueryParam("step")
+	a, b := d.A.Detail, d.B.Detail
 	address := func(label string) string {
-		return "/runs/compare?" + url.Values{"a": {a.ID}, "b": {b.ID}, "step": {label}}.Encode() + "#difference"
+		return "/runs/compare?" + url.Values{"a": {a.Run.ID}, "b": {b.Run.ID}, "step": {label}}.Encode() + "#difference"
 	}
-	others := map[string]*step{}
-	for _, st := range lists[1] {
-		others[st.label()] = st
+	looks := [2]map[string]view.Status{{}, {}}
+	for i, run := range []kairos.RunDetail{a, b} {
+		for _, st := range stepsOf(run.Run, run.Journal) {
+			looks[i][st.label()] = st.shown()
+		}
 	}
-	cell := func(run kairos.Run, st *step) (string, string, view.Status) {
+	cell := func(i int, run kairos.Run, st *rundiff.Seen, label string) (string, string, view.Status) {
 		if st == nil {
 			return r.t("not there"), "", view.Status{}
 		}
-		return took(st.took(r.s.now())), fmt.Sprintf("/runs/%s?step=%d#inspector", run.ID, st.seq), st.shown()
+		return took(time.Duration(st.TookMs) * time.Millisecond), fmt.Sprintf("/runs/%s?step=%d#inspector", run.ID, st.Seq), looks[i][label]
 	}
-	first := true
-	add := func(x, y *step, name string) {
-		row := view.CompareRow{Name: name, Differs: true}
-		row.A, row.HrefA, row.StatusA = cell(a, x)
-		row.B, row.HrefB, row.StatusB = cell(b, y)
-		why := r.t("only one of them has it")
-		if x != nil && y != nil {
-			switch {
-			case x.status != y.status:
-				why = r.t("it is %s in one and %s in the other", r.t(x.shown().Word), r.t(y.shown().Word))
-			case chosenEdge(x) != chosenEdge(y):
-				why = r.t("it went to %s in one and to %s in the other", chosenEdge(x), chosenEdge(y))
-			case !bytes.Equal(x.last.Output, y.last.Output):
-				why, row.Output = r.t("its output differs"), address(name)
-			default:
-				row.Differs = false
-			}
-			row.Delta = delta(x.took(r.s.now()) - y.took(r.s.now()))
-			if name == chosen {
-				d := view.Block{ID: "difference", Title: r.t("Output of %s, from %s to %s", name, kairos.ShortID(b.ID), kairos.ShortID(a.ID))}
-				d.Diff, d.Note = r.jsonDiff(y.last.Output, x.last.Output)
-				p.Diffs = append(p.Diffs, d)
-			}
+	for i := range d.Steps {
+		st := &d.Steps[i]
+		row := view.CompareRow{Name: visible(st.Step), Differs: st.Differs(), First: st == d.First, Delta: delta(time.Duration(st.LongerMs) * time.Millisecond)}
+		row.A, row.HrefA, row.StatusA = cell(0, a.Run, st.A, st.Step)
+		row.B, row.HrefB, row.StatusB = cell(1, b.Run, st.B, st.Step)
+		if st.Output != nil {
+			row.Output = address(st.Step)
 		}
-		if row.Differs && first {
-			first, row.First = false, true
-			p.First = r.t("They part at %s: %s", name, why)
+		if st.A != nil && st.B != nil && st.Step == chosen {
+			block := view.Block{ID: "difference", Title: r.t("Output of %s, from %s to %s", visible(st.Step), kairos.ShortID(b.Run.ID), kairos.ShortID(a.Run.ID))}
+			block.Diff, block.Note = r.jsonDiff(st.B.Output, st.A.Output)
+			p.Diffs = append(p.Diffs, block)
+		}
+		if row.First {
+			p.First = r.t("They part at %s: %s", visible(st.Step), r.partWhy(st, row))
 		}
 		p.Steps = append(p.Steps, row)
 	}
-	for _, st := range lists[0][:min(len(lists[0]), compareRows)] {
-		other := others[st.label()]
-		delete(others, st.label())
-		add(st, other, st.label())
-	}
-	for _, st := range lists[1] {
-		if others[st.label()] != nil && len(p.Steps) < 2*compareRows {
-			add(nil, st, st.label())
-		}
+	if d.Left > 0 {
+		p.Left = r.n(d.Left, "%s more step is not shown.", "%s more steps are not shown.")
 	}
 }
 
-// chosenEdge is where a step led.
-func chosenEdge(st *step) string {
-	if st.final == nil {
-		return ""
+// partWhy says in what a step differs.
+func (r *request) partWhy(st *rundiff.Step, row view.CompareRow) string {
+	switch st.Why {
+	case rundiff.WhyStatus:
+		return r.t("it is %s in one and %s in the other", r.t(row.StatusA.Word), r.t(row.StatusB.Word))
+	case rundiff.WhyError:
+		return r.t("it failed with %s in one and with %s in the other", failedWith(st.A), failedWith(st.B))
+	case rundiff.WhyEdge:
+		return r.t("it went to %s in one and to %s in the other", cmp.Or(visible(st.A.To), r.t("its end")), cmp.Or(visible(st.B.To), r.t("its end")))
+	case rundiff.WhyOutput:
+		return r.t("its output differs")
 	}
-	return decision(st.final.Decision).To
+	return r.t("only one of them has it")
+}
+
+// failedWith is why a step failed, in a sentence.
+func failedWith(st *rundiff.Seen) string {
+	return visible(st.Code) + " (" + visible(cut(st.Message, 200)) + ")"
 }
 
 // ranFor is how long a run took, or has been running.

@@ -228,6 +228,10 @@ func (o *told) FailureAcks(context.Context, time.Time, int) ([]kairos.FailureAck
 	return nil, nil
 }
 
+func (o *told) AuditEvents(context.Context, kairos.AuditFilter) (kairos.List[kairos.AuditEvent], error) {
+	return kairos.List[kairos.AuditEvent]{}, nil
+}
+
 func (o *told) VersionByNumber(_ context.Context, plan string, number int) (kairos.Version, error) {
 	return kairos.Version{PlanID: plan, Number: number, Author: "marta", CreatedAt: epoch.Add(-20 * time.Minute)}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/rundiff"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -67,6 +68,15 @@ type backend interface {
 	AuditEvents(ctx context.Context, f kairos.AuditFilter) (kairos.List[kairos.AuditEvent], error)
 	// AssignApproval says who is to answer an open approval.
 	AssignApproval(ctx context.Context, actor kairos.Actor, id, before, assignee, reason string) (kairos.Approval, error)
+	// Standing says where the failure of a run stands; nothing of one that has not
+	// failed.
+	Standing(ctx context.Context, run kairos.Run) (kairos.Standing, error)
+	// TakeNote acknowledges a failed run, and has it resumed at a time unless that is
+	// zero.
+	TakeNote(ctx context.Context, actor kairos.Actor, run kairos.Run, note string, resumeAt time.Time) (kairos.Run, error)
+	// CompareRuns puts two runs side by side; without a second one it is the last of
+	// the same plan that went well.
+	CompareRuns(ctx context.Context, a, b string) (rundiff.Comparison, error)
 	// Conversation is what a run's agents said to each other.
 	Conversation(ctx context.Context, run string) (kairos.Conversation, error)
 	// Agents and Providers list who acts with models.

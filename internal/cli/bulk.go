@@ -259,29 +259,6 @@ restarts of the daemon.`,
 	return cmd
 }
 
-// ackCommand takes note of failed runs.
-func (c *app) ackCommand() *cobra.Command {
-	var flags bulkFlags
-	var reason string
-	var preview, detach bool
-	cmd := &cobra.Command{
-		Short: "Take note of failed runs",
-		Long: `Takes note of failed runs: they need attention no more, until they fail anew.
-"kairos failures ack" does so for all runs that failed in one way, also those to come.`,
-		Example: "  kairos ack 7qx2 --reason \"known, ticket 4711\"\n  kairos ack --filter 'status:failed plan:invoice' --preview",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			req, err := flags.request(kairos.ActionAck, reason)
-			if err != nil {
-				return err
-			}
-			return c.many(cmd, req, args, preview, detach)
-		},
-	}
-	flags.add(cmd, kairos.ActionAck)
-	addMany(cmd, &reason, &preview, &detach)
-	return cmd
-}
-
 // labelCommand gives runs labels.
 func (c *app) labelCommand() *cobra.Command {
 	var flags bulkFlags

@@ -6,13 +6,13 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"os/user"
 	"path/filepath"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -79,7 +79,7 @@ plan, 3 the run waits for a person, 4 the daemon or database cannot be used.`,
 	}{
 		{"run", []*cobra.Command{c.runCommand(), c.startCommand(), c.askCommand(), c.tryCommand(), c.testCommand()}},
 		{"plans", []*cobra.Command{c.validateCommand(), c.graphCommand(), c.plansCommand(), c.draftsCommand()}},
-		{"look", []*cobra.Command{c.runsCommand(), c.showCommand(), c.logsCommand(), c.failuresCommand(), c.stepsCommand(), c.handoffsCommand(), c.viewsCommand(), c.noteCommand(), c.exportCommand()}},
+		{"look", []*cobra.Command{c.runsCommand(), c.showCommand(), c.compareCommand(), c.logsCommand(), c.failuresCommand(), c.stepsCommand(), c.handoffsCommand(), c.viewsCommand(), c.noteCommand(), c.exportCommand()}},
 		{"act", []*cobra.Command{c.verbCommand(kairos.ActionResume), c.verbCommand(kairos.ActionRerun), c.verbCommand(kairos.ActionFork), c.verbCommand(kairos.ActionCancel),
 			c.verbCommand(kairos.ActionPause), c.verbCommand(kairos.ActionContinue), c.verbCommand(kairos.ActionRetryNow), c.verbCommand(kairos.ActionStartNow), c.verbCommand(kairos.ActionRelease),
 			c.verbCommand(kairos.ActionDelete), c.limitsCommand(), c.resolveCommand(), c.ackCommand(), c.labelCommand(), c.bulkCommand()}},
@@ -109,12 +109,18 @@ func execute(ctx context.Context, root *cobra.Command, s Streams, args []string,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage("%s\n  see %s --help", err, cmd.CommandPath())
 	})
-	err := root.ExecuteContext(ctx)
+	begun := false
+	whenBegun(root, func() { begun = true })
+	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return exitDone
 	}
-	if strings.HasPrefix(err.Error(), "unknown command") {
-		err = usage("%s\n  see %s --help", err, program)
+	if _, said := errors.AsType[*exit](err); !begun && !said { // the arguments are not what the command takes (SPEC 9.1)
+		where := program
+		if cmd != root {
+			where = cmd.CommandPath()
+		}
+		err = usage("%s\n  see %s --help", err, where)
 	}
 	switch code := kairos.CodeOf(err); {
 	case program == "kairosd" && code == kairos.CodeLocked:
@@ -124,6 +130,20 @@ func execute(ctx context.Context, root *cobra.Command, s Streams, args []string,
 	}
 	report(s.Err, program, err)
 	return code(err)
+}
+
+// whenBegun says when a command begins: its arguments and flags are then those that
+// it takes.
+func whenBegun(cmd *cobra.Command, say func()) {
+	if run := cmd.RunE; run != nil {
+		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			say()
+			return run(cmd, args)
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		whenBegun(sub, say)
+	}
 }
 
 // app is what all commands of kairos share.

@@ -17,6 +17,7 @@ import (
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/handler"
 	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/rundiff"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/supervisor"
 	"github.com/kairosd/kairosd/internal/toolbox"
@@ -42,6 +43,21 @@ type (
 
 func (l *local) Ask(ctx context.Context, actor kairos.Actor, r kairos.AskRequest) (kairos.Asked, error) {
 	return l.asker.Ask(ctx, actor, r)
+}
+
+func (l *local) Standing(ctx context.Context, run kairos.Run) (kairos.Standing, error) {
+	return kairos.StandingOf(ctx, l, run, time.Now())
+}
+
+func (l *local) TakeNote(ctx context.Context, actor kairos.Actor, run kairos.Run, note string, resumeAt time.Time) (kairos.Run, error) {
+	if err := kairos.TakeNote(ctx, l.Store, l.bulk, actor, run, note, resumeAt); err != nil {
+		return run, err
+	}
+	return l.FindRun(ctx, run.ID)
+}
+
+func (l *local) CompareRuns(ctx context.Context, a, b string) (rundiff.Comparison, error) {
+	return rundiff.Read(ctx, l, a, b, time.Now())
 }
 
 func (l *local) AuditEvents(ctx context.Context, f kairos.AuditFilter) (kairos.List[kairos.AuditEvent], error) {

@@ -148,13 +148,20 @@ With --json: the run, its journal, its decisions, its notes, and what its agents
 				if err != nil {
 					return err
 				}
+				stands, err := b.Standing(cmd.Context(), d.Run)
+				if err != nil {
+					return err
+				}
 				if c.json {
 					if d.Journal == nil {
 						d.Journal = []kairos.Entry{}
 					}
-					return c.print(shown{kairos.ViewDetail(d, nil), d.Journal, kairos.DecisionsOf(d.Journal), append([]kairos.Note{}, notes...), said})
+					view := kairos.ViewDetail(d, nil)
+					view.Standing = stands
+					return c.print(shown{view, d.Journal, kairos.DecisionsOf(d.Journal), append([]kairos.Note{}, notes...), said})
 				}
 				c.show(d)
+				c.showStanding(d.Run, stands)
 				c.showNotes(notes)
 				if len(said.Messages) > 0 {
 					c.printf("messages:\n")
@@ -163,6 +170,22 @@ With --json: the run, its journal, its decisions, its notes, and what its agents
 				return nil
 			})
 		},
+	}
+}
+
+// showStanding says of a failed run who knows, and what else failed so.
+func (c *app) showStanding(r kairos.Run, s kairos.Standing) {
+	if a := s.Acknowledged; a != nil {
+		c.printf("%s took note of it at %s", a.Actor, stamp(a.At))
+		if a.Note != "" {
+			c.printf(": %s", firstLine(a.Note))
+		}
+		c.printf("\n")
+	} else if r.Attention {
+		c.printf("needs attention\n")
+	}
+	if g := s.FailureGroup; g != nil && g.Runs > 1 {
+		c.printf("the same failure needs attention in %d runs, the first at %s: kairos runs --filter '%s'\n", g.Runs, stamp(g.First), filterOf(g.Ref()))
 	}
 }
 

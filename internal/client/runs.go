@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/rundiff"
 )
 
 type startWire struct {
@@ -161,6 +162,36 @@ func (c *Client) JournalPage(ctx context.Context, run string, after int64, limit
 }
 
 const maxJournalPart = 1000
+
+// Standing says where the failure of a run stands; nothing of one that has not
+// failed.
+func (c *Client) Standing(ctx context.Context, run kairos.Run) (kairos.Standing, error) {
+	v, err := c.View(ctx, run.ID)
+	return v.Standing, err
+}
+
+// TakeNote acknowledges a failed run, and has it resumed at a time unless that is
+// zero.
+func (c *Client) TakeNote(ctx context.Context, _ kairos.Actor, run kairos.Run, note string, resumeAt time.Time) (kairos.Run, error) {
+	var out kairos.RunView
+	_, err := c.do(ctx, call{method: http.MethodPost, path: runPath(run.ID) + "/ack", into: &out, body: struct {
+		Note     string    `json:"note,omitempty"`
+		ResumeAt time.Time `json:"resumeAt,omitzero"`
+	}{note, resumeAt}})
+	return out.Run(), err
+}
+
+// CompareRuns puts two runs side by side; without a second one it is the last of
+// the same plan that went well.
+func (c *Client) CompareRuns(ctx context.Context, a, b string) (rundiff.Comparison, error) {
+	q := url.Values{"a": {a}}
+	if b != "" {
+		q.Set("b", b)
+	}
+	var out rundiff.Comparison
+	_, err := c.do(ctx, call{method: http.MethodGet, path: "/runs/compare", query: q, into: &out})
+	return out, err
+}
 
 // actWire holds the fields of every act; each sends only those that it takes.
 type actWire struct {

@@ -21,7 +21,7 @@ type BulkStarter interface {
 
 // TakeNote acknowledges one failed run: a note, if there is one, stays with
 // it, and at a time, if one is given, it is resumed. CodeInvalid for a note that
-// CheckNote refuses.
+// CheckNote refuses, and for a time that is past.
 func TakeNote(ctx context.Context, store Acknowledger, bulk BulkStarter, actor Actor, run Run, note string, resumeAt time.Time) error {
 	if note = strings.TrimSpace(note); note != "" {
 		var err error
@@ -33,6 +33,9 @@ func TakeNote(ctx context.Context, store Acknowledger, bulk BulkStarter, actor A
 		return Errorf(CodeConflict, "the run is %s", run.Status).Suggest("only a failed run can be acknowledged")
 	}
 	if !resumeAt.IsZero() {
+		if !resumeAt.After(time.Now()) {
+			return Errorf(CodeInvalid, "%s is past", resumeAt.UTC().Format(time.RFC3339)).Suggest("resume the run now, or give a time to come")
+		}
 		if bulk == nil {
 			return Errorf(CodeUnavailable, "nothing here resumes runs at a time").Suggest("a daemon (kairosd serve) does")
 		}

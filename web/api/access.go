@@ -56,6 +56,7 @@ var access = map[string]need{
 	"DELETE /views/{name}":                 {kairos.RoleOperator, "runs:write"},
 	"GET /runs":                            {kairos.RoleViewer, "runs:read"},
 	"POST /runs":                           {kairos.RoleOperator, "runs:write"},
+	"GET /runs/compare":                    {kairos.RoleViewer, "runs:read"},
 	"GET /runs/{id}":                       {kairos.RoleViewer, "runs:read"},
 	"DELETE /runs/{id}":                    {kairos.RoleOperator, "runs:write"},
 	"GET /runs/{id}/notes":                 {kairos.RoleViewer, "runs:read"},

@@ -159,6 +159,7 @@ func New(c Config) (*API, error) {
 	a.handoffRoutes()
 	a.viewRoutes()
 	a.exportRoutes()
+	a.compareRoutes()
 	a.settingsRoutes()
 	a.memoryRoutes()
 	a.auditRoutes()

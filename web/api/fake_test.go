@@ -97,6 +97,8 @@ func (f *fake) Conversation(_ context.Context, run string) (kairos.Conversation,
 	return kairos.Conversation{Messages: []kairos.Message{{ID: run + ":1", From: "supervisor", To: "writer", Type: kairos.MessageRequest, Metadata: kairos.MessageMetadata{Priority: "medium"}}}, Handoffs: []kairos.Handoff{}}, nil
 }
 
+func (f *fake) Uses(context.Context, string) ([]kairos.Use, error) { return nil, nil }
+
 func (f *fake) Lineage(context.Context, string) ([]kairos.Run, error) { return nil, nil }
 
 func (f *fake) Plans(context.Context, kairos.PlanFilter) (kairos.List[kairos.Plan], error) {
@@ -463,7 +465,10 @@ func (f *fake) record(action, run string, actor kairos.Actor) {
 	f.audited = append(f.audited, kairos.AuditEvent{Seq: int64(len(f.audited)) + 1, AuditRecord: kairos.AuditRecord{Action: action, Run: run, Actor: actor.Name, Request: actor.Request}})
 }
 
-func (f *fake) AckRun(context.Context, kairos.Actor, string, string) error        { return nil }
+func (f *fake) AckRun(context.Context, kairos.Actor, string, string) error { return nil }
+func (f *fake) FailureAcks(context.Context, time.Time, int) ([]kairos.FailureAck, error) {
+	return nil, nil
+}
 func (f *fake) FailureGroups(context.Context, int) ([]kairos.FailureGroup, error) { return nil, nil }
 
 func (f *fake) RestoreVersion(context.Context, kairos.Actor, string, int, string, string) (kairos.Plan, error) {

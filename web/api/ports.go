@@ -15,6 +15,8 @@ type Reader interface {
 	JournalPage(ctx context.Context, run string, after int64, limit int) ([]kairos.Entry, error)
 	Lineage(ctx context.Context, run string) ([]kairos.Run, error)
 	Conversation(ctx context.Context, run string) (kairos.Conversation, error)
+	// Uses are the agents, tools and providers of a run.
+	Uses(ctx context.Context, run string) ([]kairos.Use, error)
 
 	Plans(ctx context.Context, f kairos.PlanFilter) (kairos.List[kairos.Plan], error)
 	Plan(ctx context.Context, idOrKey string) (kairos.Plan, error)
@@ -31,6 +33,7 @@ type Reader interface {
 	EventsAfter(ctx context.Context, after int64, run string, limit int) ([]kairos.AuditEvent, error)
 	LastEvent(ctx context.Context) (int64, error)
 	FailureGroups(ctx context.Context, limit int) ([]kairos.FailureGroup, error)
+	FailureAcks(ctx context.Context, since time.Time, limit int) ([]kairos.FailureAck, error)
 	AckFailures(ctx context.Context, actor kairos.Actor, ref kairos.FailureRef, note string) (int64, error)
 	UnackFailures(ctx context.Context, actor kairos.Actor, ref kairos.FailureRef) (int64, error)
 	// HandoffsOf lists handoffs of all runs with what came of them, newest first.

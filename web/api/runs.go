@@ -215,7 +215,11 @@ func (a *API) getRun(ctx context.Context, in *RunIn) (*runOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &runOut{Body: kairos.ViewDetail(d, related)}, nil
+	view := kairos.ViewDetail(d, related)
+	if view.Standing, err = kairos.StandingOf(ctx, a.Reader, d.Run, time.Now()); err != nil {
+		return nil, err
+	}
+	return &runOut{Body: view}, nil
 }
 
 // findRun finds a run; what cannot be an id or a part of one is not looked for.

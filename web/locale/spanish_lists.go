@@ -138,6 +138,7 @@ var spanishListsPlurals = map[string][2]string{
 	"%s run succeeded":                                     {"%s ejecución completada", "%s ejecuciones completadas"},
 	"%s failed":                                            {"%s fallida", "%s fallidas"},
 	"%s was cancelled":                                     {"%s cancelada", "%s canceladas"},
+	"%s more step is not shown.":                           {"No se muestra %s paso más.", "No se muestran %s pasos más."},
 	"%s more plan ran":                                     {"%s plan más se ejecutó", "%s planes más se ejecutaron"},
 	"%s failure is acknowledged":                           {"%s fallo anotado", "%s fallos anotados"},
 }

@@ -9,6 +9,7 @@ type ComparePage struct {
 	Steps []CompareRow
 	Links []Link
 	Diffs []Block
+	Left  string // how many steps are not shown
 }
 
 // CompareSide is one of them.

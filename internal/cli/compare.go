@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kairosd/kairosd/internal/jsondiff"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/rundiff"
+)
+
+// compareCommand puts two runs side by side (UI 3.3.4).
+func (c *app) compareCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "compare RUN [RUN]", Short: "Compare two runs: where they part, and what differs", Args: cobra.RangeArgs(1, 2),
+		Long: `Puts two runs side by side: the step at which they part, how their input and output
+differ, and each of their steps in both. Without a second run it is the last run of
+the same plan that went well. Lines with + are of the first run, those with - of the
+second. Exit code 0 also when the runs differ.`,
+		Example: "  kairos compare 7qx2 m3k9\n  kairos compare 7qx2\n  kairos compare 7qx2 m3k9 --json",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.with(cmd, func(b backend) error {
+				other := ""
+				if len(args) > 1 {
+					other = args[1]
+				}
+				d, err := b.CompareRuns(cmd.Context(), args[0], other)
+				if err != nil {
+					return listedBy(err, "kairos runs lists runs")
+				}
+				if c.json {
+					return c.print(d)
+				}
+				c.compared(d)
+				return nil
+			})
+		},
+	}
+}
+
+// compared prints a comparison.
+func (c *app) compared(d rundiff.Comparison) {
+	for _, side := range []struct {
+		name string
+		rundiff.Side
+	}{{"first ", d.A}, {"second", d.B}} {
+		c.printf("%s  %s  %s v%d  %s  %s  by %s\n", side.name, side.ID, side.Plan, side.Version, side.Status, milliseconds(side.TookMs), firstLine(side.Actor))
+	}
+	if d.First != nil {
+		c.printf("they part at %s: %s\n", d.First.Step, firstLine(d.First.Says))
+	} else {
+		c.printf("no step differs\n")
+	}
+	c.differs("input", d.Input)
+	c.differs("output", d.Output)
+	for _, s := range d.Steps {
+		if s.Output != nil {
+			c.differs("output of "+s.Step, *s.Output)
+		}
+	}
+	for _, k := range []struct {
+		what string
+		a, b []string
+	}{{"agents", d.A.Agents, d.B.Agents}, {"tools", d.A.Tools, d.B.Tools}, {"providers", d.A.Providers, d.B.Providers}} {
+		if x, y := strings.Join(k.a, ", "), strings.Join(k.b, ", "); x != y {
+			c.printf("%s: %s, in the second %s\n", k.what, cmp.Or(x, "-"), cmp.Or(y, "-"))
+		}
+	}
+	rows := [][]string{}
+	for _, s := range d.Steps {
+		longer := ""
+		if ms := s.LongerMs; ms >= 100 {
+			longer = "+" + milliseconds(ms)
+		} else if ms <= -100 {
+			longer = "-" + milliseconds(-ms)
+		}
+		rows = append(rows, []string{s.Step, seen(s.A), seen(s.B), longer, s.Says})
+	}
+	c.table([]string{"STEP", "FIRST", "SECOND", "LONGER BY", "DIFFERS"}, rows)
+	if d.Left > 0 {
+		c.errorf("%d more steps are not compared\n", d.Left)
+	}
+}
+
+// seen is a step of one run in a cell.
+func seen(s *rundiff.Seen) string {
+	if s == nil {
+		return "-"
+	}
+	text := string(s.Status) + " " + milliseconds(s.TookMs)
+	if s.Attempts > 1 {
+		text += fmt.Sprintf(" (try %d)", s.Attempts)
+	}
+	return text
+}
+
+func milliseconds(ms int64) string { return took(time.Duration(ms) * time.Millisecond) }
+
+// differs prints how a value differs; nothing when it does not.
+func (c *app) differs(what string, v rundiff.Value) {
+	if v.Same {
+		return
+	}
+	c.printf("%s:\n", what)
+	if v.TooLong {
+		c.printf("  too long to be compared part by part: %d bytes, in the second %d\n", v.BytesA, v.BytesB)
+	}
+	for _, ch := range v.Changes {
+		if ch.Op != jsondiff.Added {
+			c.printf("  - %s%s\n", pathOf(ch.Path), part(ch.B))
+		}
+		if ch.Op != jsondiff.Removed {
+			c.printf("  + %s%s\n", pathOf(ch.Path), part(ch.A))
+		}
+	}
+	if v.More {
+		c.printf("  and more\n")
+	}
+}
+
+func pathOf(path string) string {
+	if path == "" {
+		return ""
+	}
+	return firstLine(path) + "  "
+}
+
+// part is a value in a line.
+func part(j kairos.RawJSON) string {
+	const most = 400
+	if j == nil {
+		return "(long)"
+	}
+	return fit(firstLine(string(j)), most)
+}

@@ -1,0 +1,62 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// Two runs are compared in words and as an object; without a second one it is the
+// last of the plan that went well.
+func TestCompareRuns(t *testing.T) {
+	t.Parallel()
+	both(t, "", func(t *testing.T, s *shell) {
+		plan := s.file("pay.yaml", `
+id: pay
+nodes:
+  sum: {type: set, input: {total: "${input.n}", of: pay}}
+  check: {type: decision}
+  pay: {type: set, input: paid}
+  ask: {type: json, input: {value: 1, path: bad}}
+edges:
+  - {from: sum, to: check}
+  - {from: check, to: pay, condition: "input.n == 1"}
+  - {from: check, to: ask}
+`)
+		good := s.result(0, "run", "--plan", plan, "--input", `{"n": 1}`, "--json")
+		bad := s.result(1, "run", "--plan", plan, "--input", `{"n": 2}`, "--json")
+		for _, args := range [][]string{{"compare", bad.RunID, good.RunID}, {"compare", bad.RunID}} {
+			out, _ := s.expect(0, args...)
+			for _, want := range []string{"first   " + bad.RunID + "  pay v1  failed", "second  " + good.RunID + "  pay v1  completed", "they part at sum: its output differs",
+				"input:\n  - .n  1\n  + .n  2\n", "output of sum:\n  - .total  1\n  + .total  2\n", "it went to ask in one and to pay in the other", "only one of them has it"} {
+				if !strings.Contains(out, want) {
+					t.Errorf("%v: no %q in\n%s", args, want, out)
+				}
+			}
+		}
+		out, _ := s.expect(0, "compare", good.RunID, bad.RunID, "--json")
+		var d struct {
+			A, B  struct{ ID, Status string }
+			First struct{ Step, Why string }
+			Input struct{ Changes []struct{ Op, Path string } }
+			Steps []struct {
+				Step, Why string
+				A, B      *struct{ Status, To, Code string }
+			}
+		}
+		if err := json.Unmarshal([]byte(out), &d); err != nil || d.A.ID != good.RunID || d.B.Status != "failed" || d.First.Step != "sum" || d.First.Why != "output" ||
+			len(d.Input.Changes) != 1 || d.Input.Changes[0].Path != ".n" || len(d.Steps) != 4 || d.Steps[1].B.To != "ask" || d.Steps[3].A != nil || d.Steps[3].B.Code == "" {
+			t.Errorf("%v: %s", err, out)
+		}
+		if out, _ := s.expect(0, "compare", good.RunID, good.RunID); !strings.Contains(out, "no step differs") {
+			t.Error(out)
+		}
+		if _, stderr := s.expect(2, "compare", good.RunID); !strings.Contains(stderr, "no other run of pay went well") {
+			t.Error(stderr)
+		}
+		if _, stderr := s.expect(2, "compare", bad.RunID, "zzzz"); !strings.Contains(stderr, "kairos runs lists runs") {
+			t.Error(stderr)
+		}
+		s.expect(2, "compare")
+	})
+}

@@ -1,0 +1,262 @@
+// Package rundiff puts two runs side by side: the step at which they part, and
+// what differs in every step. The page, the API and the command say the same
+// because all of them ask here.
+package rundiff
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// Source is where runs are read from.
+type Source interface {
+	FindRun(ctx context.Context, id string) (kairos.Run, error)
+	Runs(ctx context.Context, f kairos.RunFilter) (kairos.List[kairos.Run], error)
+	// Uses are the agents, tools and providers of a run.
+	Uses(ctx context.Context, run string) ([]kairos.Use, error)
+	// Detail is a run with its waits and its whole journal.
+	Detail(ctx context.Context, run string) (kairos.RunDetail, error)
+}
+
+// Read compares two runs by what people type. Without a second one it is the last
+// run of the same plan that went well; CodeNotFound when there is none.
+func Read(ctx context.Context, from Source, a, b string, now time.Time) (Comparison, error) {
+	var runs [2]kairos.RunDetail
+	var uses [2][]kairos.Use
+	for i, name := range []string{a, b} {
+		if i == 1 && name == "" {
+			good, err := LastGood(ctx, from, runs[0].Run)
+			if err != nil {
+				return Comparison{}, err
+			}
+			if name = good.ID; name == "" {
+				return Comparison{}, kairos.Errorf(kairos.CodeNotFound, "no other run of %s went well, to compare run %s with", runs[0].Run.PlanKey, kairos.ShortID(runs[0].Run.ID)).Suggest("name the other run")
+			}
+		}
+		found, err := from.FindRun(ctx, name)
+		if err != nil {
+			return Comparison{}, err
+		}
+		if runs[i], err = from.Detail(ctx, found.ID); err != nil {
+			return Comparison{}, err
+		}
+		if uses[i], err = from.Uses(ctx, found.ID); err != nil {
+			return Comparison{}, err
+		}
+	}
+	c := Compare(runs[0], runs[1], now)
+	c.A.use(uses[0])
+	c.B.use(uses[1])
+	return c, nil
+}
+
+// Lister lists runs.
+type Lister interface {
+	Runs(ctx context.Context, f kairos.RunFilter) (kairos.List[kairos.Run], error)
+}
+
+// LastGood is the newest other run of the same plan that went well; none: a zero
+// run.
+func LastGood(ctx context.Context, from Lister, run kairos.Run) (kairos.Run, error) {
+	good, err := from.Runs(ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{kairos.RunCompleted}, PlanKey: run.PlanKey, Page: kairos.Page{Limit: 2}})
+	if err != nil {
+		return kairos.Run{}, err
+	}
+	for _, o := range good.Items {
+		if o.ID != run.ID {
+			return o, nil
+		}
+	}
+	return kairos.Run{}, nil
+}
+
+// Comparison is two runs side by side. Steps has those of A in their order, then
+// those that only B has.
+type Comparison struct {
+	A Side `json:"a"`
+	B Side `json:"b"`
+	// First is the step at which they part; null: no step differs.
+	First  *Step  `json:"first"`
+	Input  Value  `json:"input"`
+	Output Value  `json:"output"`
+	Steps  []Step `json:"steps"`
+	// Left is how many steps are not in Steps, because there are too many.
+	Left int `json:"left,omitempty"`
+}
+
+// Side is one of the two runs.
+type Side struct {
+	kairos.RunView
+	TookMs    int64    `json:"tookMs"` // until now, while it has not ended
+	Agents    []string `json:"agents,omitempty"`
+	Tools     []string `json:"tools,omitempty"`
+	Providers []string `json:"providers,omitempty"`
+	// Detail is the run itself, for pages.
+	Detail kairos.RunDetail `json:"-"`
+}
+
+func (s *Side) use(uses []kairos.Use) {
+	for _, u := range uses {
+		switch u.Kind {
+		case kairos.UseAgent:
+			s.Agents = append(s.Agents, u.Name)
+		case kairos.UseTool:
+			s.Tools = append(s.Tools, u.Name)
+		case kairos.UseProvider:
+			s.Providers = append(s.Providers, u.Name)
+		}
+	}
+	for _, names := range [][]string{s.Agents, s.Tools, s.Providers} {
+		slices.Sort(names)
+	}
+}
+
+// Why says in what a step differs.
+type Why string
+
+// The reasons, in the order in which they are looked for.
+const (
+	WhyMissing Why = "missing" // only one of the runs has it
+	WhyStatus  Why = "status"
+	WhyError   Why = "error"  // it failed in both, otherwise
+	WhyEdge    Why = "edge"   // it led to another node
+	WhyOutput  Why = "output" // of whatever else happened, the result
+)
+
+// Step is one visit of a node, or one item of it, in both runs.
+type Step struct {
+	Step  string `json:"step"` // node, node #visit, node [item]
+	Node  string `json:"node"`
+	Visit int    `json:"visit"`
+	Item  int    `json:"item"` // -1: none
+	// A and B are what came of it in each run; null: it is not there.
+	A *Seen `json:"a"`
+	B *Seen `json:"b"`
+	// Why it differs; empty: it does not. Says is that in words.
+	Why  Why    `json:"why,omitempty"`
+	Says string `json:"says,omitempty"`
+	// LongerMs is how much longer it took in A than in B.
+	LongerMs int64 `json:"longerMs"`
+	// Output is how its output in B became that in A; null: it is the same, or not
+	// in both.
+	Output *Value `json:"output,omitempty"`
+}
+
+// Differs reports whether the step is not the same in both runs.
+func (s Step) Differs() bool { return s.Why != "" }
+
+// Seen is what came of a step in one run.
+type Seen struct {
+	Seq      int64             `json:"seq"` // of its first journal row
+	Status   kairos.NodeStatus `json:"status"`
+	Attempts int               `json:"attempts"`
+	TookMs   int64             `json:"tookMs"`
+	To       string            `json:"to,omitempty"` // where it led
+	Code     string            `json:"code,omitempty"`
+	Message  string            `json:"message,omitempty"`
+	// Output is the whole output, for pages.
+	Output kairos.RawJSON `json:"-"`
+}
+
+const (
+	// maxSteps bounds the steps of each run that are compared.
+	maxSteps = 1000
+	// maxValues bounds the differences of outputs that are spelled out.
+	maxValues = 200
+)
+
+// Compare puts two runs side by side.
+func Compare(a, b kairos.RunDetail, now time.Time) Comparison {
+	c := Comparison{A: side(a, now), B: side(b, now), Input: diff(b.Run.Input, a.Run.Input), Output: diff(b.Run.Output, a.Run.Output), Steps: []Step{}}
+	x, y := stepsOf(a.Journal), stepsOf(b.Journal)
+	others := map[place]*folded{}
+	for _, st := range y {
+		others[st.place] = st
+	}
+	spelled := 0
+	add := func(p place, x, y *folded) {
+		s := Step{Step: p.String(), Node: p.node, Visit: p.visit, Item: p.item, A: x.seen(now), B: y.seen(now)}
+		if s.judge(); s.Why == WhyOutput || s.Why == WhyEdge && !bytes.Equal(s.A.Output, s.B.Output) {
+			v := Value{TooLong: true}
+			if spelled++; spelled <= maxValues {
+				v = diff(s.B.Output, s.A.Output)
+			}
+			s.Output = &v
+		}
+		c.Steps = append(c.Steps, s)
+	}
+	for i, st := range x {
+		other := others[st.place]
+		delete(others, st.place)
+		if i >= maxSteps {
+			c.Left++
+			continue
+		}
+		add(st.place, st, other)
+	}
+	for _, st := range y {
+		switch {
+		case others[st.place] == nil:
+		case len(c.Steps) >= 2*maxSteps:
+			c.Left++
+		default:
+			add(st.place, nil, st)
+		}
+	}
+	if i := slices.IndexFunc(c.Steps, Step.Differs); i >= 0 {
+		c.First = &c.Steps[i]
+	}
+	return c
+}
+
+func side(d kairos.RunDetail, now time.Time) Side {
+	return Side{RunView: kairos.ViewRun(d.Run), TookMs: ranFor(d.Run, now).Milliseconds(), Detail: d}
+}
+
+// ranFor is how long a run took, or has been there.
+func ranFor(run kairos.Run, now time.Time) time.Duration {
+	if run.EndedAt.IsZero() {
+		return max(now.Sub(run.CreatedAt), 0)
+	}
+	return run.EndedAt.Sub(run.CreatedAt)
+}
+
+// judge says in what a step differs.
+func (s *Step) judge() {
+	if s.A == nil || s.B == nil {
+		s.Why, s.Says = WhyMissing, "only one of them has it"
+		return
+	}
+	s.LongerMs = s.A.TookMs - s.B.TookMs
+	switch {
+	case s.A.Status != s.B.Status:
+		s.Why, s.Says = WhyStatus, fmt.Sprintf("it is %s in one and %s in the other", s.A.Status, s.B.Status)
+	case s.A.Code != s.B.Code || kairos.Alike(s.A.Message) != kairos.Alike(s.B.Message):
+		s.Why, s.Says = WhyError, fmt.Sprintf("it failed with %s in one and with %s in the other", s.A.failure(), s.B.failure())
+	case s.A.To != s.B.To:
+		s.Why, s.Says = WhyEdge, fmt.Sprintf("it went to %s in one and to %s in the other", s.A.led(), s.B.led())
+	case !bytes.Equal(s.A.Output, s.B.Output):
+		s.Why, s.Says = WhyOutput, "its output differs"
+	}
+}
+
+// led is where a step led, in words.
+func (s *Seen) led() string {
+	if s.To == "" {
+		return "its end"
+	}
+	return s.To
+}
+
+func (s *Seen) failure() string {
+	const most = 200
+	if r := []rune(s.Message); len(r) > most {
+		return s.Code + " (" + string(r[:most-1]) + "…)"
+	}
+	return s.Code + " (" + s.Message + ")"
+}

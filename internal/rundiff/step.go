@@ -1,0 +1,122 @@
+package rundiff
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// place names a visit, or an item of it.
+type place struct {
+	node        string
+	visit, item int
+}
+
+// String is how people name it.
+func (p place) String() string {
+	s := p.node
+	if p.visit > 1 {
+		s += fmt.Sprintf(" #%d", p.visit)
+	}
+	if p.item >= 0 {
+		s += fmt.Sprintf(" [%d]", p.item)
+	}
+	return s
+}
+
+// folded is a step, put together from journal rows.
+type folded struct {
+	place
+	seq            int64
+	status         kairos.NodeStatus
+	attempts       int
+	started, ended time.Time
+	last           *kairos.Entry // newest row, calls inside an attempt aside
+	final          *kairos.Entry
+}
+
+// stepsOf folds a journal into its steps, in the order in which they began.
+func stepsOf(journal []kairos.Entry) []*folded {
+	at := map[place]*folded{}
+	var out []*folded
+	for i := range journal {
+		e := &journal[i]
+		if e.Node == "" || e.Kind == kairos.EntryReset || e.Kind == kairos.EntryReplan {
+			continue
+		}
+		p := place{e.Node, e.Visit, e.Item}
+		st := at[p]
+		if st == nil {
+			if e.Kind == kairos.EntryResolve && !e.Final {
+				continue // a result that waits for the step's turn
+			}
+			st = &folded{place: p, seq: e.Seq, started: e.StartedAt}
+			if st.started.IsZero() {
+				st.started = e.At
+			}
+			at[p] = st
+			out = append(out, st)
+		}
+		st.add(e)
+	}
+	return out
+}
+
+func (st *folded) add(e *kairos.Entry) {
+	st.ended = e.At
+	if e.Substep > 0 {
+		return
+	}
+	st.last, st.attempts = e, max(st.attempts, e.Attempt)
+	switch e.Kind {
+	case kairos.EntryIntent:
+		st.status, st.final = kairos.NodeRunning, nil
+	case kairos.EntryResult:
+		if st.status = e.Status; e.Final {
+			st.final = e
+		}
+	case kairos.EntryWait:
+		st.status = kairos.NodeWaiting
+	case kairos.EntryResolve:
+		if e.Final {
+			st.status, st.final = e.Status, e
+		}
+	}
+}
+
+// took is how long it took in all, its waits included; until now, while it is not
+// over.
+func (st *folded) took(now time.Time) time.Duration {
+	until := st.ended
+	switch {
+	case st.final != nil:
+		until = st.final.At
+	case st.status == kairos.NodeRunning || st.status == kairos.NodeWaiting:
+		until = now
+	}
+	return max(until.Sub(st.started), 0)
+}
+
+// seen is what came of it; nil: it is not there.
+func (st *folded) seen(now time.Time) *Seen {
+	if st == nil {
+		return nil
+	}
+	s := &Seen{Seq: st.seq, Status: st.status, Attempts: st.attempts, TookMs: st.took(now).Milliseconds()}
+	if st.last != nil {
+		s.Output = st.last.Output
+		if f := st.last.Failure; f != nil {
+			s.Code, s.Message = f.Code, f.Message
+		}
+	}
+	if st.final != nil {
+		var d planner.Decision
+		if len(st.final.Decision) > 0 && json.Unmarshal(st.final.Decision, &d) == nil {
+			s.To = d.To
+		}
+	}
+	return s
+}

@@ -1,0 +1,99 @@
+package rundiff
+
+import (
+	"bytes"
+
+	"github.com/kairosd/kairosd/internal/jsondiff"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// Value is how a value of B became that of A.
+type Value struct {
+	Same    bool     `json:"same"`
+	Changes []Change `json:"changes,omitempty"`
+	// More says that more differs than Changes has; TooLong, that the values are
+	// too long to be compared part by part.
+	More    bool `json:"more,omitempty"`
+	TooLong bool `json:"tooLong,omitempty"`
+	// BytesA and BytesB are how long the values are; 0: there is none.
+	BytesA int `json:"bytesA"`
+	BytesB int `json:"bytesB"`
+}
+
+// Change is one part of a value that differs.
+type Change struct {
+	Op jsondiff.Op `json:"op" enum:"+,-,~"`
+	// Path leads to it: .vendor.lines[3].total; empty: it is the whole.
+	Path string `json:"path"`
+	// A and B are the part in each run, where it is there and short enough.
+	A kairos.RawJSON `json:"a,omitempty"`
+	B kairos.RawJSON `json:"b,omitempty"`
+	// Cut says that a part was left out because it is long.
+	Cut bool `json:"cut,omitempty"`
+}
+
+const (
+	// maxCompared bounds a value that is compared part by part, maxChanges how many
+	// parts are listed, and maxPart how long a part is.
+	maxCompared = 1 << 20
+	maxChanges  = 50
+	maxPart     = 2 << 10
+)
+
+// diff says how b became a.
+func diff(b, a kairos.RawJSON) Value {
+	v := Value{Same: bytes.Equal(a, b), BytesA: len(a), BytesB: len(b)}
+	if v.Same {
+		return v
+	}
+	if len(a) > maxCompared || len(b) > maxCompared {
+		v.TooLong = true
+		return v
+	}
+	part := func(c *Change, j kairos.RawJSON) kairos.RawJSON {
+		if len(j) > maxPart {
+			c.Cut = true
+			return nil
+		}
+		return j
+	}
+	if len(a) == 0 || len(b) == 0 {
+		c := Change{Op: jsondiff.Added}
+		if len(a) == 0 {
+			c.Op = jsondiff.Removed
+		}
+		c.A, c.B = part(&c, a), part(&c, b)
+		v.Changes = []Change{c}
+		return v
+	}
+	x, errX := planner.DecodeValue(b)
+	y, errY := planner.DecodeValue(a)
+	if errX != nil || errY != nil { // a damaged row: that it differs is all that can be said
+		v.More = true
+		return v
+	}
+	changes, more := jsondiff.Diff(x, y, maxChanges)
+	v.More = more
+	v.Same = len(changes) == 0
+	for _, d := range changes {
+		c := Change{Op: d.Op, Path: d.Path}
+		if d.Op != jsondiff.Added {
+			c.B = part(&c, encoded(d.Old))
+		}
+		if d.Op != jsondiff.Removed {
+			c.A = part(&c, encoded(d.New))
+		}
+		v.Changes = append(v.Changes, c)
+	}
+	return v
+}
+
+// encoded is a part of a value as JSON; it was decoded from JSON.
+func encoded(v any) kairos.RawJSON {
+	j, err := planner.EncodeValue(v)
+	if err != nil {
+		return nil
+	}
+	return j
+}
