@@ -22,8 +22,13 @@ type order struct {
 	wake chan struct{}
 	stop chan struct{}
 	over chan struct{}
+	// The disk of some worlds is full at times: of full checkpoints to come none
+	// finds space. Runs of which one was refused hand it over again.
+	fills bool
+	full  int
 
 	mu      sync.Mutex
+	short   map[string]bool // runs of which a checkpoint was refused
 	arrived int
 	pending []request
 	free    bool
@@ -37,7 +42,8 @@ type request struct {
 }
 
 func newOrder(name func(string) string, seed uint64) *order {
-	o := &order{name: name, rng: rand.New(rand.NewPCG(seed, 9)), wake: make(chan struct{}, 1), stop: make(chan struct{}), over: make(chan struct{})}
+	o := &order{name: name, rng: rand.New(rand.NewPCG(seed, 9)), wake: make(chan struct{}, 1), stop: make(chan struct{}), over: make(chan struct{}), short: map[string]bool{}}
+	o.fills = o.rng.IntN(2) == 0
 	go o.loop()
 	return o
 }
@@ -158,6 +164,34 @@ func (s watched) Unfinished(ctx context.Context) ([]kairos.Run, error) {
 	return list, err
 }
 
+// space reports whether the disk takes the run's next checkpoint. It is asked by
+// the order's goroutine only.
+func (o *order) space(run string) bool {
+	if o.full == 0 && o.fills && o.rng.IntN(20) == 0 {
+		o.full = 1 + o.rng.IntN(6)
+	}
+	full := o.full > 0
+	if full {
+		o.full--
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.short[run] = full; !full {
+		delete(o.short, run)
+	}
+	return !full
+}
+
+// waits is a run that waits for space; empty: none.
+func (o *order) waits() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for run := range o.short {
+		return run
+	}
+	return ""
+}
+
 func (s watched) Enqueue(list []kairos.Checkpoint, done func(error)) {
 	for _, c := range list {
 		s.enqueue(c, done)
@@ -166,6 +200,13 @@ func (s watched) Enqueue(list []kairos.Checkpoint, done func(error)) {
 
 func (s watched) enqueue(c kairos.Checkpoint, done func(error)) {
 	s.o.submit(c.Run, func(over func()) {
+		if !c.Chain.Broken() && !s.o.space(c.Run) {
+			s.w.refused++
+			c.Chain.Break()
+			done(kairos.Errorf(kairos.CodeNoSpace, "the disk is full"))
+			over()
+			return
+		}
 		if s.w.mistake == mistakeAck {
 			s.w.acknowledged(c.Run, c.Fence, c.Entries)
 		}

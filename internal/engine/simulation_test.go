@@ -31,7 +31,7 @@ func TestSimulation(t *testing.T) {
 	t.Parallel()
 	base := template(t)
 	first, count := prooftest.Seed(t)*1_000_000, prooftest.Size(8, 1000)
-	var next, lives, cuts, steps, hours, compared atomic.Int64
+	var next, lives, cuts, steps, hours, compared, refused atomic.Int64
 	for worker := range 2 {
 		t.Run(fmt.Sprint("worker ", worker), func(t *testing.T) {
 			t.Parallel()
@@ -41,14 +41,15 @@ func TestSimulation(t *testing.T) {
 				steps.Add(int64(w.step))
 				cuts.Add(int64(w.cuts))
 				compared.Add(int64(w.compared))
+				refused.Add(int64(w.refused))
 				hours.Add(int64(w.passed / time.Hour))
 			}
 		})
 	}
 	t.Cleanup(func() {
-		t.Logf("%d worlds, %d steps, %d lives of the daemon, %d power cuts, %d virtual hours, %d runs compared with undisturbed ones",
-			count, steps.Load(), lives.Load(), cuts.Load(), hours.Load(), compared.Load())
-		if !t.Failed() && count >= 8 && (cuts.Load() < int64(count) || compared.Load() == 0) {
+		t.Logf("%d worlds, %d steps, %d lives of the daemon, %d power cuts, %d checkpoints without space, %d virtual hours, %d runs compared with undisturbed ones",
+			count, steps.Load(), lives.Load(), cuts.Load(), refused.Load(), hours.Load(), compared.Load())
+		if !t.Failed() && count >= 8 && (cuts.Load() < int64(count) || compared.Load() == 0 || refused.Load() == 0) {
 			t.Error("too little happened in these worlds")
 		}
 		prooftest.Figure(t, "simulation seeds", count)
@@ -234,15 +235,23 @@ func (w *world) rest() bool {
 	return len(w.violations()) == 0
 }
 
-// still returns when nothing moves any more.
+// still returns when nothing moves any more, and nothing waits for space.
 func (w *world) still() {
-	for {
+	for since := time.Now(); ; {
 		synctest.Wait()
 		w.mu.Lock()
 		ending := w.ending
 		w.mu.Unlock()
 		if ending == 0 && !w.order.busy() {
-			return
+			run := w.order.waits()
+			if run == "" || w.closed {
+				return
+			}
+			if time.Since(since) > time.Hour {
+				w.violate("%s does not go on though there is space", w.name(run))
+				return
+			}
+			time.Sleep(time.Second)
 		}
 		time.Sleep(10 * time.Microsecond)
 	}

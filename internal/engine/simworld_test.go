@@ -36,6 +36,7 @@ type world struct {
 	rng     *rand.Rand
 	dir     string
 	mistake mistake
+	refused int // checkpoints for which the disk had no space
 
 	// This life of the daemon.
 	life       int
