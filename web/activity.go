@@ -29,7 +29,7 @@ func (r *request) pulse(a kairos.Activity) view.Pulse {
 		share := float64(a.Hour.Failures) / float64(a.Hour.Calls)
 		p.Share, p.Bad = r.t("%s of %s", r.number(a.Hour.Failures), r.number(a.Hour.Calls)), share >= troubled
 		if a.Hour.Failures > 0 {
-			p.Share += fmt.Sprintf(" (%d %%)", int(math.Ceil(share*100)))
+			p.Share += " (" + r.display.lang.Percent(math.Ceil(share*100)/100) + ")"
 		}
 	}
 	if a.Calls == 0 {

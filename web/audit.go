@@ -43,7 +43,7 @@ func (r *request) audit() error {
 	code := http.StatusOK
 	f, problem := r.auditFilter(q)
 	if problem != nil {
-		p.Error, p.Suggestion = problem.Message, problem.Suggestion
+		p.Error, p.Suggestion = r.filterProblem(problem)
 		code = http.StatusBadRequest
 	} else if err := r.listAudit(&p, q, f); err != nil {
 		return err
@@ -353,7 +353,7 @@ func (r *request) chainFacts(seq int64, l kairos.AuditLink) []view.Fact {
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
 	out := []view.Fact{{Term: r.t("Position"), Text: r.t("event %s of %s", number(seq), number(l.Last))}}
 	if l.Mac == "" {
-		return append(out, view.Fact{Term: r.t("Link"), Text: r.t("its commit is being written")})
+		return append(out, view.Fact{Term: r.t("Link of the chain"), Text: r.t("its commit is being written")})
 	}
 	covered := r.t("events %s to %s, made with the commit of event %s", number(l.Before+1), number(l.Seq), number(l.Seq))
 	if l.Before+1 == l.Seq {

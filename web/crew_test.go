@@ -65,7 +65,7 @@ func TestCrewPages(t *testing.T) {
 	}
 	for path, wants := range map[string][]string{
 		"/agents":           {"desk", "Front desk", "the default", "Answers &lt;everybody&gt;", "Accountant", "arithmetic", "handoff", "Supervisor", "part of kairosd"},
-		"/agents/providers": {"script", "failing", "5 calls, 1 failed 1 of 5 (20 %)", "330 33 0.3960", "the model is &lt;b&gt;overloaded&lt;/b&gt;"},
+		"/agents/providers": {"script", "failing", "5 calls, 1 failed 1 of 5 (20%)", "330 33 0.3960", "the model is &lt;b&gt;overloaded&lt;/b&gt;"},
 		"/agents/tools":     {"calculator", "built-in", "pure", "allow"},
 	} {
 		p := b.Get(path)

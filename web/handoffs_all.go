@@ -30,7 +30,7 @@ func (r *request) allHandoffs() error {
 	p.Views = []view.Link{{Text: r.t("All"), Href: listAt("/handoffs", q), Current: !p.Loops}, {Text: r.t("Loops"), Href: with("/handoffs", url.Values{"view": {"loops"}}, "q", q), Current: p.Loops}}
 	f, problem := filter.ParseHandoffs(q, r.s.now())
 	if problem != nil {
-		p.Error, p.Suggestion = problem.Message, problem.Suggestion
+		p.Error, p.Suggestion = r.filterProblem(problem)
 		return r.render(http.StatusBadRequest, view.AllHandoffs(p))
 	}
 	f.Page = kairos.Page{Limit: flowMax}
@@ -117,17 +117,13 @@ func (r *request) matrix(q string, list []kairos.HandoffSeen) *view.HandoffMatri
 			v := view.HandoffCell{Text: r.number(int64(c.n)), Shade: min(4, 1+3*c.n/most),
 				Href: listAt("/handoffs", strings.TrimSpace(filter.Without(filter.Without(q, "from"), "to")+" from:"+filter.Quote(a)+" to:"+filter.Quote(b)))}
 			if c.failed > 0 {
-				v.Failed = r.t("%s failed", percentWord(c.failed, c.n))
+				v.Failed = r.t("%s failed", r.share(c.failed, c.n))
 			}
 			row.Cells = append(row.Cells, v)
 		}
 		m.Rows = append(m.Rows, row)
 	}
 	return m
-}
-
-func percentWord(part, whole int) string {
-	return strings.TrimSuffix(percent(float64(100*part/whole)), ".000%") + "%"
 }
 
 // loops are runs in which work went from one agent to another and back more than twice.

@@ -15,7 +15,7 @@ func TestAllHandoffs(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
-	says(t, b.Get("/handoffs"), http.StatusOK, "No handoff matches.")
+	says(t, b.Get("/handoffs"), http.StatusOK, "No agent has handed work to another yet.")
 	site.Plan(t, "id: talk\nnodes:\n  answer: {type: agent, agent: desk}\n")
 	run := site.Run(t, "talk", `"what is 6*7"`)
 	list, err := site.Store.Handoffs(t.Context(), run.ID)

@@ -18,6 +18,12 @@ func (r *request) home() error {
 	if err != nil {
 		return err
 	}
+	if r.target() == "first" { // the first steps, asked again
+		if counts.Total > 0 {
+			r.c.Response().Header().Set("HX-Refresh", "true")
+		}
+		return r.c.NoContent(http.StatusNoContent)
+	}
 	if p.Empty = counts.Total == 0; p.Empty {
 		p.Steps = r.firstSteps()
 	} else {

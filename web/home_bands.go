@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -59,7 +60,7 @@ func (r *request) bands() []view.Band {
 		reading.Go(func() { all[i] = r.band(b) })
 	}
 	reading.Wait()
-	return slices.DeleteFunc(all, func(b view.Band) bool { return b.HTML == "" && b.Failed == "" })
+	return slices.DeleteFunc(all, func(b view.Band) bool { return b.Content == nil && b.Failed == "" })
 }
 
 // refreshBand answers for one band: nothing, if it says what the page has.
@@ -110,9 +111,19 @@ func (r *request) band(b homeBand) (v view.Band) {
 		failed(err)
 		return v
 	}
-	v.HTML = out.String()
+	v.Content = written(out.Bytes())
 	sum := fnv.New64a()
 	sum.Write(out.Bytes())
 	v.Version = strconv.FormatUint(sum.Sum64(), 36)
 	return v
+}
+
+// written is a part of a page that was rendered once, for its version, and is sent
+// as it was.
+type written []byte
+
+// Render writes the part.
+func (p written) Render(_ context.Context, w io.Writer) error {
+	_, err := w.Write(p)
+	return err
 }

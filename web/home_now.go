@@ -1,7 +1,6 @@
 package web
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/a-h/templ"
@@ -78,7 +77,7 @@ func (r *request) systemBand() (templ.Component, error) {
 		case free < 5:
 			state = "need"
 		}
-		add(state, r.t("disk %s free", fmt.Sprintf("%d%%", free)), "/system")
+		add(state, r.t("disk %s free", r.display.lang.Percent(float64(free)/100)), "/system")
 	}
 	switch {
 	case len(i.Backups) > 0:

@@ -177,7 +177,7 @@ func (r *request) strips(p *view.DayBand, now time.Time) error {
 	for _, d := range all {
 		row := view.StripRow{Plan: view.Link{Text: visible(d.plan), Href: "/plans/" + url.PathEscape(d.plan)}, OK: r.number(d.ok)}
 		if d.failed > 0 {
-			row.Failed = view.Link{Text: r.n(int(d.failed), "%s failed", "%s failed"), Href: listAt("/runs", "status:failed since:24h plan:"+d.plan)}
+			row.Failed = view.Link{Text: r.number(d.failed), Href: listAt("/runs", "status:failed since:24h plan:"+d.plan)}
 		}
 		w := 100.0 / stripSlots
 		for i, c := range d.cells {

@@ -14,6 +14,7 @@ import (
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/plandiff"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -77,6 +78,9 @@ func (r *request) looked(p *view.PlanForm) (doc *planner.Document, valid bool) {
 	if valid {
 		if program, err := doc.Program(r.s.Engine.Catalog()); err == nil {
 			p.Graph = r.planGraph(program)
+			if wide, err := strconv.ParseFloat(p.Graph.Width, 64); err == nil && wide > 440 && wide < 1000 {
+				p.Graph.Drawn = "100%" // whole beside the text, and still to be read
+			}
 			catalog := r.s.Engine.Catalog()
 			for i := range program.Nodes {
 				if n := &program.Nodes[i]; catalog.EffectOf(n) == planner.EffectUnsafe {
@@ -95,8 +99,10 @@ func (r *request) looked(p *view.PlanForm) (doc *planner.Document, valid bool) {
 	return doc, valid
 }
 
+var severityWords = map[planner.Severity]string{planner.SeverityError: locale.Mark("error"), planner.SeverityWarning: locale.Mark("warning")}
+
 func (r *request) problemRow(q planner.Problem) view.ProblemRow {
-	row := view.ProblemRow{Severity: string(q.Severity), Code: q.Code, Message: visible(q.Message), Suggestion: visible(q.Suggestion), Line: q.Line}
+	row := view.ProblemRow{Severity: r.t(severityWords[q.Severity]), Code: q.Code, Message: visible(q.Message), Suggestion: visible(q.Suggestion), Line: q.Line}
 	if q.Line > 0 {
 		row.Where = r.t("line %d, column %d", q.Line, q.Column)
 	}

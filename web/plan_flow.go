@@ -161,12 +161,12 @@ func (f *planFlow) overlay(box *diagram.Node) (detail, said, heat string) {
 	detail = "×" + f.number(int64(n.Runs)) + " · " // a node has room for 16 characters
 	said = f.n(n.Runs, "%s run", "%s runs") + " · "
 	if n.Failed > 0 {
-		detail += f.t("%s failed", share(n.Failed, n.Settled))
-		said += f.t("%s failed", share(n.Failed, n.Settled)) + " · "
+		detail += f.t("%s failed", f.share(n.Failed, n.Settled))
+		said += f.t("%s failed", f.share(n.Failed, n.Settled)) + " · "
 	} else {
 		detail += took(n.P50)
 	}
-	said += f.t("half within %s, 95 %% within %s", took(n.P50), took(n.P95))
+	said += f.t("half within %s, 95%% within %s", took(n.P50), took(n.P95))
 	if key := f.c.QueryParam("paint"); key != "" {
 		most := 0.0
 		for _, o := range f.flow.Nodes {
@@ -213,19 +213,19 @@ func shade(key string, n *kairos.NodeFlow) float64 {
 func (f *planFlow) shadeText(key string, v float64) string {
 	switch key {
 	case "failed":
-		return fmt.Sprintf("%.0f %%", 100*v)
+		return f.display.lang.Percent(v)
 	case "took":
 		return took(time.Duration(v * float64(time.Second)))
 	}
 	return strconv.FormatFloat(v, 'f', 1, 64)
 }
 
-// share is a part of a whole in percent; what is more than nothing is not 0 %.
-func share(part, whole int) string {
+// share is a part of a whole in percent; what is more than nothing is not 0%.
+func (r *request) share(part, whole int) string {
 	if part == 0 || whole == 0 {
-		return "0 %"
+		return r.display.lang.Percent(0)
 	}
-	return fmt.Sprintf("%d %%", max(1, (100*part+whole/2)/whole))
+	return r.display.lang.Percent(max(0.01, float64(part)/float64(whole)))
 }
 
 // steps is the table beside the picture: the same numbers, of every node, a page
@@ -241,7 +241,7 @@ func (f *planFlow) steps() ([]view.FlowRow, view.RowPages) {
 			Current: f.c.QueryParam("node") == node.ID}
 		if n := f.flow.Nodes[node.ID]; n != nil {
 			row.Runs, row.P50, row.P95 = f.number(int64(n.Runs)), took(n.P50), took(n.P95)
-			row.Failed, row.Bad = share(n.Failed, n.Settled), n.Failed > 0
+			row.Failed, row.Bad = f.share(n.Failed, n.Settled), n.Failed > 0
 			row.Attempts = strconv.FormatFloat(float64(n.Attempts)/float64(max(n.Settled, 1)), 'f', 1, 64)
 		}
 		out = append(out, row)
@@ -265,8 +265,8 @@ func (f *planFlow) chosen() *view.FlowNode {
 	if n == nil {
 		return out
 	}
-	out.Facts = append(out.Facts, view.Fact{Term: f.t("Runs"), Text: f.number(int64(n.Runs))}, view.Fact{Term: f.t("Failed"), Text: share(n.Failed, n.Settled)},
-		view.Fact{Term: f.t("Took, half and 95 %"), Text: took(n.P50) + " · " + took(n.P95)}, view.Fact{Term: f.t("Attempts"), Text: f.number(int64(n.Attempts))})
+	out.Facts = append(out.Facts, view.Fact{Term: f.t("Runs"), Text: f.number(int64(n.Runs))}, view.Fact{Term: f.t("Failed"), Text: f.share(n.Failed, n.Settled)},
+		view.Fact{Term: f.t("Median and p95"), Text: took(n.P50) + " · " + took(n.P95)}, view.Fact{Term: f.t("Attempts"), Text: f.number(int64(n.Attempts))})
 	out.Failures, out.Slow = f.hitRows(n.Failures), f.hitRows(n.Slow)
 	return out
 }

@@ -45,7 +45,7 @@ func (r *request) versionRows(p *view.PlanPage, pl kairos.Plan, shown int, path 
 			row.RunsHref = listAt("/runs", fmt.Sprintf("plan:%s v:%d since:%dd", quoted(pl.Key), o.Number, rateDays))
 		}
 		if done := n.Completed + n.Failed; done > 0 {
-			row.Rate, row.Bad = fmt.Sprintf("%.0f %%", 100*float64(n.Completed)/float64(done)), n.Failed > 0
+			row.Rate, row.Bad = r.display.lang.Percent(float64(n.Completed)/float64(done)), n.Failed > 0
 		}
 		if n.Active > 0 {
 			row.Active = r.n(int(n.Active), "%s run under way", "%s runs under way")

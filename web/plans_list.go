@@ -37,7 +37,8 @@ func (r *request) plans() error {
 		CanStart: r.who.Role.Includes(kairos.RoleOperator) && !f.Archived && state != "draft"}
 	var list kairos.List[kairos.Plan]
 	if problem != nil {
-		p.Error, p.Suggestion, code = problem.Message, problem.Suggestion, http.StatusBadRequest
+		p.Error, p.Suggestion = r.filterProblem(problem)
+		code = http.StatusBadRequest
 	} else {
 		var err error
 		if list, err = r.s.Reader.Plans(r.ctx, f); err != nil {
@@ -179,7 +180,7 @@ func (r *request) planStats(plan string) (view.PlanStats, error) {
 		return s, err
 	}
 	if n := ends[kairos.RunCompleted] + ends[kairos.RunFailed]; n > 0 {
-		s.Rate = fmt.Sprintf("%.0f %%", 100*float64(ends[kairos.RunCompleted])/float64(n))
+		s.Rate = r.display.lang.Percent(float64(ends[kairos.RunCompleted]) / float64(n))
 		s.RateOf = r.n(int(n), "of %s run in 7 days", "of %s runs in 7 days")
 		s.Bad = ends[kairos.RunFailed] > 0
 		s.FailedHref = listAt("/runs", "status:failed since:7d plan:"+quoted(plan))

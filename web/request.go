@@ -71,6 +71,18 @@ func (s *Server) serve(c echo.Context, rt route) error {
 // or is another site.
 var errOutOfDate = kairos.Errorf(kairos.CodeForbidden, "this form is out of date").Suggest("go back, reload the page and try again")
 
+// spoken is an error with what a page says of it in the reader's language. Logs and
+// the audit log have the error itself.
+type spoken struct {
+	err            *kairos.Error
+	says, suggests string
+}
+
+func (e *spoken) Error() string { return e.err.Error() }
+
+// Unwrap returns the error itself.
+func (e *spoken) Unwrap() error { return e.err }
+
 // recordDenied writes down that somebody wanted what they may not. The refusal
 // stands even if that fails.
 func (r *request) recordDenied(err error) {
@@ -93,7 +105,8 @@ func (r *request) admitted(rt route) error {
 			return r.toLogin()
 		}
 		if !r.who.Role.Includes(rt.role) {
-			return kairos.Errorf(kairos.CodeForbidden, "this needs the role %s", rt.role).Suggest("you are %s; ask an administrator", r.who.Role)
+			return &spoken{kairos.Errorf(kairos.CodeForbidden, "this needs the role %s", rt.role), r.t("This needs the role %s.", rt.role),
+				r.t("You have the role %s; an administrator can give you another.", r.who.Role)}
 		}
 		if held, err := r.heldBack(rt); held || err != nil {
 			return err
@@ -107,7 +120,7 @@ func (r *request) admitted(rt route) error {
 			return kairos.Errorf(kairos.CodeInvalid, "the form cannot be read: %w", err)
 		}
 		if !hmac.Equal([]byte(c.FormValue("csrf")), []byte(r.who.csrf)) {
-			return errOutOfDate
+			return &spoken{errOutOfDate, r.t("This form is out of date."), r.t("Go back, reload the page and try again.")}
 		}
 	}
 	if needsProof(rt) {
@@ -256,6 +269,15 @@ var headlines = map[int]string{
 	http.StatusInsufficientStorage: locale.Mark("The disk is full"), http.StatusRequestEntityTooLarge: locale.Mark("Too large"),
 }
 
+// explained says what an answer means, where nothing more is known in the reader's
+// language: the error's own text is English, and stands below it (UI 3.2.11).
+var explained = map[int]string{
+	http.StatusNotFound: locale.Mark("Nothing is at this address, or not any more."), http.StatusForbidden: locale.Mark("You are not allowed to do this."),
+	http.StatusConflict: locale.Mark("It has changed meanwhile. Look at it again."), http.StatusUnprocessableEntity: locale.Mark("Something of what was sent cannot be used."),
+	http.StatusTooManyRequests: locale.Mark("Wait a moment, then try again."), http.StatusServiceUnavailable: locale.Mark("kairosd cannot do this now. Try again in a moment."),
+	http.StatusInsufficientStorage: locale.Mark("Nothing can be stored until there is room on the disk."), http.StatusRequestEntityTooLarge: locale.Mark("More was sent than is taken."),
+}
+
 // fail shows an error: what happened, what to do. What is not made for people
 // is logged under an id, and only the id is shown (S32).
 func (s *Server) fail(err error, c echo.Context) {
@@ -271,14 +293,23 @@ func (s *Server) fail(err error, c echo.Context) {
 	var httpError *echo.HTTPError
 	var tooLarge *http.MaxBytesError
 	e, ours := errors.AsType[*kairos.Error](err)
+	said, translated := errors.AsType[*spoken](err)
 	switch {
 	case errors.As(err, &tooLarge):
-		p.Code = http.StatusRequestEntityTooLarge
+		p.Code, p.Message = http.StatusRequestEntityTooLarge, r.t(explained[http.StatusRequestEntityTooLarge])
 	case errors.As(err, &httpError):
 		p.Code = httpError.Code
 		p.Message = http.StatusText(httpError.Code)
+		if says := explained[p.Code]; says != "" {
+			p.Message = r.t(says)
+		}
+	case translated:
+		p.Code, p.Message, p.Suggestion = statusOf[said.err.Code], said.says, said.suggests
 	case ours && statusOf[e.Code] != 0:
 		p.Code, p.Message, p.Suggestion = statusOf[e.Code], e.Message, e.Suggestion
+		if r.display.lang != locale.English && explained[p.Code] != "" {
+			p.Says = r.t(explained[p.Code])
+		}
 	case errors.Is(err, context.DeadlineExceeded):
 		p.Code, p.Message = http.StatusServiceUnavailable, r.t("The answer took too long.")
 	default:

@@ -356,7 +356,7 @@ func (b *runPage) why() (*view.Why, error) {
 	switch {
 	case run.Status == kairos.RunFailed && run.Error != nil:
 		if w.Headline == "" {
-			w.Headline = b.t("%s failed", run.Error.Node)
+			w.Headline = b.t("%s has failed", run.Error.Node)
 		}
 		if w.Message = visible(run.Error.Message); strings.Contains(w.Headline, w.Message) {
 			w.Message = "" // the headline says it all

@@ -22,6 +22,9 @@ func (r *request) noRun(id string, missing error) error {
 		return missing
 	}
 	p := view.ErrorPage{Shell: r.shell("runs", "Not found"), Code: statusOf[e.Code], Headline: r.t("Not found"), Message: visible(e.Message), Suggestion: e.Suggestion}
+	if e.Code == kairos.CodeNotFound {
+		p.Message = r.t("There is no run %s.", visible(cut(id, 64)))
+	}
 	id = alike.Replace(strings.ToLower(strings.TrimSpace(id)))
 	if kairos.ValidID(id) {
 		last, err := r.s.Reader.AuditEvents(r.ctx, kairos.AuditFilter{Run: id, Page: kairos.Page{Limit: 1}})

@@ -74,7 +74,7 @@ func (r *request) runs() error {
 		}
 	}
 	if problem != nil {
-		p.Error, p.Suggestion = problem.Message, problem.Suggestion
+		p.Error, p.Suggestion = r.filterProblem(problem)
 		code = http.StatusBadRequest
 	} else if err := r.listRuns(&p, q, f); err != nil {
 		return err

@@ -79,7 +79,9 @@ func (r *request) retentionSettings() error {
 		for _, plan := range would.Plans {
 			p.Plans = append(p.Plans, view.RetainedRow{Plan: visible(plan.Plan), Href: "/plans/" + url.PathEscape(plan.Plan), Reason: visible(plan.Reason), Runs: r.number(plan.Runs), Rows: r.number(plan.Rows)})
 		}
-		p.CanRun = would.Runs+would.Events > 0
+		if p.CanRun = would.Runs+would.Events > 0; !p.CanRun {
+			p.Would = r.t("Nothing would go now.")
+		}
 	case kairos.CodeConflict, kairos.CodeUnavailable:
 		p.Would = sentence(err) // it is at work
 	default:

@@ -29,7 +29,7 @@ func (r *request) steps() error {
 	}
 	f, problem := filter.ParseSteps(q, r.s.now())
 	if problem != nil {
-		p.Error, p.Suggestion = problem.Message, problem.Suggestion
+		p.Error, p.Suggestion = r.filterProblem(problem)
 		return r.render(http.StatusBadRequest, view.Steps(p))
 	}
 	f.Page, f.Slowest = kairos.Page{After: r.c.QueryParam("after")}, sort == "took"

@@ -134,6 +134,45 @@ func TestEveryMessageIsSpokenInEveryLanguage(t *testing.T) {
 	}
 }
 
+// The catalogue is joined from its files: a text that two of them have would be
+// what the later one says, on pages that the earlier one was written for.
+func TestNoMessageIsTranslatedTwice(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("spanish_*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatal(len(files), err)
+	}
+	texts, plurals := map[string]string{}, map[string]string{}
+	for _, f := range files {
+		parsed, err := parser.ParseFile(token.NewFileSet(), f, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			pair, ok := n.(*ast.KeyValueExpr)
+			if !ok {
+				return true
+			}
+			key, ok := pair.Key.(*ast.BasicLit)
+			if !ok {
+				return true
+			}
+			seen := texts
+			if _, counts := pair.Value.(*ast.CompositeLit); counts {
+				seen = plurals
+			}
+			if before := seen[key.Value]; before != "" {
+				t.Errorf("%s and %s both translate %s", before, f, key.Value)
+			}
+			seen[key.Value] = f
+			return true
+		})
+	}
+	if len(texts) < 100 || len(plurals) < 10 {
+		t.Fatalf("only %d texts and %d plurals were found: the search is broken", len(texts), len(plurals))
+	}
+}
+
 // rawAllowed are the words that templates may print as they are: names, and what
 // is typed.
 var rawAllowed = regexp.MustCompile(`^(kairos|JSON|YAML|UTC|[a-z]:|kairos (run|plans|resume) .*|null|v|cp|ID|CSV)$`)

@@ -108,6 +108,16 @@ func (l *Language) Decimal(f float64, decimals int) string {
 	return whole + l.point + part
 }
 
+// Percent writes a share of one: in Spanish with a space before the sign, which
+// does not break.
+func (l *Language) Percent(share float64) string {
+	n := strconv.FormatFloat(100*share, 'f', 0, 64)
+	if l == Spanish {
+		return n + "\u00a0%"
+	}
+	return n + "%"
+}
+
 // stretch makes a text longer, but not its verbs.
 func stretch(s string) string {
 	words := strings.Fields(s)

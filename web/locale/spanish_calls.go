@@ -3,7 +3,6 @@ package locale
 // What pages say of how calls of agents, tools and providers went.
 var spanishCalls = map[string]string{
 	"p95":                     "p95",
-	"24 hours":                "24 horas",
 	"Failed, 1 h":             "Fallidas, 1 h",
 	"none":                    "ninguna",
 	"no call":                 "ninguna llamada",
@@ -18,7 +17,6 @@ var spanishCalls = map[string]string{
 	"Limits":                  "Límites",
 	"said at":                 "dicho a las",
 	"Key":                     "Clave",
-	"Address":                 "Dirección",
 	"If it fails":             "Si falla",
 	"it is empty":             "está vacía",
 	"written %s":              "escrita %s",

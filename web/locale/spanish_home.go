@@ -22,7 +22,7 @@ var spanishHome = map[string]string{
 	"What has run longest":                 "Lo que más tiempo lleva en curso",
 	"Write a plan into a file, plan.yaml:": "Escriba un plan en un fichero, plan.yaml:",
 	"backup %s":                            "copia de seguridad %s",
-	"by a restart":                         "por un rearranque",
+	"by a restart":                         "por un reinicio",
 	"checkpoints p95 %s":                   "puntos de control p95 %s",
 	"disk %s free":                         "disco %s libre",
 	"last success %s":                      "último éxito %s",

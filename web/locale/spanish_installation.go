@@ -2,13 +2,13 @@ package locale
 
 // What the parts of the System page say.
 var spanishInstallation = map[string]string{
+	"Last time":               "Última vez",
+	"Next time":               "Próxima vez",
 	"Background jobs":         "Trabajos en segundo plano",
 	"Daemon log":              "Registro del demonio",
 	"Configuration":           "Configuración",
 	"Job":                     "Trabajo",
 	"Every":                   "Cada",
-	"Last":                    "Última vez",
-	"Next":                    "Próxima vez",
 	"not yet":                 "aún no",
 	"Level":                   "Nivel",
 	"Tables":                  "Tablas",
@@ -25,7 +25,6 @@ var spanishInstallation = map[string]string{
 	"of it indexes":           "de ello, índices",
 	"Last backup":             "Última copia de seguridad",
 	"sum up storage":          "sumar el almacenamiento",
-	"No line matches.":        "Ninguna línea coincide.",
 	"the environment":         "el entorno",
 	"examine the database":    "examinar la base de datos",
 	"warnings and errors":     "avisos y errores",

@@ -33,7 +33,6 @@ var spanishPrompt = map[string]string{
 	"an answer that fits output_schema": "una respuesta que cumple output_schema",
 	"those of the provider":             "los del proveedor",
 	"Parameters":                        "Parámetros",
-	"Model calls":                       "Llamadas al modelo",
 	"%s in, %s out":                     "%s de entrada, %s de salida",
 	"Finish reason":                     "Motivo de fin",
 	"finish reason %s":                  "motivo de fin %s",

@@ -186,7 +186,7 @@ var spanishRun = map[string]string{
 	"call":                           "llamada",
 	"ended: %s":                      "acabó: %s",
 	"fold":                           "plegar",
-	"from %s":                        "de %s",
+	"from %s":                        "desde %s",
 	"not taken: %s":                  "no tomado: %s",
 	"not taken: %s led to %s":        "no tomado: %s llevó a %s",
 	"not taken: %s saw %s":           "no tomado: %s vio %s",

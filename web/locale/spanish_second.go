@@ -10,7 +10,6 @@ var spanishSecond = map[string]string{
 	"Copy details":                                            "Copiar los detalles",
 	"Runs go on, and the other pages work. The daemon's log has the cause, under this id.": "Las ejecuciones siguen y las demás páginas funcionan. El registro del demonio tiene la causa, bajo este identificador.",
 	"on":                                  "activado",
-	"You":                                 "Usted",
 	"Code":                                "Código",
 	"Secret":                              "Secreto",
 	"Second factor":                       "Segundo factor",

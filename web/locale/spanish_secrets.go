@@ -2,6 +2,7 @@ package locale
 
 // spanishSecrets is secrets, who uses them and their rotation; tokens and their end.
 var spanishSecrets = map[string]string{
+	"with a restart": "con un reinicio",
 	"Values are in no page, log or database: they stay in the files and variables that are named here.": "Los valores no están en ninguna página, registro ni base de datos: se quedan en los archivos y variables que aquí se nombran.",
 	"Used by":                    "La usan",
 	"Written":                    "Escrita",
@@ -10,8 +11,6 @@ var spanishSecrets = map[string]string{
 	"kairosd alone":              "solo a kairosd",
 	"nobody can tell":            "no se puede saber",
 	"not in use yet":             "aún no está en uso",
-	"by a restart":               "con un reinicio",
-	"nothing":                    "nada",
 	"provider %s":                "proveedor %s",
 	"tool server %s":             "servidor de herramientas %s",
 	"notifications %s":           "notificaciones %s",
@@ -40,8 +39,7 @@ var spanishSecrets = map[string]string{
 	"Open with this": "Abrir con esta",
 	"Nobody checked what is here: an answer may repeat what a web page, a message or a tool said, and agents of this session's later runs are told of it as it is. Its run says where it comes from; forget what you do not trust.":                   "Nadie ha comprobado lo que hay aquí: una respuesta puede repetir lo que dijo una página, un mensaje o una herramienta, y a los agentes de las ejecuciones posteriores de esta sesión se les cuenta tal cual. Su ejecución dice de dónde viene; olvide lo que no le merezca confianza.",
 	"They are not encrypted: whoever holds one can read its plans, inputs and outputs. Keep them where only administrators read, or encrypt them there. They hold no secret of the configuration, and not the key that the audit log is sealed with.": "No están cifradas: quien tenga una puede leer sus planes, entradas y salidas. Guárdelas donde solo lean administradores, o cífrelas allí. No contienen ningún secreto de la configuración ni la clave con que se sella la auditoría.",
-	"Token":   "Token",
-	"from %s": "desde %s",
-	"never":   "nunca",
+	"Token": "Token",
+	"never": "nunca",
 	"It is not valid any more: there is nothing to revoke.": "Ya no es válido: no hay nada que revocar.",
 }

@@ -36,7 +36,6 @@ var spanishSystem = map[string]string{
 	"Live streams":        "Conexiones en vivo",
 	"How the daemon does": "Cómo va el demonio",
 	"Line":                "Línea",
-	"Now":                 "Ahora",
 	"Too much":            "Demasiado",
 	"24 hours":            "24 horas",
 	"What to do":          "Qué hacer",

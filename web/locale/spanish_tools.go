@@ -6,7 +6,6 @@ var spanishTools = map[string]string{
 	"changed":     "cambiada",
 	"unavailable": "no disponible",
 	"gone":        "desaparecida",
-	"given up":    "abandonado",
 	"off":         "apagado",
 	"yes":         "sí",
 	"no":          "no",
@@ -79,7 +78,6 @@ var spanishStale = map[string]string{
 
 // What the pages about memory say.
 var spanishMemory = map[string]string{
-	"Memory":       "Memoria",
 	"Memory of %s": "Memoria de %s",
 	"Session":      "Sesión",
 	"Exchanges":    "Intercambios",
@@ -98,6 +96,4 @@ var spanishMemory = map[string]string{
 	"Agents of later runs of this session are not told of what was said in it. This cannot be taken back. The journals of its runs stay until they are deleted.": "A los agentes de ejecuciones posteriores de esta sesión no se les cuenta lo que se dijo en ella. Esto no se puede deshacer. Los diarios de sus ejecuciones se conservan hasta que se borren.",
 }
 
-var spanishToolsPlurals = map[string][2]string{
-	"%s step": {"%s paso", "%s pasos"},
-}
+var spanishToolsPlurals = map[string][2]string{}

@@ -5,6 +5,7 @@ type ErrorPage struct {
 	Shell
 	Code       int
 	Headline   string
+	Says       string // what it means, where the message is not in the reader's language
 	Message    string
 	Suggestion string
 	ID         string

@@ -1,5 +1,7 @@
 package view
 
+import "github.com/a-h/templ"
+
 // HomePage is what is wrong, what needs somebody, what runs: in bands.
 type HomePage struct {
 	Shell
@@ -16,7 +18,7 @@ type Band struct {
 	ID, Heading  string
 	Topic, Every string // what it follows, and at most how often, in ms; empty: nothing
 	Version      string // of what it says
-	HTML         string
+	Content      templ.Component
 	Failed       string // why there is nothing to show
 }
 
