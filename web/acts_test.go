@@ -478,8 +478,14 @@ func (s *scene) tools() {
 	s.page("/agents/tools/:tool/stop", "/agents/tools/crm.find/stop", `value="start"`)
 	s.page("/agents/providers/:provider/stop", "/agents/providers/script/stop", `name="do"`, "reason", "out of quota")
 	s.page("/agents/providers/:provider/stop", "/agents/providers/script/stop", `value="start"`)
+	s.page("/agents/tools/:tool/circuit", "/agents/tools/crm.find/circuit?do=open", `name="do"`, "reason", "it is slow")
+	s.page("/agents/tools/:tool/circuit", "/agents/tools/crm.find/circuit?do=close", `value="close"`)
+	s.page("/agents/providers/:provider/circuit", "/agents/providers/script/circuit?do=open", `name="do"`, "for", "1h0m0s")
+	s.page("/agents/providers/:provider/circuit", "/agents/providers/script/circuit?do=close", `value="close"`)
 	for _, what := range []string{"tools/crm.find", "providers/script"} {
 		kind, _, _ := strings.Cut(what, "/")
+		s.api("POST /"+kind+"/{name}/circuit", "/"+what+"/circuit", map[string]any{"open": true, "for": "1h", "reason": "it is slow"})
+		s.api("POST /"+kind+"/{name}/circuit", "/"+what+"/circuit", map[string]any{"open": false})
 		s.api("POST /"+kind+"/{name}/stop", "/"+what+"/stop", map[string]any{"on": true, "reason": "moved"})
 		s.api("POST /"+kind+"/{name}/stop", "/"+what+"/stop", map[string]any{"on": false})
 	}

@@ -139,7 +139,7 @@ func agentState(a kairos.AgentInfo, providers []kairos.ProviderInfo) view.Status
 		case v.Name != a.Provider:
 		case v.Stop != nil:
 			return word("fail", "i-pause", locale.Mark("its provider is stopped"), true)
-		case v.Circuit == "open":
+		case v.Circuit.Refuses():
 			return word("fail", "i-fail", locale.Mark("its provider does not answer"), true)
 		}
 	}
@@ -161,24 +161,15 @@ func (r *request) providers(p *view.CrewPage) error {
 			row.Notes = r.t("the default")
 		}
 		row.State = providerState(v)
-		row.Circuit, row.Until = r.circuit(v)
+		if v.Circuit.Disturbed() {
+			row.Circuit = r.circuitRows([]kairos.Circuit{v.Circuit}, row.Href)
+		}
 		p.Providers = append(p.Providers, row)
 	}
 	if len(list) < 2 && err == nil {
 		p.Empty = "providers:\n  claude: {type: anthropic, model: NAME, api_key_file: /etc/kairos/anthropic.key}\ndefault_provider: claude"
 	}
 	return err
-}
-
-// circuit says why a provider that fails is not called, and until when.
-func (r *request) circuit(v kairos.ProviderInfo) (string, view.Time) {
-	switch v.Circuit {
-	case "open":
-		return r.t("Not called, since calls failed again and again, until"), r.time(v.OpenUntil)
-	case "half_open":
-		return r.t("Calls failed again and again; the next one is a trial"), view.Time{}
-	}
-	return "", view.Time{}
 }
 
 func (r *request) tools(p *view.CrewPage) error {
@@ -194,6 +185,11 @@ func (r *request) tools(p *view.CrewPage) error {
 		}
 		if !strings.HasSuffix(t.Name, ".*") { // a server that has never run
 			row.Href = toolHref(t.Name)
+		}
+		disturbed := t.Disturbed()
+		row.Circuits = r.circuitRows(disturbed[:min(len(disturbed), circuitsListed)], row.Href)
+		if n := len(disturbed) - circuitsListed; n > 0 {
+			row.More = view.Link{Text: r.n(n, "%s more", "%s more"), Href: row.Href}
 		}
 		p.Tools = append(p.Tools, row)
 		if t.Change != nil {
@@ -215,6 +211,9 @@ func (r *request) tools(p *view.CrewPage) error {
 	}
 	return err
 }
+
+// circuitsListed is how many circuits of a tool a list shows.
+const circuitsListed = 3
 
 func agentHref(id string) string { return "/agents/agents/" + url.PathEscape(id) }
 

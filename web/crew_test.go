@@ -97,7 +97,7 @@ func TestAProviderThatRestsSaysSo(t *testing.T) {
 		t.Errorf("%s %+v", run.Status, run.Error)
 	}
 	text := words(b.Get("/agents/providers").Body)
-	for _, want := range []string{"failing Not called, since calls failed again and again, until", "nobody is there"} {
+	for _, want := range []string{"failing circuit open half open in 30 s Close…", "nobody is there"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q:\n%s", want, text)
 		}

@@ -95,6 +95,17 @@ func (r *request) systemBand() (templ.Component, error) {
 	for _, name := range providers {
 		add("need", r.t("%s degraded", visible(name)), "/agents/providers")
 	}
+	tools, err := r.missed()
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range tools {
+		name := visible(t.Name)
+		if part := t.Circuits[0].Part; part != "" { // those that are open come first
+			name = visible(part) + " (" + name + ")"
+		}
+		add("need", r.t("circuit of %s open", name), toolHref(t.Name))
+	}
 	return view.SystemNow(p), nil
 }
 

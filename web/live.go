@@ -12,7 +12,7 @@ import (
 
 // live streams hints: which topic has changed, never what it says. The page
 // fetches its own parts again (UI 3.2.3). Topics are "runs", "run-<id>", "drafts",
-// "draft-<id>" and the bands of home.
+// "draft-<id>", "circuits" and the bands of home.
 func (r *request) live() error {
 	topics := strings.Split(r.c.QueryParam("t"), ",")
 	only := ""
@@ -101,8 +101,17 @@ func topicsOf(e kairos.Event) []string {
 		out = append(out, "run-"+e.Run)
 	}
 	kind, _, _ := strings.Cut(e.Type, "_")
+	switch kind {
+	case "node", "circuit", "calls": // a call that has ended, or an act on those to come
+		out = append(out, "circuits")
+	}
 	switch {
+	case kind == "circuit" || kind == "calls":
+		return append(out, "system")
 	case kind == "run" || kind == "failure" || kind == "bulk" || kind == "daemon" || e.Type == "node_retrying":
+		if e.Type == "node_retrying" {
+			out = append(out, "system") // it may be a circuit that has opened
+		}
 		return append(out, "attention", "approvals") // a run that ends takes its questions along
 	case kind == "approval" || e.Type == "node_resolved":
 		return append(out, "attention", "approvals")

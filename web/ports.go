@@ -279,4 +279,9 @@ type Crew interface {
 	// CodeConflict when it is so already.
 	StopTool(ctx context.Context, actor kairos.Actor, name string, on bool, reason string) error
 	StopProvider(ctx context.Context, actor kairos.Actor, name string, on bool, reason string) error
+	// ChangeToolCircuit opens or closes a circuit of a tool, ChangeProviderCircuit
+	// that of a provider. CodeNotFound, CodeForbidden, CodeInvalid for a circuit that
+	// is none, CodeConflict when one is closed that is closed already.
+	ChangeToolCircuit(ctx context.Context, actor kairos.Actor, name string, c kairos.CircuitChange) error
+	ChangeProviderCircuit(ctx context.Context, actor kairos.Actor, name string, c kairos.CircuitChange) error
 }

@@ -54,8 +54,11 @@ var _ = []string{locale.Mark("unavailable"), locale.Mark("gone"), locale.Mark("g
 
 // callState is whether a tool can be called now.
 func callState(t kairos.ToolInfo) view.Status {
-	if t.Stop != nil {
+	switch {
+	case t.Stop != nil:
 		return word("fail", "i-pause", locale.Mark("stopped"), true)
+	case t.Refuses():
+		return word("fail", "i-pause", locale.Mark("circuit open"), true)
 	}
 	return toolState(t.State)
 }
@@ -120,7 +123,10 @@ func (r *request) toolPage() error {
 		return err
 	}
 	p := view.ToolPage{Shell: r.shell("agents", visible(t.Name)), Name: visible(t.Name), About: visible(t.Description), Reason: visible(t.Reason), State: toolState(t.State),
-		Arguments: schemaBlock("args", r.t("Arguments"), t.Schema), Stopped: r.stopText(t.Stop), Pulse: r.pulse(t.Activity)}
+		Arguments: schemaBlock("args", r.t("Arguments"), t.Schema), Stopped: r.stopText(t.Stop), Circuits: r.toolCircuits(t), Pulse: r.pulse(t.Activity)}
+	if p.Circuits != nil && r.target() == "circuits" {
+		return r.render(http.StatusOK, view.Circuits(*p.Circuits))
+	}
 	p.Failures, p.Counts = r.failures(t.Activity)
 	p.Facts = []view.Fact{{Term: r.t("From"), Text: visible(t.Source)}, {Term: r.t("Effect"), Text: t.Effect}, {Term: r.t("Permission"), Text: t.Permission}, {Term: r.t("State"), Text: r.t(callState(t).Word)}}
 	p.Facts = append(p.Facts, r.callFacts(t.Activity)...)

@@ -123,7 +123,7 @@ func (r *request) vitals(v kairos.Vitals, i kairos.Installation, providers []kai
 	if len(providers) > 0 {
 		state, bad := "", []string{}
 		for _, p := range providers {
-			if p.Stop != nil || p.State == "failing" || p.Circuit == "open" {
+			if p.Stop != nil || p.State == "failing" || p.Circuit.Refuses() {
 				bad = append(bad, visible(p.Name))
 			}
 		}

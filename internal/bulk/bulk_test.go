@@ -61,7 +61,7 @@ func over(b kairos.Bulk) bool { return b.State.Final() }
 // An outage that fails many runs is one group, and one bulk resume ends it.
 func TestAnOutageIsOneLineAndOneResume(t *testing.T) {
 	t.Parallel()
-	site := webtest.New(t)
+	site := webtest.NewTolerant(t)
 	mend, runs := outage(t, site, 12)
 	groups, err := site.Store.FailureGroups(t.Context(), 10)
 	if err != nil || len(groups) != 1 || groups[0].Runs != 12 || groups[0].PlanKey != "sync" || groups[0].Node != "push" {
@@ -97,7 +97,7 @@ func TestAnOutageIsOneLineAndOneResume(t *testing.T) {
 // While the outage lasts, one run finds that out, not all of them.
 func TestTheCanaryStopsTheRest(t *testing.T) {
 	t.Parallel()
-	site := webtest.New(t)
+	site := webtest.NewTolerant(t)
 	_, runs := outage(t, site, 5)
 	b, err := site.Bulk.Start(t.Context(), site.Admin, kairos.BulkRequest{Action: kairos.ActionResume, Query: "status:failed", Canary: true})
 	if err != nil {
@@ -117,7 +117,7 @@ func TestTheCanaryStopsTheRest(t *testing.T) {
 // Without a canary, too, runs that fail again as before stop the act.
 func TestFailuresInARowStopTheRest(t *testing.T) {
 	t.Parallel()
-	site := webtest.New(t)
+	site := webtest.NewTolerant(t)
 	outage(t, site, 9)
 	s := bulk.New(bulk.Config{Store: site.Store, Engine: slow{site}, SameFailures: 2})
 	t.Cleanup(s.Close)
@@ -151,7 +151,7 @@ func (s slow) Act(ctx context.Context, a kairos.Actor, r kairos.VerbRequest) (ka
 // stops leaves what it has not reached.
 func TestABulkActOutlivesItsProcess(t *testing.T) {
 	t.Parallel()
-	site := webtest.New(t)
+	site := webtest.NewTolerant(t)
 	mend, runs := outage(t, site, 4)
 	mend()
 	s := bulk.New(bulk.Config{Store: site.Store, Engine: slow{site}})
@@ -185,7 +185,7 @@ func TestABulkActOutlivesItsProcess(t *testing.T) {
 // A run that changed after the preview is not touched.
 func TestWhatChangedSinceThePreviewIsLeftAlone(t *testing.T) {
 	t.Parallel()
-	site := webtest.New(t)
+	site := webtest.NewTolerant(t)
 	mend, runs := outage(t, site, 3)
 	p, err := site.Bulk.Preview(t.Context(), site.Admin, kairos.BulkRequest{Action: kairos.ActionDelete, Query: "status:failed"})
 	if err != nil {
@@ -217,7 +217,7 @@ func TestWhatChangedSinceThePreviewIsLeftAlone(t *testing.T) {
 // canary that fails as before is tried again with the next run.
 func TestAnActWaitsForItsProvider(t *testing.T) {
 	t.Parallel()
-	site := webtest.New(t)
+	site := webtest.NewTolerant(t)
 	mend, runs := outage(t, site, 4)
 	var open atomic.Bool
 	asked := make(chan struct{}, 1000)
@@ -226,9 +226,9 @@ func TestAnActWaitsForItsProvider(t *testing.T) {
 		case asked <- struct{}{}:
 		default:
 		}
-		p := kairos.ProviderInfo{Name: "openai", Circuit: "open"}
+		p := kairos.ProviderInfo{Name: "openai", Circuit: kairos.Circuit{State: kairos.CircuitOpen}}
 		if open.Load() {
-			p.Circuit = "half_open"
+			p.Circuit.State = kairos.CircuitHalfOpen
 		}
 		return []kairos.ProviderInfo{p}
 	}})

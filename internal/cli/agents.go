@@ -106,7 +106,7 @@ out. A provider that has failed again and again is not called for a while.
 					return c.print(p)
 				}
 				c.printf("provider %s\n", p.Name)
-				facts := [][2]string{{"type", p.Type}, {"address", p.BaseURL}, {"model", p.Model}, {"plans may name", strings.Join(p.Models, ", ")}, {"default", yes(p.Default)}, {"state", p.State}}
+				facts := [][2]string{{"type", p.Type}, {"address", p.BaseURL}, {"model", p.Model}, {"plans may name", strings.Join(p.Models, ", ")}, {"default", yes(p.Default)}, {"state", p.State}, {"circuit", breakerNote(p.Breaker)}}
 				if p.Key != nil {
 					facts = append(facts, [2]string{"key", p.Key.Source + map[bool]string{true: "", false: ", which is empty"}[p.Key.Set]})
 				}
@@ -123,6 +123,7 @@ out. A provider that has failed again and again is not called for a while.
 		},
 	})
 	c.addStops(cmd, "provider", "openai", backend.StopProvider)
+	c.addCircuits(cmd, "provider", "openai", backend.ChangeProviderCircuit)
 	return cmd
 }
 
@@ -131,11 +132,8 @@ func providerNotes(p kairos.ProviderInfo) (notes []string) {
 	if p.Stop != nil {
 		notes = append(notes, strings.TrimSpace(fmt.Sprintf("stopped since %s by %s %s", stamp(p.Stop.Since), p.Stop.By, firstLine(p.Stop.Reason))))
 	}
-	switch p.Circuit {
-	case "open":
-		notes = append(notes, fmt.Sprintf("not called until %s: %d calls in a row have failed", stamp(p.OpenUntil), p.FailuresInRow))
-	case "half_open":
-		notes = append(notes, fmt.Sprintf("the next call is a trial: %d calls in a row have failed", p.FailuresInRow))
+	if p.Circuit.Disturbed() {
+		notes = append(notes, circuitNote(p.Circuit))
 	}
 	if p.LastError != "" {
 		notes = append(notes, fmt.Sprintf("last error %s: %s", stamp(p.LastErrorAt), firstLine(p.LastError)))

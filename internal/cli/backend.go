@@ -92,6 +92,10 @@ type backend interface {
 	// StopProvider the same of a provider.
 	StopTool(ctx context.Context, actor kairos.Actor, name string, on bool, reason string) error
 	StopProvider(ctx context.Context, actor kairos.Actor, name string, on bool, reason string) error
+	// ChangeToolCircuit opens or closes a circuit of a tool; ChangeProviderCircuit
+	// that of a provider.
+	ChangeToolCircuit(ctx context.Context, actor kairos.Actor, name string, c kairos.CircuitChange) error
+	ChangeProviderCircuit(ctx context.Context, actor kairos.Actor, name string, c kairos.CircuitChange) error
 	// What sessions remember, of an owner (empty: whoever asks).
 	MemorySessions(ctx context.Context, owner string, p kairos.Page) (kairos.List[kairos.MemorySession], error)
 	Memories(ctx context.Context, owner, session string, p kairos.Page) (kairos.List[kairos.Memory], error)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/internal/circuit"
 	"github.com/kairosd/kairosd/internal/config"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/handler"
@@ -33,7 +34,7 @@ const offlineProvider = "offline"
 func newModels(cfg config.Config) (*handler.Models, error) {
 	c := handler.Config{Providers: map[string]agent.Provider{offlineProvider: offline.Provider{}}, Prices: map[string]map[string]provider.Price{},
 		About:  map[string]kairos.ProviderInfo{offlineProvider: {Type: "offline"}},
-		Models: map[string][]string{}, Breakers: map[string]handler.Breaking{}, DefaultProvider: cfg.DefaultProvider, DefaultAgent: cfg.DefaultAgent}
+		Models: map[string][]string{}, Breakers: map[string]circuit.Settings{}, DefaultProvider: cfg.DefaultProvider, DefaultAgent: cfg.DefaultAgent}
 	for name, p := range cfg.Providers {
 		made, err := newProvider(name, p)
 		if err != nil {
@@ -44,7 +45,7 @@ func newModels(cfg config.Config) (*handler.Models, error) {
 		if (p.Type == "openai" || p.Type == "anthropic") && !slices.Contains(p.Models, "*") { // the others call whatever they are asked for
 			c.Models[name] = append(slices.AppendSeq([]string{p.Model}, maps.Keys(p.Prices)), p.Models...)
 		}
-		c.Breakers[name] = handler.Breaking{Failures: p.Breaker.Failures, Rest: rest(p.Breaker)}
+		c.Breakers[name] = p.Breaker
 		if cfg.DefaultProvider == "" && len(cfg.Providers) == 1 {
 			c.DefaultProvider = name // the only one there is
 		}
@@ -72,15 +73,6 @@ func newProvider(name string, p config.Provider) (agent.Provider, error) {
 		return scripted.Load(p.File)
 	}
 	return offline.Provider{}, nil
-}
-
-// rest is the first pause of a breaker; the configuration's check has read it.
-func rest(b config.Breaker) time.Duration {
-	d, err := time.ParseDuration(b.Rest)
-	if err != nil {
-		return 0
-	}
-	return d
 }
 
 // withoutUser is an address without what may be a secret in it.

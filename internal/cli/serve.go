@@ -296,7 +296,7 @@ func (s *server) measure(ctx context.Context) (stop func(), err error) {
 	runs, nodes := s.engine.Slots()
 	s.metrics = metric.New(metric.Options{Version: thisBuild().Version, RunSlots: runs, NodeSlots: nodes, Logger: s.log})
 	s.metrics.Attach(metric.Source{Load: func() metric.Load { return metric.Load(s.engine.Load()) }, Counts: s.store.RunCounts, Storage: s.store.Usage,
-		Providers: s.tools.Models.ProviderInfos, Listeners: s.engine.Listeners, Run: s.store.Run})
+		Providers: s.tools.Models.ProviderInfos, Circuits: s.tools.Circuits.Counts, Listeners: s.engine.Listeners, Run: s.store.Run})
 	s.metrics.Keep(filepath.Join(s.data, "vitals.json"))
 	end, err := s.metrics.Export(ctx, s.cfg.Telemetry)
 	if err != nil {

@@ -79,6 +79,7 @@ read is accepted.`,
 	accept.Flags().StringVar(&digest, "digest", "", "accept only the definition with this digest")
 	cmd.AddCommand(accept, c.toolShow(), c.toolTry(), c.toolServersCommand(), c.retryServerCommand())
 	c.addStops(cmd, "tool", "http", backend.StopTool)
+	c.addCircuits(cmd, "tool", "http api.example", backend.ChangeToolCircuit)
 	return cmd
 }
 
@@ -86,6 +87,9 @@ read is accepted.`,
 func toolNotes(t kairos.ToolInfo) (notes []string) {
 	if t.Stop != nil {
 		notes = append(notes, strings.TrimSpace(fmt.Sprintf("stopped since %s by %s %s", stamp(t.Stop.Since), t.Stop.By, firstLine(t.Stop.Reason))))
+	}
+	for _, k := range t.Disturbed() {
+		notes = append(notes, circuitNote(k))
 	}
 	if t.Reason != "" {
 		notes = append(notes, firstLine(t.Reason))
@@ -120,6 +124,9 @@ func (c *app) toolShow() *cobra.Command {
 				}
 				c.printf("tool %s\n", t.Name)
 				facts := [][2]string{{"about", t.Description}, {"from", t.Source}, {"effect", t.Effect}, {"permission", t.Permission}, {"state", t.State}}
+				if t.Breaker != nil {
+					facts = append(facts, [2]string{"circuit", breakerNote(*t.Breaker)})
+				}
 				for _, n := range toolNotes(t) {
 					facts = append(facts, [2]string{"note", n})
 				}

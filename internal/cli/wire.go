@@ -71,19 +71,25 @@ func newEngineWith(ctx context.Context, s *store.Store, cfg config.Config, secre
 	registry.SetMemory(s)
 	o.MaxReplans = maxReplans(cfg.Planner)
 	tools.Models = registry.Models()
-	registry.Models().Watch(tools.Calls)
+	registry.Models().Watch(tools.Calls, tools.Circuits)
+	keepCircuits, err := tools.Circuits.Keep(ctx, s, log)
+	if err != nil {
+		tools.Close()
+		return nil, nil, nil, err
+	}
+	tools.OnClose = keepCircuits
 	keepHealth, err := registry.Models().Keep(ctx, s, log)
 	if err != nil {
 		tools.Close()
 		return nil, nil, nil, err
 	}
-	tools.OnClose = keepHealth
+	tools.OnClose = func() { keepHealth(); keepCircuits() }
 	keepCalls, err := tools.Calls.Keep(ctx, s, log)
 	if err != nil {
 		tools.Close()
 		return nil, nil, nil, err
 	}
-	tools.OnClose = func() { keepHealth(); keepCalls() }
+	tools.OnClose = func() { keepHealth(); keepCircuits(); keepCalls() }
 	for _, p := range registry.Catalog().Check() {
 		// Not fatal: a tool server that is down takes its tools with it.
 		log.Error("the configuration offers what no plan can use", "code", p.Code, "problem", p.Message, "suggestion", p.Suggestion)

@@ -50,3 +50,25 @@ func (c *Client) stop(ctx context.Context, kind, name string, on bool, reason st
 	_, err := c.do(ctx, call{method: http.MethodPost, path: kind + url.PathEscape(name) + "/stop", body: map[string]any{"on": on, "reason": reason}})
 	return err
 }
+
+// ChangeToolCircuit opens or closes a circuit of a tool of the daemon.
+func (c *Client) ChangeToolCircuit(ctx context.Context, _ kairos.Actor, name string, ch kairos.CircuitChange) error {
+	return c.circuit(ctx, "/tools/", name, ch)
+}
+
+// ChangeProviderCircuit is ChangeToolCircuit for a provider of models.
+func (c *Client) ChangeProviderCircuit(ctx context.Context, _ kairos.Actor, name string, ch kairos.CircuitChange) error {
+	return c.circuit(ctx, "/providers/", name, ch)
+}
+
+func (c *Client) circuit(ctx context.Context, kind, name string, ch kairos.CircuitChange) error {
+	body := map[string]any{"open": ch.Open, "reason": ch.Reason}
+	if ch.Part != "" {
+		body["part"] = ch.Part
+	}
+	if ch.For != 0 {
+		body["for"] = ch.For.String()
+	}
+	_, err := c.do(ctx, call{method: http.MethodPost, path: kind + url.PathEscape(name) + "/circuit", body: body})
+	return err
+}

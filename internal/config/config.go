@@ -3,7 +3,6 @@
 package config
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -18,6 +17,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/kairosd/kairosd/internal/circuit"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/mcp"
 	"github.com/kairosd/kairosd/internal/metric"
@@ -66,14 +66,8 @@ type Provider struct {
 	// Models that plans may name beside Model, the priced ones and those of
 	// agents; "*" is any.
 	Models []string `yaml:"models"`
-	// Breaker says when calls stop after failures.
-	Breaker Breaker `yaml:"breaker"`
-}
-
-// Breaker keeps calls from a provider that fails again and again.
-type Breaker struct {
-	Failures int    `yaml:"failures"` // in a row; 0: 5, -1: never
-	Rest     string `yaml:"rest"`     // first pause, at most 1m; empty: 30s
+	// Breaker says when its circuit opens.
+	Breaker circuit.Settings `yaml:"breaker"`
 }
 
 // Agent is who acts with a model.
@@ -351,11 +345,8 @@ func (c *Config) check() error {
 		if (p.Type == "openai" || p.Type == "anthropic") && p.Model == "" {
 			add("provider %s: model is missing", name)
 		}
-		if d, err := time.ParseDuration(cmp.Or(p.Breaker.Rest, "30s")); err != nil || d <= 0 || d > provider.MaxRetryAfter {
-			add("provider %s: breaker.rest %q is no time of at most %s", name, p.Breaker.Rest, provider.MaxRetryAfter)
-		}
-		if p.Breaker.Failures < -1 {
-			add("provider %s: breaker.failures is how many failures in a row, or -1", name)
+		if err := p.Breaker.Check("providers." + name + ".breaker"); err != nil {
+			errs = append(errs, err)
 		}
 		for model, price := range p.Prices {
 			for _, p := range []float64{price.Input, price.Output} {
@@ -431,6 +422,11 @@ func (c *Config) check() error {
 	}
 	if err := c.Tools.Permissions.Check("tools.permissions"); err != nil {
 		errs = append(errs, err)
+	}
+	for name, b := range c.Tools.Breakers {
+		if err := b.Check("tools.breakers." + name); err != nil {
+			errs = append(errs, err)
+		}
 	}
 	for plan, p := range c.Tools.Plans {
 		if err := p.Check("tools.plans." + plan); err != nil {

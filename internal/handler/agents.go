@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/kairosd/kairosd/agent"
 	"github.com/kairosd/kairosd/internal/activity"
+	"github.com/kairosd/kairosd/internal/circuit"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/provider"
@@ -52,7 +52,8 @@ type Models struct {
 	allowed map[string]map[string]bool
 	health  map[string]*health // the map itself never changes
 
-	calls *activity.Log // nil: nothing is noted
+	calls    *activity.Log  // nil: nothing is noted
+	circuits *circuit.Board // nil: every call is made
 
 	mu      sync.Mutex
 	log     *slog.Logger
@@ -73,14 +74,7 @@ type Config struct {
 	Models map[string][]string
 	// Breakers say when calls to a provider stop (L07); the zero value is for
 	// providers that are not in it.
-	Breakers map[string]Breaking
-}
-
-// Breaking is when calls to a provider stop: after how many failures in a row (0:
-// 5, below 0: never), and for how long at first (0: 30 s).
-type Breaking struct {
-	Failures int
-	Rest     time.Duration
+	Breakers map[string]circuit.Settings
 }
 
 // Assistant is the agent of an installation that configures none: the default
@@ -97,8 +91,7 @@ func NewModels(c Config) (*Models, error) {
 	for name := range m.providers {
 		about := c.About[name]
 		about.Name, about.State, about.Default = name, "unused", name == m.defaultProvider
-		b := c.Breakers[name]
-		m.health[name] = &health{info: about, breaker: provider.Breaker{Failures: b.Failures, Rest: b.Rest}}
+		m.health[name] = &health{info: about, breaking: c.Breakers[name]}
 		if models, bound := c.Models[name]; bound {
 			m.allowed[name] = map[string]bool{}
 			for _, model := range models {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/kairosd/kairosd/agent"
 	"github.com/kairosd/kairosd/internal/activity"
+	"github.com/kairosd/kairosd/internal/circuit"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/provider"
@@ -22,8 +23,8 @@ import (
 
 // health is how the calls of one provider go.
 type health struct {
-	info    kairos.ProviderInfo
-	breaker provider.Breaker
+	info     kairos.ProviderInfo
+	breaking circuit.Settings
 	// changed says that something was learned which is worth keeping at once.
 	changed, used bool
 }
@@ -34,16 +35,15 @@ type Settings interface {
 	SetSetting(ctx context.Context, key, value string) error
 }
 
-// kept is what is known of a provider over restarts.
+// kept is what is known of a provider over restarts; its circuit is kept with the
+// others.
 type kept struct {
-	Type          string           `json:"type"`
-	BaseURL       string           `json:"baseUrl"`
-	State         string           `json:"state"`
-	Circuit       provider.Circuit `json:"circuit"`
-	FailuresInRow int              `json:"failuresInRow"`
-	LastCallAt    time.Time        `json:"lastCallAt"`
-	LastError     string           `json:"lastError,omitempty"`
-	LastErrorAt   time.Time        `json:"lastErrorAt,omitzero"`
+	Type        string    `json:"type"`
+	BaseURL     string    `json:"baseUrl"`
+	State       string    `json:"state"`
+	LastCallAt  time.Time `json:"lastCallAt"`
+	LastError   string    `json:"lastError,omitempty"`
+	LastErrorAt time.Time `json:"lastErrorAt,omitzero"`
 }
 
 const providerKey = "provider."
@@ -53,7 +53,7 @@ const providerKey = "provider."
 const keepEvery = time.Second
 
 // Keep takes up what was known of the providers before a restart, and keeps what
-// is learned from now on, until close is called.
+// is learned from now on, until close is called. The circuits are taken up before.
 func (m *Models) Keep(ctx context.Context, s Settings, log *slog.Logger) (closeKeeper func(), err error) {
 	if err := m.restore(ctx, s); err != nil {
 		return nil, err
@@ -99,8 +99,8 @@ func (m *Models) restore(ctx context.Context, s Settings) error {
 		}
 		i := &h.info
 		i.State, i.LastCallAt, i.LastError, i.LastErrorAt = k.State, k.LastCallAt, k.LastError, k.LastErrorAt
-		if k.Type == i.Type && k.BaseURL == i.BaseURL { // else it is another server
-			h.breaker.Restore(k.Circuit, k.FailuresInRow, time.Now())
+		if k.Type != i.Type || k.BaseURL != i.BaseURL { // it is another server
+			m.circuits.Forget(circuitOf(name))
 		}
 	}
 	return nil
@@ -114,9 +114,8 @@ func (m *Models) save(ctx context.Context, s Settings, all bool) {
 		if !h.changed && !(all && h.used) {
 			continue
 		}
-		i := m.infoOf(h, time.Now())
-		raw, err := json.Marshal(kept{Type: i.Type, BaseURL: i.BaseURL, State: i.State, Circuit: provider.Circuit(i.Circuit), FailuresInRow: i.FailuresInRow,
-			LastCallAt: i.LastCallAt, LastError: i.LastError, LastErrorAt: i.LastErrorAt})
+		i := h.info
+		raw, err := json.Marshal(kept{Type: i.Type, BaseURL: i.BaseURL, State: i.State, LastCallAt: i.LastCallAt, LastError: i.LastError, LastErrorAt: i.LastErrorAt})
 		if err != nil {
 			continue // strings and times: cannot happen
 		}
@@ -137,21 +136,17 @@ func (m *Models) ProviderInfos() []kairos.ProviderInfo {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	out := make([]kairos.ProviderInfo, 0, len(m.health))
-	now := time.Now()
 	for _, h := range m.health {
-		out = append(out, m.infoOf(h, now))
+		out = append(out, m.infoOf(h))
 	}
 	slices.SortFunc(out, func(a, b kairos.ProviderInfo) int { return cmp.Compare(a.Name, b.Name) })
 	return out
 }
 
-func (m *Models) infoOf(h *health, now time.Time) kairos.ProviderInfo {
+func (m *Models) infoOf(h *health) kairos.ProviderInfo {
 	i := h.info
-	circuit, until, row := h.breaker.State(now)
-	i.Circuit, i.OpenUntil, i.FailuresInRow = string(circuit), until.UTC(), row
-	if until.IsZero() {
-		i.OpenUntil = time.Time{}
-	}
+	s := h.breaking.WithDefaults()
+	i.Circuit, i.Breaker = m.circuits.Circuit(circuitOf(i.Name)), kairos.Breaker{Failures: s.Failures, Rest: s.Rest}
 	i.Models = slices.Sorted(maps.Keys(m.allowed[i.Name]))
 	i.Activity = m.calls.Of(activity.Provider + i.Name)
 	if stop, ok := m.calls.Stopped(activity.Provider + i.Name); ok {
@@ -179,13 +174,10 @@ func (c counted) Complete(ctx context.Context, r agent.Request) (out agent.Respo
 	if stop, ok := m.calls.Stopped(activity.Provider + c.name); ok {
 		return out, drained(c.name, stop)
 	}
-	m.mu.Lock()
 	h := m.health[c.name]
-	last := h.info.LastError
-	m.mu.Unlock()
-	trial, wait := h.breaker.Enter(began)
-	if wait > 0 {
-		return out, provider.Refused(c.name, wait, last)
+	pass, refusal := m.circuits.Enter(circuitOf(c.name), h.breaking)
+	if refusal != nil {
+		return out, refusal.Failure(provider.CodeCircuitOpen, "the provider "+c.name)
 	}
 	finished := false
 	defer func() { // also when the provider panics
@@ -198,7 +190,8 @@ func (c counted) Complete(ctx context.Context, r agent.Request) (out agent.Respo
 		case err != nil && ctx.Err() != nil:
 			verdict = context.DeadlineExceeded
 		}
-		c.left(h, trial, out, verdict, err)
+		m.circuits.Leave(pass, provider.Judge(verdict), err)
+		c.left(h, out, verdict, err)
 		m.calls.Ended(ctx, activity.Provider+c.name, activity.Call{Took: time.Since(began), Err: said(verdict, err),
 			Usage: kairos.Usage{InputTokens: out.Usage.InputTokens, OutputTokens: out.Usage.OutputTokens, Cost: out.Usage.Cost}})
 	}()
@@ -247,8 +240,14 @@ func (m *Models) limited(h *health, list []provider.Limit) {
 }
 
 // Watch notes every call of agents and providers from now on, and calls no
-// provider that a person has stopped. It is called before the models are used.
-func (m *Models) Watch(calls *activity.Log) { m.calls = calls }
+// provider that a person has stopped or whose circuit is open. It is called before
+// the models are used.
+func (m *Models) Watch(calls *activity.Log, circuits *circuit.Board) {
+	m.calls, m.circuits = calls, circuits
+}
+
+// circuitOf names the circuit of a provider.
+func circuitOf(name string) circuit.ID { return circuit.ID{Subject: activity.Provider + name} }
 
 // Activity of agents: noted runs a node and notes how it went for its agent.
 type noted struct {
@@ -275,17 +274,13 @@ func (n noted) Handle(ctx context.Context, call *engine.Call) (engine.Result, er
 }
 
 // left counts a call that has ended.
-func (c counted) left(h *health, trial bool, out agent.Response, verdict, err error) {
-	now := time.Now()
-	before, _, _ := h.breaker.State(now)
-	h.breaker.Leave(now, trial, verdict)
-	after, until, row := h.breaker.State(now)
+func (c counted) left(h *health, out agent.Response, verdict, err error) {
 	m := c.m
 	m.mu.Lock()
 	i := &h.info
 	was := i.State
 	i.Calls++
-	i.LastCallAt = now.UTC().Truncate(time.Millisecond)
+	i.LastCallAt = time.Now().UTC().Truncate(time.Millisecond)
 	i.Usage = i.Usage.Add(kairos.Usage{InputTokens: out.Usage.InputTokens, OutputTokens: out.Usage.OutputTokens, Cost: out.Usage.Cost})
 	switch {
 	case verdict == nil:
@@ -299,22 +294,13 @@ func (c counted) left(h *health, trial bool, out agent.Response, verdict, err er
 		i.LastError, i.LastErrorAt, i.State = err.Error(), i.LastCallAt, "failing"
 	}
 	h.used = true
-	h.changed = h.changed || i.State == "failing" || i.State != was || before != after
-	log, learned, worth := m.log, m.learned, h.changed
+	h.changed = h.changed || i.State == "failing" || i.State != was
+	learned, worth := m.learned, h.changed
 	m.mu.Unlock()
 	if worth && learned != nil {
 		select {
 		case learned <- struct{}{}:
 		default: // it is told already
 		}
-	}
-	if log == nil {
-		return
-	}
-	switch {
-	case after == provider.Open && before != provider.Open:
-		log.Warn("a provider is not called for a while", "provider", c.name, "until", until, "failures", row, "err", err)
-	case after == provider.Closed && before != provider.Closed:
-		log.Info("a provider works again", "provider", c.name)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/internal/circuit"
 	"github.com/kairosd/kairosd/internal/handler"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/provider"
@@ -27,13 +28,14 @@ func (s *server) Complete(context.Context, agent.Request) (agent.Response, error
 	return agent.Response{Text: "yes"}, s.err
 }
 
-func models(t *testing.T, s *server, url string) *handler.Models {
+func models(t *testing.T, s *server, url string, circuits *circuit.Board) *handler.Models {
 	t.Helper()
 	m, err := handler.NewModels(handler.Config{Providers: map[string]agent.Provider{"local": s}, DefaultProvider: "local",
 		About: map[string]kairos.ProviderInfo{"local": {Type: "openai", BaseURL: url}}})
 	if err != nil {
 		t.Fatal(err)
 	}
+	m.Watch(nil, circuits)
 	return m
 }
 
@@ -46,7 +48,7 @@ func TestProviderHealthOverRestarts(t *testing.T) {
 	db := storetest.Open(t)
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{err: unreachable}
-		m := models(t, s, "http://one")
+		m := models(t, s, "http://one", circuit.NewBoard(nil))
 		p, _ := m.Provider("")
 		ask := func() error {
 			_, err := p.Complete(t.Context(), agent.Request{})
@@ -61,18 +63,18 @@ func TestProviderHealthOverRestarts(t *testing.T) {
 		if s.calls != 5 || f.Code != provider.CodeCircuitOpen || f.RetryAfter != 30*time.Second || !f.NoEffect || f.Permanent || !strings.Contains(f.Message, "connection refused") {
 			t.Fatalf("%d calls, %+v", s.calls, f)
 		}
-		if i := m.ProviderInfos()[0]; i.Circuit != "open" || !i.OpenUntil.Equal(time.Now().Add(30*time.Second)) || i.FailuresInRow != 5 || i.Calls != 5 || i.Failures != 5 || i.State != "failing" {
+		if i := m.ProviderInfos()[0]; i.Circuit.State != kairos.CircuitOpen || !i.Circuit.OpenUntil.Equal(time.Now().Add(30*time.Second)) || i.Circuit.FailuresInRow != 5 || i.Calls != 5 || i.Failures != 5 || i.State != "failing" {
 			t.Errorf("%+v", i)
 		}
 		time.Sleep(30 * time.Second)
-		if i := m.ProviderInfos()[0]; i.Circuit != "half_open" {
+		if i := m.ProviderInfos()[0]; i.Circuit.State != kairos.CircuitHalfOpen {
 			t.Errorf("%+v", i)
 		}
 		s.err = nil
 		if err := ask(); err != nil {
 			t.Fatal(err)
 		}
-		if i := m.ProviderInfos()[0]; i.Circuit != "closed" || i.State != "working" || i.LastError == "" || i.FailuresInRow != 0 {
+		if i := m.ProviderInfos()[0]; i.Circuit.State != kairos.CircuitClosed || i.State != "working" || i.LastError == "" || i.Circuit.FailuresInRow != 0 {
 			t.Errorf("%+v", i)
 		}
 		// Who stops asking says nothing of the provider, whatever the cause is called.
@@ -90,36 +92,38 @@ func TestProviderHealthOverRestarts(t *testing.T) {
 
 	// Real time, since the database has goroutines of its own.
 	s := &server{err: unreachable}
-	before := models(t, s, "http://one")
-	closeKeeper, err := before.Keep(t.Context(), db, nil)
-	if err != nil {
-		t.Fatal(err)
+	start := func(url string) (*handler.Models, func()) {
+		t.Helper()
+		circuits := circuit.NewBoard(nil)
+		m := models(t, s, url, circuits)
+		closeCircuits, err := circuits.Keep(t.Context(), db, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		closeHealth, err := m.Keep(t.Context(), db, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m, func() { closeHealth(); closeCircuits() }
 	}
+	before, stop := start("http://one")
 	p, _ := before.Provider("")
 	for range 6 {
 		if _, err := p.Complete(t.Context(), agent.Request{}); err == nil {
 			t.Fatal("it works")
 		}
 	}
-	closeKeeper()
+	stop()
 	want := before.ProviderInfos()[0]
 
-	after := models(t, s, "http://one")
-	closeKeeper, err = after.Keep(t.Context(), db, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(closeKeeper)
-	if i := after.ProviderInfos()[0]; i.State != "failing" || i.LastError != want.LastError || !i.LastErrorAt.Equal(want.LastErrorAt) || i.Circuit != "half_open" || i.Calls != 0 {
+	after, stop := start("http://one")
+	if i := after.ProviderInfos()[0]; i.State != "failing" || i.LastError != want.LastError || !i.LastErrorAt.Equal(want.LastErrorAt) || i.Circuit.State != kairos.CircuitHalfOpen || !i.Circuit.Since.Equal(want.Circuit.Since) || i.Calls != 0 {
 		t.Errorf("after a restart: %+v, before %+v", i, want)
 	}
-	other := models(t, s, "http://two")
-	closeOther, err := other.Keep(t.Context(), db, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(closeOther)
-	if i := other.ProviderInfos()[0]; i.Circuit != "closed" || i.LastError == "" {
+	stop()
+	other, stop := start("http://two")
+	t.Cleanup(stop)
+	if i := other.ProviderInfos()[0]; i.Circuit.State != kairos.CircuitClosed || i.LastError == "" {
 		t.Errorf("at another address: %+v", i)
 	}
 }
@@ -129,7 +133,7 @@ func TestProviderHealthOverRestarts(t *testing.T) {
 func TestProviderHealthIsKeptAtOnce(t *testing.T) {
 	t.Parallel()
 	kept := make(recorder, 10)
-	m := models(t, &server{err: unreachable}, "")
+	m := models(t, &server{err: unreachable}, "", nil)
 	closeKeeper, err := m.Keep(t.Context(), kept, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -33,11 +33,9 @@ type ProviderInfo struct {
 	// State is unused, working or failing, by the last call; a restart does not
 	// forget it, nor the last error.
 	State string `json:"state" enum:"unused,working,failing"`
-	// Circuit is open while calls are refused, until OpenUntil, since the provider
-	// has failed again and again; half open: the next call is a trial.
-	Circuit       string    `json:"circuit" enum:"closed,open,half_open"`
-	OpenUntil     time.Time `json:"openUntil,omitzero"`
-	FailuresInRow int       `json:"failuresInRow,omitempty"`
+	// Circuit says whether calls are made, Breaker when it opens by itself.
+	Circuit Circuit `json:"circuit"`
+	Breaker Breaker `json:"breaker"`
 	// Models are those that plans may name; empty: any.
 	Models      []string  `json:"models,omitempty"`
 	Calls       int64     `json:"calls"` // since the start, failures included
@@ -75,11 +73,11 @@ type KeyInfo struct {
 }
 
 // Refuses reports whether calls are not even tried.
-func (p ProviderInfo) Refuses() bool { return p.Circuit == "open" || p.Stop != nil }
+func (p ProviderInfo) Refuses() bool { return p.Circuit.Refuses() || p.Stop != nil }
 
 // Degraded reports whether calls fail, or are refused because they did.
 func (p ProviderInfo) Degraded() bool {
-	return p.State == "failing" || p.Circuit != "" && p.Circuit != "closed"
+	return p.State == "failing" || p.Circuit.Disturbed()
 }
 
 // Conversation is what a run's agents said to each other and how work passed

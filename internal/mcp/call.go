@@ -37,6 +37,9 @@ type remote struct {
 
 func (r *remote) Spec() agent.ToolSpec { return r.spec }
 
+// Patience is how long a call is awaited.
+func (r *remote) Patience() time.Duration { return r.s.config.Timeout }
+
 func (r *remote) Call(ctx context.Context, call agent.ToolCall) (any, error) {
 	s := r.s
 	s.mu.Lock()

@@ -21,6 +21,9 @@ var (
 	bytesDesc     = prometheus.NewDesc("kairos_storage_bytes", "Sizes: the database, its free pages, its write-ahead log, and what is free on its disk.", []string{"part"}, nil)
 	callsDesc     = prometheus.NewDesc("kairos_provider_calls_total", "Calls of model providers.", []string{"provider"}, nil)
 	failuresDesc  = prometheus.NewDesc("kairos_provider_failures_total", "Calls of model providers that failed.", []string{"provider"}, nil)
+	openDesc      = prometheus.NewDesc("kairos_circuits_open", "Circuits of tools and providers that are open.", []string{"kind", "name"}, nil)
+	openedDesc    = prometheus.NewDesc("kairos_circuits_opened_total", "How often circuits have opened by themselves.", []string{"kind", "name"}, nil)
+	refusedDesc   = prometheus.NewDesc("kairos_circuit_refused_calls_total", "Calls that an open circuit refused.", []string{"kind", "name"}, nil)
 )
 
 // gauges are figures that are read when they are asked for. One that cannot be
@@ -28,7 +31,7 @@ var (
 type gauges struct{ r *Recorder }
 
 func (g gauges) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{runsDesc, heldDesc, approvalsDesc, workingDesc, queuedDesc, oldestDesc, nodesDesc, listenersDesc, bytesDesc, callsDesc, failuresDesc} {
+	for _, d := range []*prometheus.Desc{runsDesc, heldDesc, approvalsDesc, workingDesc, queuedDesc, oldestDesc, nodesDesc, listenersDesc, bytesDesc, callsDesc, failuresDesc, openDesc, openedDesc, refusedDesc} {
 		out <- d
 	}
 }
@@ -73,5 +76,10 @@ func (g gauges) Collect(out chan<- prometheus.Metric) {
 	for _, p := range s.Providers() {
 		out <- prometheus.MustNewConstMetric(callsDesc, prometheus.CounterValue, float64(p.Calls), p.Name)
 		out <- prometheus.MustNewConstMetric(failuresDesc, prometheus.CounterValue, float64(p.Failures), p.Name)
+	}
+	for _, c := range s.Circuits() {
+		gauge(openDesc, float64(c.Open), c.Kind, c.Name)
+		out <- prometheus.MustNewConstMetric(openedDesc, prometheus.CounterValue, float64(c.Opened), c.Kind, c.Name)
+		out <- prometheus.MustNewConstMetric(refusedDesc, prometheus.CounterValue, float64(c.RefusedCalls), c.Kind, c.Name)
 	}
 }

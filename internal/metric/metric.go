@@ -38,6 +38,7 @@ type Source struct {
 	Counts    func(context.Context) (kairos.RunCounts, error)
 	Storage   func(context.Context) (kairos.Storage, error)
 	Providers func() []kairos.ProviderInfo
+	Circuits  func() []kairos.CircuitCount
 	Listeners func() int
 	// Run reads a run for its trace.
 	Run func(ctx context.Context, id string) (kairos.Run, error)

@@ -35,6 +35,9 @@ func source(r *metric.Recorder) {
 			return kairos.Storage{Database: 1 << 20, Free: 1 << 40, Disk: 1 << 41}, nil
 		},
 		Providers: func() []kairos.ProviderInfo { return []kairos.ProviderInfo{{Name: "local", Calls: 9, Failures: 2}} },
+		Circuits: func() []kairos.CircuitCount {
+			return []kairos.CircuitCount{{Kind: "tool", Name: "http", Open: 2, Opened: 3, RefusedCalls: 40}}
+		},
 		Listeners: func() int { return 5 },
 		Run: func(_ context.Context, id string) (kairos.Run, error) {
 			return kairos.Run{ID: id, PlanKey: "invoice", Version: 3, Status: kairos.RunCompleted, CreatedAt: began}, nil
@@ -103,6 +106,7 @@ func TestEveryMetricIsServed(t *testing.T) {
 		"kairos_checkpoint_commit_seconds_sum 0.002", "kairos_checkpoint_batch_size_sum 3",
 		`kairos_runs{status="failed"} 7`, `kairos_runs{status="queued"} 0`, "kairos_approvals_open 1", "kairos_queue_depth 2", "kairos_queue_working 3", "kairos_queue_nodes 4",
 		"kairos_queue_oldest_seconds 60", "kairos_listeners 5", `kairos_storage_bytes{part="database"} 1.048576e+06`,
+		`kairos_circuits_open{kind="tool",name="http"} 2`, `kairos_circuits_opened_total{kind="tool",name="http"} 3`, `kairos_circuit_refused_calls_total{kind="tool",name="http"} 40`,
 		`kairos_provider_calls_total{provider="local"} 9`, `kairos_provider_failures_total{provider="local"} 2`,
 		`kairos_http_requests_total{method="GET",route="/runs/:run",status="2xx"} 1`, `kairos_http_requests_total{method="other",route="/runs/:run",status="4xx"} 1`,
 		`kairos_http_requests_total{method="GET",route="none",status="4xx"} 1`,

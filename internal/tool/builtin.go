@@ -40,7 +40,7 @@ func Builtin(c Config, guard *Guard) (*Set, error) {
 		tools = append(tools, exec)
 	}
 	set := NewSet(c.Permissions)
-	set.plans = maps.Clone(c.Plans)
+	set.plans, set.breakers = maps.Clone(c.Plans), maps.Clone(c.Breakers)
 	for _, t := range tools {
 		if err := set.Register(t); err != nil {
 			return nil, err
@@ -49,7 +49,8 @@ func Builtin(c Config, guard *Guard) (*Set, error) {
 	return set, nil
 }
 
-// function is a built-in tool whose arguments are always an object.
+// function is a built-in tool that reaches nobody outside this machine, and whose
+// arguments are always an object.
 type function struct {
 	spec agent.ToolSpec
 	call func(ctx context.Context, args arguments, call agent.ToolCall) (any, error)

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/kairosd/kairosd/internal/circuit"
 )
 
 // Config is the `tools` section of the configuration. Its zero value offers
@@ -21,6 +23,9 @@ type Config struct {
 	Permissions Permissions `yaml:"permissions" json:"permissions"`
 	// Plans holds permissions for single plans, by the plan's key.
 	Plans map[string]Permissions `yaml:"plans" json:"plans"`
+	// Breakers say when the circuits of tools open, named as in Permissions; those
+	// of http are one for each host. Tools that reach nobody have none.
+	Breakers map[string]circuit.Settings `yaml:"breakers" json:"breakers"`
 }
 
 // HTTPConfig configures the tool http.
@@ -131,6 +136,11 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	for _, plan := range slices.Sorted(maps.Keys(c.Plans)) {
 		if err := c.Plans[plan].Check("tools.plans." + plan); err != nil {
+			return c, err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Breakers)) {
+		if err := c.Breakers[name].Check("tools.breakers." + name); err != nil {
 			return c, err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/netip"
+	"net/url"
 	"os"
 	"slices"
 	"strconv"
@@ -79,6 +80,7 @@ func (h *httpTool) Spec() agent.ToolSpec {
 			"Private addresses are refused unless the configuration allows them.",
 		Effect:   planner.EffectUnsafe,
 		EffectOf: httpEffect,
+		HostOf:   httpHost,
 		Schema: object(map[string]any{
 			"url":     property("string", "http or https address", "minLength", 1, "maxLength", 8192),
 			"method":  property("string", "default GET, or POST with a body", "enum", []any{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "get", "head", "post", "put", "patch", "delete", "options"}),
@@ -111,6 +113,34 @@ func httpEffect(args any) planner.Effect {
 	}
 	return planner.EffectUnsafe
 }
+
+// httpHost is whom a request goes to first: the host, with its port unless that is
+// the one of https.
+func httpHost(args any) string {
+	m, ok := args.(map[string]any)
+	if !ok {
+		return ""
+	}
+	text, _ := m["url"].(string)
+	u, err := url.Parse(strings.TrimSpace(text))
+	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return ""
+	}
+	host, port := strings.TrimSuffix(strings.ToLower(u.Hostname()), "."), u.Port()
+	switch {
+	case port == "443" && u.Scheme == "https", port == "" && u.Scheme == "https":
+		if strings.Contains(host, ":") {
+			return "[" + host + "]"
+		}
+		return host
+	case port == "":
+		port = "80"
+	}
+	return net.JoinHostPort(host, port)
+}
+
+// Patience is how long a call is awaited.
+func (h *httpTool) Patience() time.Duration { return h.config.Timeout }
 
 func httpMethod(args map[string]any) (method string, known bool) {
 	if v, ok := args["method"]; ok {

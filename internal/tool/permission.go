@@ -36,18 +36,22 @@ func (p Permission) Valid() bool { return p == Allow || p == Ask || p == Deny }
 type Permissions map[string]Permission
 
 // Of is what the permissions say of a tool; empty: nothing.
-func (p Permissions) Of(name string) Permission {
-	if said, ok := p[name]; ok {
-		return said
+func (p Permissions) Of(name string) Permission { return said(p, name) }
+
+// said is the most exact entry for a tool: of its name, then of `server.*`, then of
+// `*`; else the zero value.
+func said[V any](of map[string]V, name string) V {
+	if v, ok := of[name]; ok {
+		return v
 	}
 	for prefix := name; ; {
 		dot := strings.LastIndexByte(prefix, '.')
 		if dot < 0 {
-			return p["*"]
+			return of["*"]
 		}
 		prefix = prefix[:dot]
-		if said, ok := p[prefix+".*"]; ok {
-			return said
+		if v, ok := of[prefix+".*"]; ok {
+			return v
 		}
 	}
 }

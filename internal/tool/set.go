@@ -12,6 +12,7 @@ import (
 
 	"github.com/kairosd/kairosd/agent"
 	"github.com/kairosd/kairosd/internal/activity"
+	"github.com/kairosd/kairosd/internal/circuit"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -22,14 +23,20 @@ type Set struct {
 	tools       map[string]registered
 	permissions Permissions
 	plans       map[string]Permissions
+	breakers    map[string]circuit.Settings
 
-	calls *activity.Log // nil: nothing is noted
+	calls    *activity.Log  // nil: nothing is noted
+	circuits *circuit.Board // nil: every call is made
 }
 
 type registered struct {
 	agent.Tool
 	spec   agent.ToolSpec
 	schema *planner.Schema
+	// reach is whom calls go to, patience the shortest wait for an answer whose end
+	// says something of them.
+	reach    Reach
+	patience time.Duration
 }
 
 // NewSet makes an empty set; a tool without a permission is allowed.
@@ -55,7 +62,7 @@ func (s *Set) add(t agent.Tool, replace bool) error {
 	case planner.BuiltinType(spec.Name):
 		return fmt.Errorf("register tool %q: this is the name of a built-in node type", spec.Name)
 	}
-	r := registered{Tool: t, spec: spec}
+	r := registered{Tool: t, spec: spec, reach: reachOf(t, spec), patience: patienceOf(t)}
 	if spec.Schema != nil {
 		var err error
 		if r.schema, err = planner.CompileSchema(spec.Schema); err != nil {
@@ -157,8 +164,32 @@ func (s *Set) Call(ctx context.Context, name string, call agent.ToolCall) (any, 
 		return nil, stopped(name, stop)
 	}
 	began := time.Now()
-	out, err := s.run(ctx, r, name, call)
-	s.calls.Ended(ctx, activity.Tool+name, activity.Call{Took: time.Since(began), Err: err})
+	prepared, err := s.prepare(r, name, call)
+	if err != nil {
+		s.calls.Ended(ctx, activity.Tool+name, activity.Call{Took: time.Since(began), Err: err})
+		return nil, err
+	}
+	pass, err := s.enter(r, name, prepared.Args)
+	if err != nil {
+		return nil, err
+	}
+	finished := false
+	var out any
+	defer func() { // also when the tool panics
+		took := time.Since(began)
+		verdict := circuit.Silent
+		if finished {
+			verdict = judge(ctx, err, took, r.patience)
+		}
+		s.circuits.Leave(pass, verdict, err)
+		if finished {
+			s.calls.Ended(ctx, activity.Tool+name, activity.Call{Took: took, Err: err})
+		}
+	}()
+	if out, err = r.Call(ctx, prepared); err != nil {
+		out, err = nil, planner.AsFailure(err)
+	}
+	finished = true
 	return out, err
 }
 
@@ -176,17 +207,20 @@ func stopped(name string, stop kairos.Stop) *planner.Failure {
 	return suggest(f, "allow its calls again on its page or with: kairos tools start %s; then resume", name)
 }
 
-// Watch notes every call from now on, and makes none that a person has stopped. It
-// is called before the set is used.
-func (s *Set) Watch(calls *activity.Log) { s.calls = calls }
+// Watch notes every call from now on, and makes none that a person has stopped or
+// whose circuit is open. It is called before the set is used.
+func (s *Set) Watch(calls *activity.Log, circuits *circuit.Board) {
+	s.calls, s.circuits = calls, circuits
+}
 
-func (s *Set) run(ctx context.Context, r registered, name string, call agent.ToolCall) (any, error) {
+// prepare is a call that may be made, with arguments that fit.
+func (s *Set) prepare(r registered, name string, call agent.ToolCall) (agent.ToolCall, error) {
 	if s.Permission(name) == Deny {
-		return nil, suggest(refused(planner.CodePolicy, "the tool %q is denied", name), "allow it under tools.permissions in the configuration")
+		return call, suggest(refused(planner.CodePolicy, "the tool %q is denied", name), "allow it under tools.permissions in the configuration")
 	}
 	args, err := r.check(call.Args)
 	if err != nil {
-		return nil, err
+		return call, err
 	}
 	call.Args = args
 	if call.Log == nil {
@@ -195,11 +229,7 @@ func (s *Set) run(ctx context.Context, r registered, name string, call agent.Too
 	if call.Progress == nil {
 		call.Progress = func(int64, int64, string) {}
 	}
-	out, err := r.Call(ctx, call)
-	if err != nil {
-		return nil, planner.AsFailure(err)
-	}
-	return out, nil
+	return call, nil
 }
 
 // Check says what is wrong with the arguments of a call, without calling; the

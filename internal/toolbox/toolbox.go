@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/kairosd/kairosd/internal/activity"
+	"github.com/kairosd/kairosd/internal/circuit"
 	"github.com/kairosd/kairosd/internal/handler"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/mcp"
@@ -30,6 +31,8 @@ type Box struct {
 	// Calls is how the calls of tools, agents and providers went, and which of them
 	// people have stopped.
 	Calls *activity.Log
+	// Circuits keep calls from tools and providers that fail again and again.
+	Circuits *circuit.Board
 	// OnClose, if set, is called when the box is closed, before its store is.
 	OnClose func()
 
@@ -38,7 +41,7 @@ type Box struct {
 	mask  func([]byte) []byte
 	pins  mcp.Pins
 	audit func(context.Context, kairos.AuditRecord) error
-	stops activity.Recorder // nil: nothing can be stopped
+	stops activity.Recorder // nil: nothing can be stopped, no circuit changed
 }
 
 // Options of a [Box]; the zero value is for looking only.
@@ -70,8 +73,8 @@ func New(ctx context.Context, o Options) (*Box, error) {
 	if err != nil {
 		return nil, kairos.Errorf(kairos.CodeInvalid, "configuration: %w", err)
 	}
-	t := &Box{set: set, mask: o.Mask, audit: o.Audit, Calls: activity.New(o.Mask)}
-	set.Watch(t.Calls)
+	t := &Box{set: set, mask: o.Mask, audit: o.Audit, Calls: activity.New(o.Mask), Circuits: circuit.NewBoard(o.Mask)}
+	set.Watch(t.Calls, t.Circuits)
 	t.stops, _ = o.Pins.(activity.Recorder)
 	if len(o.Servers) == 0 {
 		return t, nil
@@ -146,6 +149,10 @@ func (t *Box) Tools(context.Context) ([]kairos.ToolInfo, error) {
 		info.Activity = t.Calls.Of(activity.Tool + s.Name)
 		if stop, ok := t.Calls.Stopped(activity.Tool + s.Name); ok {
 			info.Stop = &stop
+		}
+		if t.set.Reach(s.Name) != tool.ReachesNobody {
+			b := t.set.Breaker(s.Name)
+			info.Breaker, info.Circuits = &kairos.Breaker{Failures: b.Failures, Rest: b.Rest, PerHost: t.set.Reach(s.Name) == tool.ReachesHosts}, t.Circuits.Of(activity.Tool+s.Name)
 		}
 		list = append(list, info)
 	}
@@ -268,6 +275,49 @@ func (t *Box) stop(ctx context.Context, actor kairos.Actor, kind, name string, k
 		return kairos.Errorf(kairos.CodeUnavailable, "nothing can be stopped here")
 	}
 	return t.Calls.Stop(ctx, t.stops, actor, kind+name, on, reason)
+}
+
+// ChangeToolCircuit opens or closes a circuit of a tool by hand. It needs an
+// operator, and is recorded.
+func (t *Box) ChangeToolCircuit(ctx context.Context, actor kairos.Actor, name string, c kairos.CircuitChange) error {
+	_, known := t.set.Lookup(name)
+	if known {
+		c.Part = strings.ToLower(strings.TrimSpace(c.Part))
+		switch reach := t.set.Reach(name); {
+		case reach == tool.ReachesNobody:
+			return kairos.Errorf(kairos.CodeInvalid, "%s reaches nobody: it has no circuit", name).Suggest("stop its calls to refuse them")
+		case reach == tool.ReachesHosts && c.Part == "":
+			return kairos.Errorf(kairos.CodeInvalid, "%s has a circuit for each host: say which", name).Suggest("a host is written like api.example, or with its port like api.example:8080")
+		case reach == tool.ReachesOne && c.Part != "":
+			return kairos.Errorf(kairos.CodeInvalid, "%s has one circuit for all its calls, none for %s", name, c.Part)
+		case strings.ContainsAny(c.Part, " /@?#\t\r\n") || len(c.Part) > maxHost:
+			return kairos.Errorf(kairos.CodeInvalid, "%q is not a host", c.Part).Suggest("a host is written like api.example, or with its port like api.example:8080")
+		}
+	}
+	return t.change(ctx, actor, circuit.ID{Subject: activity.Tool + name, Part: c.Part}, known, c)
+}
+
+const maxHost = 255
+
+// ChangeProviderCircuit is ChangeToolCircuit for a provider of models.
+func (t *Box) ChangeProviderCircuit(ctx context.Context, actor kairos.Actor, name string, c kairos.CircuitChange) error {
+	if c.Part != "" {
+		return kairos.Errorf(kairos.CodeInvalid, "a provider has one circuit, none for %s", c.Part)
+	}
+	return t.change(ctx, actor, circuit.ID{Subject: activity.Provider + name}, t.Models != nil && t.Models.HasProvider(name), c)
+}
+
+func (t *Box) change(ctx context.Context, actor kairos.Actor, id circuit.ID, known bool, c kairos.CircuitChange) error {
+	switch {
+	case !actor.Role.Includes(kairos.RoleOperator):
+		return kairos.Errorf(kairos.CodeForbidden, "opening and closing circuits needs the role operator")
+	case !known:
+		kind, name, _ := strings.Cut(id.Subject, ":")
+		return kairos.Errorf(kairos.CodeNotFound, "there is no %s %q", kind, name)
+	case t.stops == nil:
+		return kairos.Errorf(kairos.CodeUnavailable, "no circuit can be changed here")
+	}
+	return t.Circuits.Change(ctx, t.stops, actor, id, c)
 }
 
 // forgetful keeps accepted definitions for the life of a command.

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -27,12 +28,25 @@ type Tools interface {
 	// CodeConflict when it is so already.
 	StopTool(ctx context.Context, actor kairos.Actor, name string, on bool, reason string) error
 	StopProvider(ctx context.Context, actor kairos.Actor, name string, on bool, reason string) error
+	// ChangeToolCircuit opens or closes a circuit of a tool, ChangeProviderCircuit
+	// that of a provider. CodeNotFound, CodeForbidden, CodeInvalid for a circuit that
+	// is none, CodeConflict when one is closed that is closed already.
+	ChangeToolCircuit(ctx context.Context, actor kairos.Actor, name string, c kairos.CircuitChange) error
+	ChangeProviderCircuit(ctx context.Context, actor kairos.Actor, name string, c kairos.CircuitChange) error
 }
 
 // StopCallsBody says whether calls are stopped or allowed again.
 type StopCallsBody struct {
 	On     bool   `json:"on" doc:"true: no call begins any more; false: they may again."`
 	Reason string `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log, and shown to whoever meets the stop."`
+}
+
+// CircuitBody says whether a circuit is opened or closed.
+type CircuitBody struct {
+	Open   bool   `json:"open" doc:"true: calls are refused for a time; false: they are made again."`
+	Part   string `json:"part,omitempty" maxLength:"255" doc:"The host, of a tool that has a circuit for each."`
+	For    string `json:"for,omitempty" maxLength:"40" doc:"How long it stays open, as 90s or 2h; default 15m, at most 24h." example:"15m"`
+	Reason string `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log, and shown to whoever meets it."`
 }
 
 // AcceptBody goes with the acceptance of a tool.
@@ -60,6 +74,10 @@ type (
 	stopIn     struct {
 		Name string `path:"name" maxLength:"200"`
 		Body StopCallsBody
+	}
+	circuitIn struct {
+		Name string `path:"name" maxLength:"200"`
+		Body CircuitBody
 	}
 	retryIn struct {
 		Name string `path:"name" maxLength:"64"`
@@ -128,6 +146,31 @@ func (a *API) toolRoutes() {
 					return nil, err
 				}
 				return nil, stop(ctx, actorOf(ctx), in.Name, in.Body.On, in.Body.Reason)
+			})
+	}
+	circuits := map[string]func(context.Context, kairos.Actor, string, kairos.CircuitChange) error{
+		"tool": func(ctx context.Context, actor kairos.Actor, name string, c kairos.CircuitChange) error {
+			return a.Tools.ChangeToolCircuit(ctx, actor, name, c)
+		},
+		"provider": func(ctx context.Context, actor kairos.Actor, name string, c kairos.CircuitChange) error {
+			return a.Tools.ChangeProviderCircuit(ctx, actor, name, c)
+		},
+	}
+	for what, change := range circuits {
+		register(a, huma.Operation{OperationID: "change-" + what + "-circuit", Method: http.MethodPost, Path: "/" + what + "s/{name}/circuit", Tags: []string{what + "s"}, DefaultStatus: http.StatusNoContent,
+			Summary: "Open the circuit of a " + what + " for a time, or close it"},
+			func(ctx context.Context, in *circuitIn) (*struct{}, error) {
+				if err := there(); err != nil {
+					return nil, err
+				}
+				c := kairos.CircuitChange{Part: in.Body.Part, Open: in.Body.Open, Reason: in.Body.Reason}
+				if in.Body.For != "" {
+					var err error
+					if c.For, err = time.ParseDuration(in.Body.For); err != nil || c.For <= 0 {
+						return nil, kairos.Errorf(kairos.CodeInvalid, "for: %q is not a time", in.Body.For).Suggest("write it like 90s or 2h")
+					}
+				}
+				return nil, change(ctx, actorOf(ctx), in.Name, c)
 			})
 	}
 	register(a, huma.Operation{OperationID: "list-tool-servers", Method: http.MethodGet, Path: "/mcp", Tags: tags,

@@ -26,8 +26,6 @@ var spanishAgents = map[string]string{
 	"priority %s":    "prioridad %s",
 	"acknowledged":   "con acuse de recibo",
 	"not called yet": "aún sin llamadas",
-	"Not called, since calls failed again and again, until": "Sin llamar, porque las llamadas fallaron una y otra vez, hasta",
-	"Calls failed again and again; the next one is a trial": "Las llamadas fallaron una y otra vez; la siguiente es una prueba",
 
 	"Tokens and cost":          "Tokens y coste",
 	"Tokens and cost per step": "Tokens y coste por paso",

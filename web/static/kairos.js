@@ -230,6 +230,11 @@
   };
   setInterval(() => {
     for (const el of $$("[data-since]")) el.textContent = elapsed(Date.now() + offset - Number(el.dataset.since));
+    for (const el of $$("[data-until]")) {
+      const s = Math.ceil((Number(el.dataset.until) - Date.now() - offset) / 1000);
+      if (s > 0) el.textContent = s < 60 ? s + " s" : elapsed(s * 1000);
+      else { delete el.dataset.until; topics().forEach(fire); } // it is over: the part says what is now
+    }
   }, 1000);
 
   // A graph begins with the chosen node in view; the page itself does not move.

@@ -55,9 +55,10 @@ type AgentRow struct {
 type ProviderRow struct {
 	Name, Href, Type, Model, Address string
 	In, Out, Cost                    string // of the last 24 hours
-	Notes, Error, Circuit            string
+	Notes, Error                     string
 	State                            Status
-	ErrorAt, Until                   Time
+	Circuit                          []CircuitRow // one, or none while it is closed
+	ErrorAt                          Time
 	Limits                           []LimitBar
 	Pulse                            Pulse
 }
@@ -66,6 +67,8 @@ type ProviderRow struct {
 type ToolRow struct {
 	Name, Href, About, Source, Effect, Permission, Reason, Error string
 	State                                                        Status
+	Circuits                                                     []CircuitRow // those that are not closed
+	More                                                         Link         // the others, on its page
 	ErrorAt                                                      Time
 	Pulse                                                        Pulse
 }

@@ -11,6 +11,7 @@ type ToolPage struct {
 	Searched            string // how many plans were looked through, when not all
 	Actions             []Link
 	Stopped             string
+	Circuits            *CircuitList // nil: it has none
 	Pulse               Pulse
 	Failures            []FailureRow
 	Counts              []CountRow
@@ -50,6 +51,10 @@ type ConfirmPage struct {
 	Do                                     string // sent along: what was read is what is done
 	Facts                                  []Fact
 	Danger, NeedsReason                    bool
+	// Part is sent along, or asked for; For are the times to choose from.
+	Part    string
+	AskPart bool
+	For     []Option
 }
 
 // AgentPage is one agent.
@@ -76,8 +81,7 @@ type ProviderPage struct {
 	Name     string
 	State    Status
 	Stopped  string
-	Circuit  string
-	Until    Time
+	Circuit  *CircuitList
 	Facts    []Fact
 	Limits   []LimitBar
 	Pulse    Pulse

@@ -92,7 +92,7 @@ func newCrew(tb testing.TB, box *toolbox.Box) *handler.Registry {
 	}
 	r := handler.New(box.Set())
 	r.SetModels(models)
-	models.Watch(box.Calls)
+	models.Watch(box.Calls, box.Circuits)
 	box.Models = models
 	return r
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/kairosd/kairosd/agent"
 	"github.com/kairosd/kairosd/internal/auth"
 	"github.com/kairosd/kairosd/internal/bulk"
+	"github.com/kairosd/kairosd/internal/circuit"
 	"github.com/kairosd/kairosd/internal/draft"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/kairos"
@@ -62,6 +63,13 @@ func New(tb testing.TB) *Site {
 	return NewOn(tb, storetest.Open(tb))
 }
 
+// NewTolerant starts an installation whose circuits never open by themselves,
+// however often a service fails; it ends with the test.
+func NewTolerant(tb testing.TB) *Site {
+	tb.Helper()
+	return build(tb, storetest.Open(tb), auth.Config{}, map[string]circuit.Settings{"*": {Failures: -1}})
+}
+
 // NewOn starts an installation on a store; it ends with the test.
 func NewOn(tb testing.TB, on *store.Store) *Site {
 	tb.Helper()
@@ -71,10 +79,15 @@ func NewOn(tb testing.TB, on *store.Store) *Site {
 // NewWith starts an installation that people come into as access says.
 func NewWith(tb testing.TB, on *store.Store, access auth.Config) *Site {
 	tb.Helper()
+	return build(tb, on, access, nil)
+}
+
+func build(tb testing.TB, on *store.Store, access auth.Config, breakers map[string]circuit.Settings) *Site {
+	tb.Helper()
 	s := &Site{Store: on, Admin: kairos.Actor{Name: "marta", Role: kairos.RoleAdmin, Surface: "ui"}}
 	s.crm = newCRM(tb)
 	var err error
-	if s.Tools, err = toolbox.New(context.Background(), toolbox.Options{Tools: tool.Config{HTTP: tool.HTTPConfig{AllowPrivate: []string{"127.0.0.1"}}}, Pins: on, Audit: on.Audit,
+	if s.Tools, err = toolbox.New(context.Background(), toolbox.Options{Tools: tool.Config{HTTP: tool.HTTPConfig{AllowPrivate: []string{"127.0.0.1"}}, Breakers: breakers}, Pins: on, Audit: on.Audit,
 		Servers: map[string]mcp.Server{"crm": {URL: s.crm.url, TrustAnnotations: true}, "files": {Command: []string{"/usr/local/bin/mcp-files"}}}}); err != nil {
 		tb.Fatal(err)
 	}
@@ -315,7 +328,7 @@ type Browser struct {
 // Paths are the pages to look at, with the runs of a seed.
 func (d Seeded) Paths() []string {
 	out := []string{"/", "/runs", "/runs?q=status:failed", "/plans", "/plans/new", "/ask", "/plans/ledger", "/plans/ledger/start", "/plans/ledger/edit", "/approvals", "/audit", "/system", "/system/storage", "/system/jobs", "/system/log", "/system/config", "/help", "/settings/users", "/settings/roles", "/settings/tokens", "/settings/access", "/settings/notifications", "/settings/retention", "/settings/secrets", "/settings/secrets/BANK/rotate", "/me", "/me/second-factor", "/login", "/login/link?token=none", "/agents", "/agents/providers", "/agents/tools"}
-	out = append(out, "/agents/tools/calculator", "/agents/tools/calculator/try", "/agents/tools/http", "/agents/tools/http/stop", "/agents/providers/script", "/agents/providers/script/stop", "/agents/agents/supervisor", "/agents/agents/desk", "/memory")
+	out = append(out, "/agents/tools/calculator", "/agents/tools/calculator/try", "/agents/tools/http", "/agents/tools/http/stop", "/agents/tools/http/circuit?do=open", "/agents/tools/crm.find", "/agents/tools/crm.find/circuit?do=close", "/agents/providers/script/circuit?do=open", "/agents/providers/script", "/agents/providers/script/stop", "/agents/agents/supervisor", "/agents/agents/desk", "/memory")
 	out = append(out, "/plans/ledger?node=post&paint=failed", "/plans/ledger/v/1/restore", "/plans?state=draft", "/plans?q=tool:http", "/steps", "/steps?q=status:failed&sort=took")
 	for _, r := range []kairos.Run{d.Completed, d.Failed, d.Waiting, d.InDoubt, d.Hostile} {
 		for _, v := range []string{"", "?view=graph", "?view=state", "?view=handoffs", "?view=events", "?view=log", "?view=io"} {

@@ -1,0 +1,348 @@
+package circuit
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// ID names a circuit.
+type ID struct {
+	// Subject is what is called, as in the log of activity: "tool:http".
+	Subject string
+	// Part is the host, of a tool that has a circuit for each.
+	Part string
+}
+
+const (
+	// maxCircuits bounds what is remembered: hosts come from plans and models. Only
+	// circuits that have failed are.
+	maxCircuits = 256
+	// remembered is how long a circuit that nobody calls any more is not forgotten.
+	remembered = 24 * time.Hour
+	maxMessage = 300
+	maxPart    = 255
+)
+
+// Board is the circuits of an installation. It is safe for concurrent use; a nil
+// one lets every call be made.
+type Board struct {
+	mask func([]byte) []byte
+	now  func() time.Time
+
+	saving sync.Mutex // one at a time: what is kept last is the newest
+
+	mu      sync.Mutex
+	of      map[ID]*entry
+	counts  map[string]*counts // by subject
+	dirty   bool
+	learned chan struct{} // nil: nothing is kept
+	log     *slog.Logger  // nil: nothing is logged
+}
+
+// entry is a circuit that has failed, or that a person has opened.
+type entry struct {
+	breaker Breaker
+	since   time.Time // when it last stopped being closed
+	last    string    // failure that counted
+	lastAt  time.Time
+	by      string // who opened it
+	reason  string
+}
+
+type counts struct{ opened, refused int64 }
+
+// NewBoard makes a board whose circuits are all closed; mask takes secrets out of
+// what is kept of failures, nil: there are none.
+func NewBoard(mask func([]byte) []byte) *Board {
+	return &Board{mask: mask, now: time.Now, of: map[ID]*entry{}, counts: map[string]*counts{}}
+}
+
+// Pass is a call that may be made.
+type Pass struct {
+	id       ID
+	settings Settings
+	entry    *entry // that let it through; nil: none had failed
+	trial    bool
+}
+
+// Refusal is why a call may not be made now.
+type Refusal struct {
+	Wait    time.Duration // until it may be tried
+	Circuit kairos.Circuit
+}
+
+// Enter asks for a call. With a refusal it may not be made; otherwise Leave has to
+// be called when it has ended.
+func (b *Board) Enter(id ID, s Settings) (Pass, *Refusal) {
+	if b == nil {
+		return Pass{}, nil
+	}
+	id = b.named(id)
+	now := b.now()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	p := Pass{id: id, settings: s, entry: b.of[id]}
+	if p.entry == nil {
+		return p, nil
+	}
+	p.entry.breaker.Settings = s
+	trial, wait := p.entry.breaker.Enter(now)
+	if wait > 0 {
+		b.countsOf(id.Subject).refused++
+		return Pass{}, &Refusal{Wait: wait, Circuit: p.entry.circuit(id, now)}
+	}
+	p.trial = trial
+	return p, nil
+}
+
+// Leave tells how a call that was let through has ended.
+func (b *Board) Leave(p Pass, v Verdict, err error) {
+	if b == nil {
+		return
+	}
+	now := b.now()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e := b.of[p.id]
+	if e == nil {
+		if v != Unwell || p.settings.Failures < 0 {
+			return
+		}
+		if e = b.room(now); e == nil {
+			return
+		}
+		e.breaker.Settings = p.settings
+		b.of[p.id] = e
+	}
+	before, _, rowBefore := e.breaker.State(now)
+	e.breaker.Leave(now, p.trial && e == p.entry, v)
+	after, until, row := e.breaker.State(now)
+	if v == Unwell {
+		e.lastAt = now.UTC().Truncate(time.Millisecond)
+		if err != nil {
+			e.last = b.text(err.Error())
+		}
+	}
+	if before == after && rowBefore == row && v != Unwell {
+		return
+	}
+	switch {
+	case after == kairos.CircuitOpen && before != kairos.CircuitOpen:
+		if e.since.IsZero() {
+			e.since = now.UTC().Truncate(time.Millisecond)
+		}
+		e.by, e.reason = "", "" // what opens it now is the failure of a trial
+		b.countsOf(p.id.Subject).opened++
+		if b.log != nil {
+			b.log.Warn("a circuit is open: calls are refused for a while", "circuit", p.id.String(), "until", until, "failures", row, "err", e.last)
+		}
+	case after == kairos.CircuitClosed && row == 0:
+		delete(b.of, p.id)
+		if before != kairos.CircuitClosed && b.log != nil {
+			b.log.Info("a circuit is closed: calls are made again", "circuit", p.id.String())
+		}
+	}
+	b.change()
+}
+
+// room is a new entry; where there is none left, the one whose failure is longest
+// ago makes room for it, but never one that is open.
+func (b *Board) room(now time.Time) *entry {
+	b.forget(now)
+	if len(b.of) >= maxCircuits {
+		var oldest *ID
+		for id, e := range b.of {
+			if state, _, _ := e.breaker.State(now); state != kairos.CircuitOpen && !e.breaker.trial && (oldest == nil || e.lastAt.Before(b.of[*oldest].lastAt)) {
+				oldest = &id
+			}
+		}
+		if oldest == nil {
+			return nil
+		}
+		delete(b.of, *oldest)
+	}
+	return &entry{}
+}
+
+// forget drops circuits that nobody has called for a day.
+func (b *Board) forget(now time.Time) {
+	maps.DeleteFunc(b.of, func(_ ID, e *entry) bool {
+		state, _, _ := e.breaker.State(now)
+		return state != kairos.CircuitOpen && !e.breaker.trial && now.Sub(later(e.lastAt, e.since)) > remembered
+	})
+}
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}
+
+// Circuit is where one circuit stands.
+func (b *Board) Circuit(id ID) kairos.Circuit {
+	if b == nil {
+		return kairos.Circuit{Part: id.Part, State: kairos.CircuitClosed}
+	}
+	id = b.named(id)
+	now := b.now()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.of[id].circuit(id, now)
+}
+
+// Of lists the circuits of a subject that have failed of late or that a person has
+// opened: those that are open first, then by their part.
+func (b *Board) Of(subject string) []kairos.Circuit {
+	if b == nil {
+		return nil
+	}
+	now := b.now()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.forget(now)
+	var out []kairos.Circuit
+	for id, e := range b.of {
+		if id.Subject == subject {
+			out = append(out, e.circuit(id, now))
+		}
+	}
+	order := []kairos.CircuitState{kairos.CircuitOpen, kairos.CircuitHalfOpen, kairos.CircuitClosed}
+	slices.SortFunc(out, func(x, y kairos.Circuit) int {
+		return cmp.Or(cmp.Compare(slices.Index(order, x.State), slices.Index(order, y.State)), cmp.Compare(x.Part, y.Part))
+	})
+	return out
+}
+
+// Counts are how circuits have fared since the start, by subject; one of which no
+// circuit has opened or been opened is left out.
+func (b *Board) Counts() []kairos.CircuitCount {
+	if b == nil {
+		return nil
+	}
+	now := b.now()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	open := map[string]int{}
+	for id, e := range b.of {
+		if state, _, _ := e.breaker.State(now); state == kairos.CircuitOpen {
+			open[id.Subject]++
+			b.countsOf(id.Subject) // also one that was open before a restart
+		}
+	}
+	var out []kairos.CircuitCount
+	for _, subject := range slices.Sorted(maps.Keys(b.counts)) {
+		kind, name, _ := strings.Cut(subject, ":")
+		c := b.counts[subject]
+		out = append(out, kairos.CircuitCount{Kind: kind, Name: name, Open: open[subject], Opened: c.opened, RefusedCalls: c.refused})
+	}
+	return out
+}
+
+func (b *Board) countsOf(subject string) *counts {
+	c := b.counts[subject]
+	if c == nil {
+		c = &counts{}
+		b.counts[subject] = c
+	}
+	return c
+}
+
+// Forget closes a circuit without a word: what it was about is no longer called.
+func (b *Board) Forget(id ID) {
+	if b == nil {
+		return
+	}
+	id = b.named(id)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.of[id] != nil {
+		delete(b.of, id)
+		b.change()
+	}
+}
+
+// change lets what is known be kept soon.
+func (b *Board) change() {
+	b.dirty = true
+	if b.learned != nil {
+		select {
+		case b.learned <- struct{}{}:
+		default: // it is told already
+		}
+	}
+}
+
+// named is an ID as it is kept and shown: the part may come from arguments that
+// hold a secret.
+func (b *Board) named(id ID) ID {
+	if id.Part == "" {
+		return id
+	}
+	if b.mask != nil {
+		id.Part = string(b.mask([]byte(id.Part)))
+	}
+	if len(id.Part) > maxPart {
+		id.Part = strings.ToValidUTF8(id.Part[:maxPart], "")
+	}
+	return id
+}
+
+// text is an error on one line, without secrets.
+func (b *Board) text(s string) string {
+	if b.mask != nil {
+		s = string(b.mask([]byte(s)))
+	}
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "�")), " ")
+	if r := []rune(s); len(r) > maxMessage {
+		s = string(r[:maxMessage-1]) + "…"
+	}
+	return s
+}
+
+func (e *entry) circuit(id ID, now time.Time) kairos.Circuit {
+	if e == nil {
+		return kairos.Circuit{Part: id.Part, State: kairos.CircuitClosed}
+	}
+	state, until, row := e.breaker.State(now)
+	c := kairos.Circuit{Part: id.Part, State: state, FailuresInRow: row, LastError: e.last, LastErrorAt: e.lastAt}
+	if state != kairos.CircuitClosed {
+		c.Since, c.By, c.Reason = e.since, e.by, e.reason
+	}
+	if !until.IsZero() {
+		c.OpenUntil = until.UTC().Truncate(time.Millisecond)
+	}
+	return c
+}
+
+// String is an ID for the log and for people: "tool:http api.example".
+func (id ID) String() string { return strings.TrimSpace(id.Subject + " " + id.Part) }
+
+// Failure is what became of the call: it was not made, and a retry waits until one
+// is tried. what names whom it was for.
+func (r *Refusal) Failure(code, what string) *planner.Failure {
+	c := r.Circuit
+	f := &planner.Failure{Code: code, NoEffect: true, RetryAfter: r.Wait,
+		Message:    fmt.Sprintf("%s has failed again and again; it is called again in %s", what, max(r.Wait.Round(time.Second), time.Second)),
+		Suggestion: "see its last error; give the node a retry that lasts longer, or close the circuit once the other side works again"}
+	if c.By != "" {
+		f.Message = fmt.Sprintf("%s is not called until %s: %s has opened its circuit", what, c.OpenUntil.Format("2006-01-02 15:04:05 UTC"), c.By)
+		if c.Reason != "" {
+			f.Message += ": " + c.Reason
+		}
+		return f
+	}
+	if c.LastError != "" {
+		f.Message += ". Last error: " + c.LastError
+	}
+	return f
+}

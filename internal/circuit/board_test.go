@@ -1,0 +1,250 @@
+package circuit_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/circuit"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store/storetest"
+)
+
+var (
+	down  = errors.New("connection refused by secret-host")
+	marta = kairos.Actor{Name: "marta", Role: kairos.RoleOperator, Surface: "ui"}
+	mail  = circuit.ID{Subject: "tool:http", Part: "mail.example"}
+	crm   = circuit.ID{Subject: "tool:crm.find"}
+)
+
+// call makes a call that ends as it is told to; it says whether it was let through.
+func call(b *circuit.Board, id circuit.ID, v circuit.Verdict) *circuit.Refusal {
+	pass, refusal := b.Enter(id, circuit.Settings{})
+	if refusal == nil {
+		b.Leave(pass, v, down)
+	}
+	return refusal
+}
+
+func fail(b *circuit.Board, id circuit.ID, times int) {
+	for range times {
+		call(b, id, circuit.Unwell)
+	}
+}
+
+// A circuit opens by itself, tells since when, why and until when, and closes by a
+// call that is answered; the others are closed all the while.
+func TestBoardTellsOfEachCircuit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := circuit.NewBoard(func(s []byte) []byte { return []byte(strings.ReplaceAll(string(s), "secret", "••••")) })
+		fail(b, mail, 4)
+		if got := b.Of("tool:http"); len(got) != 1 || got[0].State != kairos.CircuitClosed || got[0].FailuresInRow != 4 {
+			t.Errorf("before it opens: %+v", got)
+		}
+		fail(b, mail, 1)
+		opened := time.Now()
+		time.Sleep(18 * time.Second)
+		r := call(b, mail, circuit.Well)
+		if r == nil || r.Wait != 12*time.Second {
+			t.Fatalf("while it is open: %+v", r)
+		}
+		if f := r.Failure("tool_circuit_open", "mail.example (http)"); f.RetryAfter != 12*time.Second || !f.NoEffect || f.Permanent || f.Message != "mail.example (http) has failed again and again; it is called again in 12s. Last error: connection refused by ••••-host" {
+			t.Errorf("%+v", f)
+		}
+		c := b.Circuit(mail)
+		if c.State != kairos.CircuitOpen || !c.Since.Equal(opened) || !c.OpenUntil.Equal(opened.Add(30*time.Second)) || c.FailuresInRow != 5 || c.LastError != "connection refused by ••••-host" || !c.LastErrorAt.Equal(opened) {
+			t.Errorf("%+v", c)
+		}
+		if call(b, circuit.ID{Subject: "tool:http", Part: "other.example"}, circuit.Well) != nil || call(b, crm, circuit.Well) != nil {
+			t.Error("other circuits are open too")
+		}
+		time.Sleep(12 * time.Second)
+		call(b, mail, circuit.Unwell) // the trial fails
+		if c := b.Circuit(mail); c.State != kairos.CircuitOpen || !c.Since.Equal(opened) || !c.OpenUntil.Equal(time.Now().Add(time.Minute)) {
+			t.Errorf("after a trial: %+v", c)
+		}
+		if got := b.Counts(); len(got) != 1 || got[0] != (kairos.CircuitCount{Kind: "tool", Name: "http", Open: 1, Opened: 2, RefusedCalls: 1}) {
+			t.Errorf("counts: %+v", got)
+		}
+		time.Sleep(time.Minute)
+		if r := call(b, mail, circuit.Well); r != nil {
+			t.Fatalf("half open: %+v", r)
+		}
+		if got := b.Of("tool:http"); len(got) != 0 {
+			t.Errorf("closed: %+v", got)
+		}
+		fail(b, mail, 4)
+		call(b, mail, circuit.Silent)
+		call(b, mail, circuit.Well)
+		fail(b, mail, 4)
+		if c := b.Circuit(mail); c.State != kairos.CircuitClosed {
+			t.Errorf("failures that are not in a row open it: %+v", c)
+		}
+	})
+}
+
+// Hosts come from plans and models: no more of them are remembered than a bound,
+// one that is open is never forgotten for another, and one that nobody calls any
+// more is after a day.
+func TestBoardIsBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := circuit.NewBoard(nil)
+		fail(b, mail, 5)
+		for i := range 2000 {
+			fail(b, circuit.ID{Subject: "tool:http", Part: fmt.Sprintf("host-%d.example", i)}, 1)
+		}
+		got := b.Of("tool:http")
+		if len(got) != 256 || got[0].Part != mail.Part {
+			t.Errorf("%d circuits are remembered, %s first", len(got), got[0].Part)
+		}
+		for i := range 2000 {
+			fail(b, circuit.ID{Subject: "tool:http", Part: fmt.Sprintf("host-%d.example", i)}, 5)
+		}
+		if got = b.Of("tool:http"); len(got) != 256 || b.Circuit(mail).State != kairos.CircuitOpen {
+			t.Errorf("%d circuits are remembered, the first is %s", len(got), b.Circuit(mail).State)
+		}
+		if r := call(b, circuit.ID{Subject: "tool:http", Part: "one-more.example"}, circuit.Unwell); r != nil {
+			t.Error("a call is refused for want of room")
+		}
+		time.Sleep(25 * time.Hour)
+		if got := b.Of("tool:http"); len(got) != 0 {
+			t.Errorf("a day later: %d", len(got))
+		}
+	})
+}
+
+// Settings of -1 keep a circuit closed, whatever fails; a person may open it.
+func TestACircuitThatIsOff(t *testing.T) {
+	t.Parallel()
+	b := circuit.NewBoard(nil)
+	off := circuit.Settings{Failures: -1}
+	for range 50 {
+		pass, refusal := b.Enter(crm, off)
+		if refusal != nil {
+			t.Fatal("refused")
+		}
+		b.Leave(pass, circuit.Unwell, down)
+	}
+	if err := b.Change(t.Context(), storetest.Open(t), marta, crm, kairos.CircuitChange{Open: true}); err != nil {
+		t.Fatal(err)
+	}
+	if _, refusal := b.Enter(crm, off); refusal == nil {
+		t.Error("a person has opened it, and a call is made")
+	}
+}
+
+// A restart forgets nothing: what was open lets one call try, what a person has
+// opened stays open until then, and a row of failures goes on.
+func TestCircuitsSurviveARestart(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t)
+	begin := func() (*circuit.Board, func()) {
+		t.Helper()
+		b := circuit.NewBoard(nil)
+		stop, err := b.Keep(t.Context(), s, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b, stop
+	}
+	b, stop := begin()
+	fail(b, mail, 5)
+	fail(b, circuit.ID{Subject: "provider:one"}, 4)
+	if err := b.Change(t.Context(), s, marta, crm, kairos.CircuitChange{Open: true, For: time.Hour, Reason: "they move"}); err != nil {
+		t.Fatal(err)
+	}
+	want := b.Circuit(mail)
+	stop()
+
+	b, stop = begin()
+	if c := b.Circuit(mail); c.State != kairos.CircuitHalfOpen || !c.Since.Equal(want.Since) || c.LastError != want.LastError || c.FailuresInRow != 5 {
+		t.Errorf("after a restart: %+v, before %+v", c, want)
+	}
+	if r := call(b, mail, circuit.Well); r != nil || b.Circuit(mail).State != kairos.CircuitClosed {
+		t.Errorf("the first call after a restart: %+v", r)
+	}
+	if r := call(b, crm, circuit.Well); r == nil || r.Wait < 50*time.Minute || !strings.Contains(r.Failure("x", "crm").Message, "marta has opened its circuit: they move") {
+		t.Errorf("what a person has opened: %+v", r)
+	}
+	fail(b, circuit.ID{Subject: "provider:one"}, 1)
+	if c := b.Circuit(circuit.ID{Subject: "provider:one"}); c.State != kairos.CircuitOpen || c.FailuresInRow != 5 {
+		t.Errorf("the fifth failure in a row, the first after a restart: %+v", c)
+	}
+	stop()
+}
+
+// What a person does is durable with its record, and is not undone by calls that
+// had begun before; closing what is closed is refused, and so is a time that is none.
+func TestAPersonOpensAndClosesACircuit(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t)
+	b := circuit.NewBoard(nil)
+	change := func(c kairos.CircuitChange) error {
+		c.Part = mail.Part
+		return b.Change(t.Context(), s, marta, mail, c)
+	}
+	if err := change(kairos.CircuitChange{}); kairos.CodeOf(err) != kairos.CodeConflict {
+		t.Errorf("closing what is closed: %v", err)
+	}
+	for _, d := range []time.Duration{-1, time.Millisecond, 25 * time.Hour} {
+		if err := change(kairos.CircuitChange{Open: true, For: d}); kairos.CodeOf(err) != kairos.CodeInvalid {
+			t.Errorf("for %s: %v", d, err)
+		}
+	}
+	fail(b, mail, 2)
+	slow, _ := b.Enter(mail, circuit.Settings{})
+	if err := change(kairos.CircuitChange{Open: true, Reason: "maintenance"}); err != nil {
+		t.Fatal(err)
+	}
+	b.Leave(slow, circuit.Well, nil)
+	c := b.Circuit(mail)
+	if left := time.Until(c.OpenUntil); c.State != kairos.CircuitOpen || c.By != "marta" || c.Reason != "maintenance" || left < 14*time.Minute || left > kairos.CircuitFor {
+		t.Errorf("%+v", c)
+	}
+	if err := change(kairos.CircuitChange{Reason: "done"}); err != nil {
+		t.Fatal(err)
+	}
+	if r := call(b, mail, circuit.Unwell); r != nil || b.Circuit(mail).FailuresInRow != 1 {
+		t.Errorf("after it was closed: %+v, %+v", r, b.Circuit(mail))
+	}
+	events, err := s.EventsAfter(t.Context(), 0, "", 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]string{}
+	for _, e := range events {
+		seen[e.Action] = e.Actor + " " + e.Object + " " + e.Reason + " " + string(e.Detail)
+	}
+	if !strings.HasPrefix(seen["circuit.open"], `marta tool:http maintenance {"part":"mail.example"`) || !strings.HasPrefix(seen["circuit.close"], "marta tool:http done ") {
+		t.Errorf("the audit log has %q", seen)
+	}
+	broken := errors.New("no disk")
+	if err := b.Change(t.Context(), refusing{broken}, marta, crm, kairos.CircuitChange{Open: true}); !errors.Is(err, broken) {
+		t.Error(err)
+	}
+	if b.Circuit(crm).State != kairos.CircuitClosed {
+		t.Error("it is open although nothing was stored")
+	}
+}
+
+type refusing struct{ err error }
+
+func (r refusing) SetSettingAs(context.Context, string, string, kairos.AuditRecord) error {
+	return r.err
+}
+
+// A board that is none lets every call be made.
+func TestNoBoard(t *testing.T) {
+	t.Parallel()
+	var b *circuit.Board
+	fail(b, mail, 10)
+	if call(b, mail, circuit.Well) != nil || b.Circuit(mail).State != kairos.CircuitClosed || b.Of("tool:http") != nil || b.Counts() != nil {
+		t.Error("it refuses calls, or knows of some")
+	}
+}

@@ -1,0 +1,231 @@
+package circuit_test
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/kairosd/kairosd/internal/circuit"
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+var began = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// After five failures in a row nothing is called; then one call is tried (L07).
+func TestBreaker(t *testing.T) {
+	t.Parallel()
+	now := began
+	b := &circuit.Breaker{}
+	call := func(v circuit.Verdict) {
+		t.Helper()
+		trial, wait := b.Enter(now)
+		if wait > 0 {
+			t.Fatalf("refused for %s", wait)
+		}
+		b.Leave(now, trial, v)
+	}
+	is := func(want kairos.CircuitState) {
+		t.Helper()
+		if got, _, row := b.State(now); got != want {
+			t.Fatalf("%s after %d failures, want %s", got, row, want)
+		}
+	}
+	for range 3 {
+		for range 4 {
+			call(circuit.Unwell)
+		}
+		call(circuit.Silent) // says nothing, and does not end the row
+		is(kairos.CircuitClosed)
+		call(circuit.Well) // a server that answers is not down
+		is(kairos.CircuitClosed)
+	}
+	slow, wait := b.Enter(now) // a call that is under way when the breaker opens
+	if slow || wait > 0 {
+		t.Fatal("refused")
+	}
+	for range 5 {
+		call(circuit.Unwell)
+	}
+	is(kairos.CircuitOpen)
+	if _, wait := b.Enter(now.Add(time.Second)); wait != 29*time.Second {
+		t.Errorf("wait %s, want 29s", wait)
+	}
+	b.Leave(now, slow, circuit.Unwell)
+	if _, until, _ := b.State(now); until != now.Add(30*time.Second) {
+		t.Errorf("a late failure moves the end to %s", until)
+	}
+
+	now = now.Add(30 * time.Second)
+	is(kairos.CircuitHalfOpen)
+	trial, wait := b.Enter(now)
+	if !trial || wait > 0 {
+		t.Fatal("nothing is tried")
+	}
+	if _, wait := b.Enter(now); wait <= 0 {
+		t.Error("two calls are tried at once")
+	}
+	b.Leave(now, trial, circuit.Silent) // nothing was learned: the next one tries
+	is(kairos.CircuitHalfOpen)
+	for _, rest := range []time.Duration{time.Minute, time.Minute} {
+		call(circuit.Unwell)
+		is(kairos.CircuitOpen)
+		if _, wait := b.Enter(now); wait != rest {
+			t.Errorf("the pause is %s, want %s", wait, rest)
+		}
+		now = now.Add(rest)
+	}
+	call(circuit.Well)
+	is(kairos.CircuitClosed)
+	for range 4 {
+		call(circuit.Unwell)
+	}
+	is(kairos.CircuitClosed)
+}
+
+func TestBreakerSettingsAndRestart(t *testing.T) {
+	t.Parallel()
+	now := began
+	never := &circuit.Breaker{Settings: circuit.Settings{Failures: -1}}
+	quick := &circuit.Breaker{Settings: circuit.Settings{Failures: 1, Rest: time.Second}}
+	for range 100 {
+		never.Leave(now, false, circuit.Unwell)
+	}
+	quick.Leave(now, false, circuit.Unwell)
+	if c, _, row := never.State(now); c != kairos.CircuitClosed || row != 100 {
+		t.Errorf("%s, %d", c, row)
+	}
+	state, until, row := quick.State(now)
+	if state != kairos.CircuitOpen || until != now.Add(time.Second) {
+		t.Fatalf("%s until %s", state, until)
+	}
+	again := &circuit.Breaker{}
+	again.Restore(now, state, row, until, false)
+	if trial, wait := again.Enter(now); !trial || wait > 0 {
+		t.Error("the first call after a restart is not tried")
+	}
+	held := &circuit.Breaker{}
+	held.Restore(now, kairos.CircuitOpen, 0, now.Add(time.Hour), true)
+	if _, wait := held.Enter(now); wait != time.Hour {
+		t.Errorf("what a person has opened is open for %s after a restart", wait)
+	}
+	for _, s := range []circuit.Settings{{Failures: -2}, {Rest: -1}, {Rest: 2 * time.Hour}} {
+		if s.Check("x") == nil {
+			t.Errorf("%+v is taken", s)
+		}
+	}
+}
+
+// model is what a breaker promises, said without its arithmetic: a list of what
+// happened.
+type model struct {
+	row   int
+	open  bool // or half open
+	until time.Time
+	held  bool
+}
+
+// Whatever calls, people and time do: an open breaker lets nothing through before
+// its time, and says so; a half-open one lets one call through at a time; a closed
+// one lets all through; it opens exactly after so many failures in a row, or by a
+// trial that fails, for at least Rest and at most what settings allow; only an
+// answer or a person closes it.
+func TestBreakerStates(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		s := circuit.Settings{Failures: rapid.IntRange(-1, 4).Draw(t, "failures"), Rest: time.Duration(rapid.IntRange(0, 100).Draw(t, "rest")) * time.Second}
+		b := &circuit.Breaker{Settings: s}
+		full := s.WithDefaults()
+		now, m := began, model{}
+		var calls []bool // under way: whether each is a trial
+		trials := 0
+		t.Repeat(map[string]func(*rapid.T){
+			"time": func(t *rapid.T) {
+				now = now.Add(time.Duration(rapid.IntRange(1, 70).Draw(t, "seconds")) * time.Second)
+			},
+			"enter": func(t *rapid.T) {
+				trial, wait := b.Enter(now)
+				switch {
+				case !m.open && (trial || wait != 0):
+					t.Fatalf("closed: trial %t, wait %s", trial, wait)
+				case m.open && now.Before(m.until) && wait != m.until.Sub(now):
+					t.Fatalf("open until %s: wait %s at %s", m.until, wait, now)
+				case m.open && !now.Before(m.until) && trials > 0 && wait <= 0:
+					t.Fatal("two trials at once")
+				case m.open && !now.Before(m.until) && trials == 0 && !trial:
+					t.Fatalf("half open: no trial, wait %s", wait)
+				}
+				if wait == 0 {
+					calls = append(calls, trial)
+					if trial {
+						trials++
+					}
+				}
+			},
+			"leave": func(t *rapid.T) {
+				if len(calls) == 0 {
+					t.Skip("no call is under way")
+				}
+				i := rapid.IntRange(0, len(calls)-1).Draw(t, "call")
+				trial, v := calls[i], rapid.SampledFrom([]circuit.Verdict{circuit.Silent, circuit.Well, circuit.Unwell}).Draw(t, "verdict")
+				calls = append(calls[:i:i], calls[i+1:]...)
+				if trial {
+					trials--
+				}
+				b.Leave(now, trial, v)
+				switch {
+				case v == circuit.Well && (trial || !m.held):
+					m = model{}
+				case v == circuit.Unwell:
+					m.row++
+					if trial || !m.open && full.Failures > 0 && m.row >= full.Failures {
+						state, until, _ := b.State(now)
+						if rest := until.Sub(now); state != kairos.CircuitOpen || rest < full.Rest || rest > max(time.Minute, full.Rest) {
+							t.Fatalf("after %d failures (trial %t): %s for %s", m.row, trial, state, rest)
+						}
+						m.open, m.until, m.held = true, until, false
+					}
+				}
+			},
+			"person opens": func(t *rapid.T) {
+				// A board gives what a person opens to a new breaker, so that trials
+				// under way are no trials of it.
+				m.open, m.held, m.until = true, true, now.Add(time.Duration(rapid.IntRange(1, 100).Draw(t, "for"))*time.Second)
+				next := &circuit.Breaker{Settings: s}
+				next.Restore(now, kairos.CircuitClosed, m.row, time.Time{}, false)
+				next.Open(m.until)
+				b, trials = next, 0
+				for i := range calls {
+					calls[i] = false
+				}
+			},
+			"person closes": func(*rapid.T) {
+				m = model{}
+				b, trials = &circuit.Breaker{Settings: s}, 0
+				for i := range calls {
+					calls[i] = false
+				}
+			},
+			"restart": func(t *rapid.T) {
+				state, until, row := b.State(now)
+				b = &circuit.Breaker{Settings: s}
+				b.Restore(now, state, row, until, m.held)
+				calls, trials = nil, 0
+				if m.open && (!m.held || !now.Before(m.until)) {
+					m.until, m.held = now, false
+				}
+			},
+			"": func(t *rapid.T) {
+				want := kairos.CircuitClosed
+				if m.open {
+					if want = kairos.CircuitHalfOpen; now.Before(m.until) {
+						want = kairos.CircuitOpen
+					}
+				}
+				if got, _, row := b.State(now); got != want || row != m.row {
+					t.Fatalf("%s with %d failures in a row, want %s with %d", got, row, want, m.row)
+				}
+			},
+		})
+	})
+}

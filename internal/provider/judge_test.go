@@ -1,0 +1,40 @@
+package provider_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/kairosd/kairosd/internal/circuit"
+	"github.com/kairosd/kairosd/internal/provider"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// Only what says that the server is down counts against it (L07): a limit, a wrong
+// key or a refusal is an answer, and who stops asking says nothing.
+func TestWhatACallSaysOfItsServer(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		err  error
+		want circuit.Verdict
+	}{
+		{nil, circuit.Well},
+		{&planner.Failure{Code: provider.CodeUnavailable}, circuit.Unwell},
+		{&planner.Failure{Code: provider.CodeTruncated}, circuit.Unwell},
+		{fmt.Errorf("ask: %w", context.DeadlineExceeded), circuit.Unwell},
+		{&planner.Failure{Code: planner.CodeTimeout}, circuit.Unwell},
+		{&planner.Failure{Code: provider.CodeUnavailable, Permanent: true}, circuit.Silent}, // a redirect that is refused
+		{&planner.Failure{Code: provider.CodeRateLimited}, circuit.Well},
+		{&planner.Failure{Code: provider.CodeAuth, Permanent: true}, circuit.Well},
+		{&planner.Failure{Code: provider.CodeRejected, Permanent: true}, circuit.Well},
+		{&planner.Failure{Code: provider.CodeMaxTokens, Permanent: true}, circuit.Well},
+		{context.Canceled, circuit.Silent},
+		{&planner.Failure{Code: planner.CodeCancelled}, circuit.Silent},
+		{errors.New("whatever"), circuit.Silent},
+	} {
+		if got := provider.Judge(c.err); got != c.want {
+			t.Errorf("%v: %d, want %d", c.err, got, c.want)
+		}
+	}
+}
