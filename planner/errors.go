@@ -56,7 +56,16 @@ type Failure struct {
 	// Request is what the other side calls the request that failed: its support
 	// asks for it.
 	Request string `json:"request,omitempty"`
-	cause   error
+	// Behind is the failure behind this one, of a call that was not made since those
+	// before it had failed so: a run that fails by it has failed like those.
+	Behind *Behind `json:"behind,omitempty"`
+	cause  error
+}
+
+// Behind names a failure that led to another.
+type Behind struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
 }
 
 func (f *Failure) Error() string { return f.Message }

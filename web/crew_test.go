@@ -93,7 +93,7 @@ func TestAProviderThatRestsSaysSo(t *testing.T) {
 		site.Run(t, "talk", `"please vanish"`)
 	}
 	run := site.Run(t, "talk", `"how much?"`)
-	if run.Status != kairos.RunFailed || run.Error.Code != "provider_circuit_open" || !strings.Contains(run.Error.Message, "nobody is there") {
+	if run.Status != kairos.RunFailed || run.Error.Code != "provider_unavailable" || !strings.Contains(run.Error.Message, "nobody is there") || failureAt(t, site, run.ID) != "provider_circuit_open" {
 		t.Errorf("%s %+v", run.Status, run.Error)
 	}
 	text := words(b.Get("/agents/providers").Body)

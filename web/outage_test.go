@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -94,6 +95,12 @@ func TestAnOutageOf400Runs(t *testing.T) {
 	}
 	says(t, b.Get("/"), http.StatusOK, "1 problem in 400 runs")
 	mend()
+	for _, link := range regexp.MustCompile(`href="(/agents/tools/http/circuit\?do=close[^"]*)"`).FindAllStringSubmatch(b.Get("/agents/tools/http").Body, -1) {
+		at := strings.ReplaceAll(link[1], "&amp;", "&") // or its rest is awaited
+		if p := b.Post("/agents/tools/http/circuit", form(t, b.Get(at).Body, `value="close"`)); p.Code != http.StatusSeeOther {
+			t.Fatalf("%d %s", p.Code, words(p.Body))
+		}
+	}
 	act := resume()
 	if act.State != kairos.BulkDone || act.Acted != 400 || act.Refused != 0 {
 		t.Fatalf("when it is over: %+v", act)

@@ -28,6 +28,9 @@ const (
 	maxCircuits = 256
 	// remembered is how long a circuit that nobody calls any more is not forgotten.
 	remembered = 24 * time.Hour
+	// maxKept is how much is kept of what a failure says, and maxMessage how much of
+	// it people are told in a line.
+	maxKept    = 1000
 	maxMessage = 300
 	maxPart    = 255
 )
@@ -52,7 +55,7 @@ type Board struct {
 type entry struct {
 	breaker Breaker
 	since   time.Time // when it last stopped being closed
-	last    string    // failure that counted
+	last    planner.Behind // failure that counted
 	lastAt  time.Time
 	by      string // who opened it
 	reason  string
@@ -78,6 +81,7 @@ type Pass struct {
 type Refusal struct {
 	Wait    time.Duration // until it may be tried
 	Circuit kairos.Circuit
+	behind  planner.Behind
 }
 
 // Enter asks for a call. With a refusal it may not be made; otherwise Leave has to
@@ -98,7 +102,7 @@ func (b *Board) Enter(id ID, s Settings) (Pass, *Refusal) {
 	trial, wait := p.entry.breaker.Enter(now)
 	if wait > 0 {
 		b.countsOf(id.Subject).refused++
-		return Pass{}, &Refusal{Wait: wait, Circuit: p.entry.circuit(id, now)}
+		return Pass{}, &Refusal{Wait: wait, Circuit: p.entry.circuit(id, now), behind: p.entry.last}
 	}
 	p.trial = trial
 	return p, nil
@@ -129,7 +133,8 @@ func (b *Board) Leave(p Pass, v Verdict, err error) {
 	if v == Unwell {
 		e.lastAt = now.UTC().Truncate(time.Millisecond)
 		if err != nil {
-			e.last = b.text(err.Error())
+			f := planner.AsFailure(err)
+			e.last = planner.Behind{Code: f.Code, Message: b.text(f.Message)}
 		}
 	}
 	if before == after && rowBefore == row && v != Unwell {
@@ -143,7 +148,7 @@ func (b *Board) Leave(p Pass, v Verdict, err error) {
 		e.by, e.reason = "", "" // what opens it now is the failure of a trial
 		b.countsOf(p.id.Subject).opened++
 		if b.log != nil {
-			b.log.Warn("a circuit is open: calls are refused for a while", "circuit", p.id.String(), "until", until, "failures", row, "err", e.last)
+			b.log.Warn("a circuit is open: calls are refused for a while", "circuit", p.id.String(), "until", until, "failures", row, "err", oneLine(e.last.Message))
 		}
 	case after == kairos.CircuitClosed && row == 0:
 		delete(b.of, p.id)
@@ -297,12 +302,21 @@ func (b *Board) named(id ID) ID {
 	return id
 }
 
-// text is an error on one line, without secrets.
+// text is what a failure says, without secrets.
 func (b *Board) text(s string) string {
 	if b.mask != nil {
 		s = string(b.mask([]byte(s)))
 	}
-	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "�")), " ")
+	s = strings.ToValidUTF8(s, "�")
+	if r := []rune(s); len(r) > maxKept {
+		s = string(r[:maxKept])
+	}
+	return s
+}
+
+// oneLine is what people are told of a failure.
+func oneLine(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
 	if r := []rune(s); len(r) > maxMessage {
 		s = string(r[:maxMessage-1]) + "…"
 	}
@@ -314,7 +328,7 @@ func (e *entry) circuit(id ID, now time.Time) kairos.Circuit {
 		return kairos.Circuit{Part: id.Part, State: kairos.CircuitClosed}
 	}
 	state, until, row := e.breaker.State(now)
-	c := kairos.Circuit{Part: id.Part, State: state, FailuresInRow: row, LastError: e.last, LastErrorAt: e.lastAt}
+	c := kairos.Circuit{Part: id.Part, State: state, FailuresInRow: row, LastError: oneLine(e.last.Message), LastErrorAt: e.lastAt}
 	if state != kairos.CircuitClosed {
 		c.Since, c.By, c.Reason = e.since, e.by, e.reason
 	}
@@ -343,6 +357,7 @@ func (r *Refusal) Failure(code, what string) *planner.Failure {
 	}
 	if c.LastError != "" {
 		f.Message += ". Last error: " + c.LastError
+		f.Behind = &r.behind
 	}
 	return f
 }

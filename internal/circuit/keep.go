@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
 )
 
 // Store keeps values under keys, durably.
@@ -31,7 +32,8 @@ const keepEvery = time.Second
 
 // kept is a circuit as it is kept over restarts.
 type kept struct {
-	Subject string `json:"subject"`
+	Subject string         `json:"subject"`
+	Last    planner.Behind `json:"last"` // the failure that counted, whole
 	kairos.Circuit
 }
 
@@ -84,7 +86,7 @@ func (b *Board) restore(ctx context.Context, s Store) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, k := range list[:min(len(list), maxCircuits)] {
-		e := &entry{since: k.Since, last: k.LastError, lastAt: k.LastErrorAt, by: k.By, reason: k.Reason}
+		e := &entry{since: k.Since, last: k.Last, lastAt: k.LastErrorAt, by: k.By, reason: k.Reason}
 		e.breaker.Restore(now, k.State, k.FailuresInRow, k.OpenUntil, k.By != "")
 		b.of[ID{k.Subject, k.Part}] = e
 	}
@@ -122,7 +124,7 @@ func (b *Board) encode(of map[ID]*entry) (string, error) {
 	now := b.now()
 	list := make([]kept, 0, len(of))
 	for id, e := range of {
-		list = append(list, kept{id.Subject, e.circuit(id, now)})
+		list = append(list, kept{id.Subject, e.last, e.circuit(id, now)})
 	}
 	raw, err := json.Marshal(list)
 	return string(raw), err

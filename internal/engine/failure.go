@@ -46,7 +46,7 @@ func toPlanner(f *kairos.Failure) *planner.Failure {
 		return nil
 	}
 	return &planner.Failure{Code: f.Code, Message: f.Message, Suggestion: f.Suggestion, Node: f.Node,
-		Permanent: f.Permanent, NoEffect: f.NoEffect, RetryAfter: f.RetryAfter, Detail: f.Detail, Request: f.Request}
+		Permanent: f.Permanent, NoEffect: f.NoEffect, RetryAfter: f.RetryAfter, Detail: f.Detail, Request: f.Request, Behind: (*planner.Behind)(f.Behind)}
 }
 
 func fromPlanner(f *planner.Failure, node string) *kairos.Failure {
@@ -54,7 +54,7 @@ func fromPlanner(f *planner.Failure, node string) *kairos.Failure {
 		return nil
 	}
 	k := &kairos.Failure{Code: f.Code, Message: f.Message, Suggestion: f.Suggestion, Node: f.Node,
-		Permanent: f.Permanent, NoEffect: f.NoEffect, RetryAfter: f.RetryAfter, Detail: f.Detail, Causes: causesOf(f), Request: f.Request}
+		Permanent: f.Permanent, NoEffect: f.NoEffect, RetryAfter: f.RetryAfter, Detail: f.Detail, Causes: causesOf(f), Request: f.Request, Behind: (*kairos.Behind)(f.Behind)}
 	if k.Code == "" {
 		k.Code = planner.CodeFailed
 	}
@@ -94,6 +94,9 @@ func (e *Engine) maskFailure(f *kairos.Failure) {
 	f.Message, f.Detail, f.Suggestion = e.mask(f.Message), e.mask(f.Detail), e.mask(f.Suggestion)
 	for i := range f.Causes {
 		f.Causes[i] = e.mask(f.Causes[i])
+	}
+	if b := f.Behind; b != nil {
+		f.Behind = &kairos.Behind{Code: b.Code, Message: e.mask(b.Message)}
 	}
 }
 

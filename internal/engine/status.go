@@ -123,6 +123,9 @@ func (a *actor) finish(p *kairos.RunPatch, now time.Time) {
 	}
 	if f := out.Failure; f != nil {
 		e := &kairos.RunError{Code: f.Code, Message: f.Message, Node: f.Node}
+		if f.Behind != nil { // an outage is one failure, also where calls were no longer made
+			e.Code, e.Message = f.Behind.Code, f.Behind.Message
+		}
 		p.Error, a.run.Error = e, e
 	}
 }

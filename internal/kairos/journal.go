@@ -82,6 +82,14 @@ type Failure struct {
 	Causes  []string `json:"causes,omitempty"`
 	Request string   `json:"request,omitempty"`
 	Stack   string   `json:"stack,omitempty"`
+	// Behind is the failure that kept the call from being made, if it was not.
+	Behind *Behind `json:"behind,omitempty"`
+}
+
+// Behind names a failure that led to another.
+type Behind struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
 }
 
 func (f *Failure) Error() string { return f.Message }

@@ -46,6 +46,14 @@ func TestAnOutageIsResumedInTheBrowser(t *testing.T) {
 	resume("failed the same way")
 	b.accessible("an act that was stopped")
 	up.Store(true)
+	// Nobody waits until the service is called again by itself: the page counts down
+	// to that, and offers to call it now.
+	b.open("/agents/tools/http").live()
+	b.until("the circuit is open, and the page counts down", `/^[0-9]+ s$/.test(document.querySelector("#circuits [data-until]").textContent)`)
+	b.accessible("a circuit that is open")
+	b.reach(`#circuits a[href*="do=close"]`, `dialog[open] form[action$="/circuit"]`)
+	b.leave(func() { b.click(`dialog form[action$="/circuit"] button.btn`) }, "the tool", "h1")
+	b.until("the circuit is closed", `document.querySelector("#circuits").textContent.includes("Closed: its calls are made.")`)
 	// As fast as it goes: the form's own rate would take minutes.
 	b.open("/").live()
 	b.reach(`#attention a[href^="/bulk/new?do=resume"]`, `dialog[open] form[action="/bulk"]`)

@@ -1,0 +1,349 @@
+package tool_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/internal/activity"
+	"github.com/kairosd/kairosd/internal/circuit"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/mcp"
+	"github.com/kairosd/kairosd/internal/tool"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// service is a server on loopback that answers as it is told to, and counts.
+type service struct {
+	*httptest.Server
+	status atomic.Int32 // 0: it hangs up
+	calls  atomic.Int32
+}
+
+func newService(t *testing.T, status int) *service {
+	t.Helper()
+	s := &service{}
+	s.status.Store(int32(status))
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.calls.Add(1)
+		status := int(s.status.Load())
+		if status == 0 {
+			panic(http.ErrAbortHandler)
+		}
+		w.WriteHeader(status)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *service) host() string { return strings.TrimPrefix(s.URL, "http://") }
+
+// guarded is the built-in tools with circuits.
+func guarded(t *testing.T, c tool.Config) (*tool.Set, *circuit.Board) {
+	t.Helper()
+	c.HTTP.AllowPrivate = []string{"127.0.0.1"}
+	set, err := tool.Builtin(c, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	board := circuit.NewBoard(nil)
+	set.Watch(activity.New(nil), board)
+	return set, board
+}
+
+func get(t *testing.T, set *tool.Set, url string, more ...any) *planner.Failure {
+	t.Helper()
+	args := map[string]any{"url": url}
+	for i := 0; i+1 < len(more); i += 2 {
+		args[more[i].(string)] = more[i+1]
+	}
+	_, err := set.Call(t.Context(), "http", agent.ToolCall{Args: args})
+	if err == nil {
+		return nil
+	}
+	return planner.AsFailure(err)
+}
+
+// A host that fails again and again is left alone, whatever the effect of the call;
+// other hosts are not, and a person, or an answer, lets it be called again (L07).
+func TestAHostThatFailsIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	for name, status := range map[string]int{"server error": 503, "too many": 429, "hangs up": 0} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			broken, well := newService(t, status), newService(t, 200)
+			set, board := guarded(t, tool.Config{})
+			for range 5 {
+				if f := get(t, set, broken.URL, "method", "POST"); f == nil || f.Code == tool.CodeCircuitOpen {
+					t.Fatalf("%+v", f)
+				}
+			}
+			f := get(t, set, broken.URL, "method", "POST")
+			if f == nil || f.Code != tool.CodeCircuitOpen || !f.NoEffect || f.Permanent || f.RetryAfter <= 0 || f.RetryAfter > 30*time.Second || broken.calls.Load() != 5 || !strings.HasPrefix(f.Message, broken.host()+" (http) has failed again and again") {
+				t.Fatalf("after %d calls: %+v", broken.calls.Load(), f)
+			}
+			if f := get(t, set, well.URL); f != nil {
+				t.Errorf("another host: %+v", f)
+			}
+			if c := board.Of("tool:http"); len(c) != 1 || c[0].Part != broken.host() || c[0].State != kairos.CircuitOpen || c[0].LastError == "" {
+				t.Errorf("%+v", c)
+			}
+			broken.status.Store(200)
+			board.Forget(circuit.ID{Subject: "tool:http", Part: broken.host()})
+			if f := get(t, set, broken.URL); f != nil {
+				t.Errorf("once it works: %+v", f)
+			}
+		})
+	}
+}
+
+// Nobody listens: refused connections open a circuit too.
+func TestAHostThatIsGoneIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	s := newService(t, 200)
+	s.Close()
+	set, _ := guarded(t, tool.Config{Breakers: map[string]circuit.Settings{"http": {Failures: 2, Rest: time.Hour}}})
+	for _, want := range []string{tool.CodeUnreachable, tool.CodeUnreachable, tool.CodeCircuitOpen} {
+		if f := get(t, set, s.URL); f == nil || f.Code != want {
+			t.Fatalf("%+v, want %s", f, want)
+		}
+	}
+}
+
+// What the caller did wrong says nothing against the host: other 4xx, arguments
+// that do not fit, a time that is too short for anybody. Nor does -1 let it open.
+func TestWhatIsTheCallersFaultOpensNothing(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		status int
+		args   []any
+		config map[string]circuit.Settings
+	}{
+		"not found":     {status: 404},
+		"bad request":   {status: 400},
+		"conflict":      {status: 409},
+		"redirect":      {status: 302},
+		"bad arguments": {status: 500, args: []any{"method", 7}},
+		"bad header":    {status: 500, args: []any{"headers", map[string]any{"Host": "x"}}},
+		"no time":       {status: 500, args: []any{"timeout", "1ns"}},
+		"expected":      {status: 503, args: []any{"expect", []any{503}}},
+		"switched off":  {status: 500, config: map[string]circuit.Settings{"*": {Failures: -1}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newService(t, c.status)
+			set, board := guarded(t, tool.Config{Breakers: c.config})
+			for range 12 {
+				if f := get(t, set, s.URL, c.args...); f != nil && f.Code == tool.CodeCircuitOpen {
+					t.Fatalf("%+v", f)
+				}
+			}
+			if c := board.Of("tool:http"); len(c) != 0 {
+				t.Errorf("%+v", c)
+			}
+		})
+	}
+}
+
+// An answer in between ends the row; the tool's own timeout counts when it is the
+// host that took too long.
+func TestFailuresInARow(t *testing.T) {
+	t.Parallel()
+	s := newService(t, 500)
+	set, board := guarded(t, tool.Config{})
+	for range 3 {
+		s.status.Store(500)
+		for range 4 {
+			get(t, set, s.URL)
+		}
+		s.status.Store(404)
+		get(t, set, s.URL)
+	}
+	if c := board.Of("tool:http"); len(c) != 0 {
+		t.Errorf("%+v", c)
+	}
+	hang := make(chan struct{})
+	slow := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hang }))
+	t.Cleanup(slow.Close)
+	t.Cleanup(func() { close(hang) })
+	set, _ = guarded(t, tool.Config{HTTP: tool.HTTPConfig{Timeout: 50 * time.Millisecond}, Breakers: map[string]circuit.Settings{"http": {Failures: 2}}})
+	for _, want := range []string{planner.CodeTimeout, planner.CodeTimeout, tool.CodeCircuitOpen} {
+		if f := get(t, set, slow.URL); f == nil || f.Code != want {
+			t.Errorf("%+v, want %s", f, want)
+		}
+	}
+}
+
+// program is a tool that a program registers, which fails as it is told to.
+type program struct {
+	name   string
+	effect planner.Effect
+	err    error
+	took   time.Duration
+	calls  int
+}
+
+func (p *program) Spec() agent.ToolSpec { return agent.ToolSpec{Name: p.name, Effect: p.effect} }
+
+func (p *program) Call(ctx context.Context, _ agent.ToolCall) (any, error) {
+	p.calls++
+	select {
+	case <-time.After(p.took):
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	return "done", p.err
+}
+
+// A tool of a program or an MCP server has one circuit. By the clock: it opens,
+// rests, tries one call, and closes.
+func TestAToolThatFailsIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := &program{name: "crm.find", effect: planner.EffectUnsafe, err: &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}}
+		set, board := guarded(t, tool.Config{Breakers: map[string]circuit.Settings{"crm.*": {Failures: 3, Rest: 2 * time.Minute}, "*": {Failures: -1}}})
+		if err := set.Register(p); err != nil {
+			t.Fatal(err)
+		}
+		call := func() string {
+			_, err := set.Call(t.Context(), p.name, agent.ToolCall{})
+			if err == nil {
+				return ""
+			}
+			return planner.AsFailure(err).Code
+		}
+		for range 3 {
+			if code := call(); code != "failed" {
+				t.Fatal(code)
+			}
+		}
+		if code := call(); code != tool.CodeCircuitOpen || p.calls != 3 {
+			t.Fatalf("%s after %d calls", code, p.calls)
+		}
+		time.Sleep(2 * time.Minute)
+		if c := board.Of("tool:crm.find"); len(c) != 1 || c[0].State != kairos.CircuitHalfOpen || c[0].Part != "" {
+			t.Errorf("%+v", c)
+		}
+		p.err, p.took = nil, 3*time.Second
+		done := make(chan string)
+		go func() { done <- call() }()
+		synctest.Wait()
+		if code := call(); code != tool.CodeCircuitOpen {
+			t.Errorf("while one is tried: %s", code)
+		}
+		if code := <-done; code != "" || len(board.Of("tool:crm.find")) != 0 {
+			t.Errorf("the trial: %s, %+v", code, board.Of("tool:crm.find"))
+		}
+		if p.took = 0; call() != "" {
+			t.Error("afterwards it is refused")
+		}
+	})
+}
+
+// What a failure says of the other side, by its code.
+func TestWhatAFailureSays(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for _, c := range []struct {
+			err   error
+			took  time.Duration // of the call
+			limit time.Duration // of the node; 0: none
+			opens bool
+		}{
+			{err: &planner.Failure{Code: mcp.CodeExit}, opens: true},
+			{err: &planner.Failure{Code: mcp.CodeServer}, opens: true},
+			{err: &planner.Failure{Code: mcp.CodeServer, Permanent: true}},
+			{err: &planner.Failure{Code: mcp.CodeTool}},
+			{err: &planner.Failure{Code: mcp.CodeUnavailable}},
+			{err: &planner.Failure{Code: planner.CodeTimeout}, took: time.Minute, opens: true},
+			{err: &planner.Failure{Code: planner.CodeTimeout}, took: time.Second},
+			{err: &planner.Failure{Code: "unavailable"}, opens: true},
+			{err: &planner.Failure{Code: "unavailable", Permanent: true}},
+			{err: &planner.Failure{Code: planner.CodeInvalidInput, Permanent: true}},
+			{err: &planner.Failure{Code: planner.CodePolicy}},
+			{err: errors.New("whatever")},
+			{err: fmt.Errorf("read: %w", context.Canceled)},
+			{took: time.Hour, limit: time.Minute, opens: true},
+			{took: time.Hour, limit: time.Second},
+		} {
+			p := &program{name: "crm.find", effect: planner.EffectRead, err: c.err, took: c.took}
+			set, board := guarded(t, tool.Config{})
+			if err := set.Register(p); err != nil {
+				t.Fatal(err)
+			}
+			for range 5 {
+				ctx, cancel := context.WithCancel(t.Context())
+				if c.limit > 0 {
+					ctx, cancel = context.WithTimeout(t.Context(), c.limit)
+				}
+				set.Call(ctx, p.name, agent.ToolCall{})
+				cancel()
+			}
+			list := board.Of("tool:crm.find")
+			if open := len(list) == 1 && list[0].State == kairos.CircuitOpen; open != c.opens {
+				t.Errorf("%v after %s of %s: open %t, want %t", c.err, c.took, c.limit, open, c.opens)
+			}
+		}
+	})
+}
+
+// Tools that reach nobody have no circuit: a command that fails is no reason not to
+// run another.
+func TestWhoHasACircuit(t *testing.T) {
+	t.Parallel()
+	set, _ := guarded(t, tool.Config{Exec: tool.ExecConfig{Enabled: true, Allow: []string{script(t, "exit 1")}}})
+	if err := set.Register(&program{name: "crm.find", effect: planner.EffectRead}); err != nil {
+		t.Fatal(err)
+	}
+	if err := set.Register(&program{name: "hash", effect: planner.EffectPure}); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]tool.Reach{"http": tool.ReachesHosts, "crm.find": tool.ReachesOne}
+	for _, s := range set.Specs() {
+		if got := set.Reach(s.Name); got != want[s.Name] {
+			t.Errorf("%s: %d, want %d", s.Name, got, want[s.Name])
+		}
+	}
+}
+
+// Addresses of one host are one circuit, however they are written.
+func TestHostsOfAddresses(t *testing.T) {
+	t.Parallel()
+	set, _ := guarded(t, tool.Config{})
+	var of func(any) string
+	for _, s := range set.Specs() {
+		if s.Name == "http" {
+			of = s.HostOf
+		}
+	}
+	for address, want := range map[string]string{
+		"https://API.example/a?b=1":     "api.example",
+		"https://api.example:443":       "api.example",
+		" https://api.example./x":       "api.example",
+		"http://api.example/":           "api.example:80",
+		"http://api.example:8080":       "api.example:8080",
+		"https://[2001:DB8::1]/":        "[2001:db8::1]",
+		"http://[::1]:9/":               "[::1]:9",
+		"ftp://api.example":             "",
+		"not an address":                "",
+		"https:///nowhere":              "",
+		"http://%zz":                    "",
+		"https://user:secret@api.other": "api.other",
+	} {
+		if got := of(map[string]any{"url": address}); got != want {
+			t.Errorf("%q: %q, want %q", address, got, want)
+		}
+	}
+	if of(nil) != "" || of(map[string]any{"url": 7}) != "" {
+		t.Error("arguments that are none have a host")
+	}
+}

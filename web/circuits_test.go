@@ -1,0 +1,164 @@
+package web_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/webtest"
+)
+
+// failureAt is the code of the last failure in a run's journal.
+func failureAt(t *testing.T, site *webtest.Site, run string) (code string) {
+	t.Helper()
+	entries, err := site.Store.Journal(t.Context(), run, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.Failure != nil {
+			code = e.Failure.Code
+		}
+	}
+	return code
+}
+
+// A host that fails again and again is not called for a while: the pages of tools say
+// since when, why and when one call is tried, an operator closes its circuit, and
+// the runs that it refused go on once they are resumed.
+func TestAHostRestsAndAPersonClosesItsCircuit(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	var up atomic.Bool
+	var calls atomic.Int32
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		calls.Add(1)
+		if !up.Load() {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	}))
+	t.Cleanup(service.Close)
+	host := strings.TrimPrefix(service.URL, "http://")
+	site.Plan(t, fmt.Sprintf("id: push\nnodes:\n  send: {type: http, input: {url: %q}}\n", service.URL))
+	site.Plan(t, "id: ask\nnodes:\n  who: {type: approval, input: {message: go on?}}\n  send: {type: http, input: {url: \"http://127.0.0.1:9/\"}}\nedges: [{from: who, to: send}]\n")
+	b := site.Browser(t).Login()
+	for range 5 {
+		if run := site.Run(t, "push", "null"); run.Status != kairos.RunFailed {
+			t.Fatalf("%s", run.Status)
+		}
+	}
+	refused := site.Run(t, "push", "null")
+	// The run counts as one that the outage failed, and its step says what happened.
+	if refused.Status != kairos.RunFailed || refused.Error.Code != "http_503" || failureAt(t, site, refused.ID) != "tool_circuit_open" || calls.Load() != 5 {
+		t.Fatalf("%s %+v after %d calls", refused.Status, refused.Error, calls.Load())
+	}
+	for path, wants := range map[string][]string{
+		"/agents/tools": {host + " circuit open half open in ", "Close…"},
+		"/agents/tools/http": {"Circuits It opens after 5 failures in a row that say that the other side is down, for 30 s at first. Each host has its own.", host + " circuit open half open in ",
+			"5 calls in a row have failed", "503 Service Unavailable", "Open the circuit of a host…"},
+	} {
+		body := b.Get(path).Body
+		crawl(t, path, body)
+		for _, want := range wants {
+			if !strings.Contains(words(body), want) {
+				t.Errorf("%s does not say %q:\n%s", path, want, words(body))
+			}
+		}
+		if !strings.Contains(body, `data-live="circuits"`) || !strings.Contains(body, "data-until=") {
+			t.Errorf("%s is not live", path)
+		}
+	}
+	// Home speaks of it while a run that has not ended may call the tool.
+	if strings.Contains(words(b.Get("/").Body), "circuit of") {
+		t.Error("home speaks of a circuit that no run needs")
+	}
+	if run := site.Run(t, "ask", "null"); run.Status != kairos.RunWaiting {
+		t.Fatal(run.Status)
+	}
+	if text := words(b.Get("/").Body); !strings.Contains(text, "circuit of "+host+" (http) open") {
+		t.Errorf("home: %s", text)
+	}
+
+	at := "/agents/tools/http/circuit?" + url.Values{"do": {"close"}, "part": {host}}.Encode()
+	p := b.Get(at)
+	if text := words(p.Body); !strings.Contains(text, "Close the circuit of "+host+" (http)") || !strings.Contains(text, "Its circuit now circuit open, half open in ") || !strings.Contains(text, "Plans that call it 2") {
+		t.Errorf("the preview: %s", text)
+	}
+	crawl(t, at, p.Body)
+	f := form(t, p.Body, `value="close"`)
+	up.Store(true)
+	if p := b.Post("/agents/tools/http/circuit", f); p.Code != http.StatusSeeOther {
+		t.Fatalf("close: %d %s", p.Code, words(p.Body))
+	}
+	f.Set("idem", "another")
+	if p := b.Post("/agents/tools/http/circuit", f); p.Code != http.StatusConflict || !strings.Contains(p.Body, "That is so already") {
+		t.Errorf("closed twice: %d", p.Code)
+	}
+	if text := words(b.Get("/agents/tools/http").Body); !strings.Contains(text, "Closed: its calls are made.") {
+		t.Errorf("after it was closed: %s", text)
+	}
+	if _, err := site.Engine.Act(t.Context(), site.Admin, kairos.VerbRequest{Action: kairos.ActionResume, Run: refused.ID}); err != nil {
+		t.Fatal(err)
+	}
+	if run, err := site.Engine.Wait(t.Context(), refused.ID); err != nil || run.Status != kairos.RunCompleted {
+		t.Errorf("resumed: %s %v", run.Status, err)
+	}
+	if text := words(b.Get("/audit?q=action:circuit.close").Body); !strings.Contains(text, "marta") || !strings.Contains(text, "tool:http") {
+		t.Errorf("the audit log: %s", text)
+	}
+}
+
+// A person opens the circuit of a host for a time: calls of it are refused, and say
+// who and why; what is no host, no time or no circuit is refused.
+func TestAPersonOpensTheCircuitOfAHost(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	site.Plan(t, "id: push\nnodes:\n  send: {type: http, input: {url: \"https://api.example/x\"}}\n")
+	at := "/agents/tools/http/circuit"
+	f := form(t, b.Get(at+"?do=open").Body, `value="open"`)
+	for part, code := range map[string]int{"": 422, "https://api.example/": 422, "a b": 422} {
+		f.Set("part", part)
+		f.Set("idem", "with "+part)
+		if p := b.Post(at, f); p.Code != code {
+			t.Errorf("host %q: %d %s", part, p.Code, words(p.Body))
+		}
+	}
+	f.Set("part", "API.example")
+	for _, wrong := range []string{"soon", "-1h", "48h"} {
+		f.Set("for", wrong)
+		if p := b.Post(at, f); p.Code != http.StatusUnprocessableEntity {
+			t.Errorf("for %s: %d", wrong, p.Code)
+		}
+	}
+	f.Set("for", "1h0m0s")
+	f.Set("reason", "they <b>migrate</b>")
+	f.Set("idem", "now")
+	if p := b.Post(at, f); p.Code != http.StatusSeeOther {
+		t.Fatalf("open: %d %s", p.Code, words(p.Body))
+	}
+	run := site.Run(t, "push", "null")
+	if run.Status != kairos.RunFailed || run.Error.Code != "tool_circuit_open" || !strings.Contains(run.Error.Message, "marta has opened its circuit: they <b>migrate</b>") {
+		t.Errorf("%s %+v", run.Status, run.Error)
+	}
+	p := b.Get("/agents/tools/http")
+	if text := words(p.Body); !strings.Contains(text, "api.example circuit open half open in 60") && !strings.Contains(text, "api.example circuit open half open in 1 h") && !strings.Contains(text, "half open in 59 min") || !strings.Contains(text, "marta has opened it: they &lt;b&gt;migrate&lt;/b&gt;") {
+		t.Errorf("the page: %s", text)
+	}
+	crawl(t, "circuit", p.Body)
+	if p := b.Get("/agents/tools/calculator/circuit?do=open"); p.Code != http.StatusNotFound {
+		t.Errorf("a tool without a circuit: %d", p.Code)
+	}
+	if text := words(b.Get("/agents/tools/calculator").Body); strings.Contains(text, "Circuit") {
+		t.Error("a tool that reaches nobody speaks of circuits")
+	}
+	viewer := everybody(t, site)[kairos.RoleViewer]
+	if text := words(viewer.Get("/agents/tools/http").Body); !strings.Contains(text, "api.example circuit open") || strings.Contains(text, "Close…") {
+		t.Errorf("to a viewer: %s", text)
+	}
+}
