@@ -54,7 +54,7 @@ type Board struct {
 // entry is a circuit that has failed, or that a person has opened.
 type entry struct {
 	breaker Breaker
-	since   time.Time // when it last stopped being closed
+	since   time.Time      // when it last stopped being closed
 	last    planner.Behind // failure that counted
 	lastAt  time.Time
 	by      string // who opened it

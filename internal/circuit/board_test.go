@@ -15,17 +15,17 @@ import (
 )
 
 var (
-	down  = errors.New("connection refused by secret-host")
-	marta = kairos.Actor{Name: "marta", Role: kairos.RoleOperator, Surface: "ui"}
-	mail  = circuit.ID{Subject: "tool:http", Part: "mail.example"}
-	crm   = circuit.ID{Subject: "tool:crm.find"}
+	errDown = errors.New("connection refused by secret-host")
+	marta   = kairos.Actor{Name: "marta", Role: kairos.RoleOperator, Surface: "ui"}
+	mail    = circuit.ID{Subject: "tool:http", Part: "mail.example"}
+	crm     = circuit.ID{Subject: "tool:crm.find"}
 )
 
 // call makes a call that ends as it is told to; it says whether it was let through.
 func call(b *circuit.Board, id circuit.ID, v circuit.Verdict) *circuit.Refusal {
 	pass, refusal := b.Enter(id, circuit.Settings{})
 	if refusal == nil {
-		b.Leave(pass, v, down)
+		b.Leave(pass, v, errDown)
 	}
 	return refusal
 }
@@ -129,7 +129,7 @@ func TestACircuitThatIsOff(t *testing.T) {
 		if refusal != nil {
 			t.Fatal("refused")
 		}
-		b.Leave(pass, circuit.Unwell, down)
+		b.Leave(pass, circuit.Unwell, errDown)
 	}
 	if err := b.Change(t.Context(), storetest.Open(t), marta, crm, kairos.CircuitChange{Open: true}); err != nil {
 		t.Fatal(err)
