@@ -63,6 +63,7 @@ func (l *ledger) count(key string) int {
 type daemon struct {
 	cmd *exec.Cmd
 	api *client.Client
+	url string
 }
 
 var (
@@ -122,11 +123,12 @@ func start(t *testing.T, bin, data, config string, env ...string) *daemon {
 		b, _ := os.ReadFile(filepath.Join(data, "..", "log"))
 		t.Fatalf("no ready line: %q\n%s", lines.Text(), b)
 	}
+	ready := lines.Text()
 	go func() {
 		for lines.Scan() { // keep the pipe empty
 		}
 	}()
-	return &daemon{cmd, client.Unix(filepath.Join(data, "kairosd.sock"))}
+	return &daemon{cmd, client.Unix(filepath.Join(data, "kairosd.sock")), strings.TrimPrefix(ready, "kairosd is ready at ")}
 }
 
 // follow returns when a run is as the caller waits for it to be: it is looked at

@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -130,6 +134,80 @@ func TestAFullDisk(t *testing.T) {
 	d.kill(t)
 	allThere(t, filepath.Join(data, "kairos.db"), acked)
 	t.Logf("%d runs acknowledged around a full disk", len(acked))
+	prooftest.Figure(t, "environment faults", 1)
+}
+
+// A full disk is when somebody must get in and look: people log in and read every
+// page, though nothing of it can be stored.
+func TestPeopleGetInOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	disk := tmpfs(t, 42)
+	data := filepath.Join(disk, "data")
+	if err := os.Mkdir(data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	d := start(t, build(t), data, configFile(t, ""))
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	browser := &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	ask := func(method, path string, form url.Values) int {
+		t.Helper()
+		r, err := http.NewRequestWithContext(ctx, method, d.url+path, strings.NewReader(form.Encode()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Origin", d.url)
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		answer, err := browser.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		if _, err := io.Copy(io.Discard, answer.Body); err != nil {
+			t.Fatal(err)
+		}
+		return answer.StatusCode
+	}
+	token, err := os.ReadFile(filepath.Join(data, "setup.token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	person := url.Values{"csrf": {"anonymous"}, "token": {strings.TrimSpace(string(token))}, "name": {"ana"}, "password": {"four unrelated words"}}
+	if code := ask(http.MethodPost, "/setup?"+person.Encode(), person); code != http.StatusSeeOther {
+		t.Fatalf("setup: %d", code)
+	}
+	if _, _, _, problems, err := d.api.SavePlan(ctx, actor, []byte(keeps), planner.FormatYAML, "upload", ""); err != nil {
+		t.Fatal(err, problems)
+	}
+	if err := os.WriteFile(filepath.Join(disk, "ballast"), make([]byte, 16<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	acked, err := startRuns(ctx, d, 500)
+	if kairos.CodeOf(err) != kairos.CodeNoSpace {
+		t.Fatalf("after %d runs on a full disk: %v", len(acked), err)
+	}
+	jar, err = cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	browser.Jar = jar
+	if code := ask(http.MethodPost, "/login", person); code != http.StatusSeeOther {
+		t.Fatalf("log in: %d", code)
+	}
+	for _, path := range []string{"/", "/runs", "/runs/" + acked[0], "/plans", "/approvals", "/audit", "/system", "/system/log", "/me"} {
+		if code := ask(http.MethodGet, path, nil); code != http.StatusOK {
+			t.Errorf("%s: %d", path, code)
+		}
+	}
+	if err := os.Remove(filepath.Join(disk, "ballast")); err != nil {
+		t.Fatal(err)
+	}
+	d.kill(t)
+	allThere(t, filepath.Join(data, "kairos.db"), acked)
 	prooftest.Figure(t, "environment faults", 1)
 }
 

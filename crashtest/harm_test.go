@@ -47,7 +47,7 @@ func attempt(t *testing.T, bin, data, config string) (d *daemon, url string, cod
 				for lines.Scan() { // keep the pipe empty
 				}
 			}()
-			return &daemon{cmd, client.Unix(filepath.Join(data, "kairosd.sock"))}, at, 0, ""
+			return &daemon{cmd: cmd, api: client.Unix(filepath.Join(data, "kairosd.sock"))}, at, 0, ""
 		}
 	}
 	if exit, ok := errors.AsType[*exec.ExitError](cmd.Wait()); ok {

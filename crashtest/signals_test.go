@@ -45,7 +45,7 @@ func TestSignals(t *testing.T) {
 		if err := out.Close(); err != nil { // nobody reads what it prints either
 			t.Fatal(err)
 		}
-		return &daemon{cmd, client.Unix(filepath.Join(data, "kairosd.sock"))}
+		return &daemon{cmd: cmd, api: client.Unix(filepath.Join(data, "kairosd.sock"))}
 	}
 	read, write, err := os.Pipe()
 	if err != nil {

@@ -54,7 +54,11 @@ func (r *request) visit(now time.Time) (left time.Time, err error) {
 	if !left.IsZero() {
 		text += " " + strconv.FormatInt(left.UnixMicro(), 10)
 	}
-	return left, r.s.Reader.SetPreference(r.ctx, r.who.Name, homeVisit, text)
+	err = r.s.Reader.SetPreference(r.ctx, r.who.Name, homeVisit, text)
+	if kairos.CodeOf(err) == kairos.CodeNoSpace {
+		err = nil // the same is told once more
+	}
+	return left, err
 }
 
 // sinceBand tells what happened since the reader's last visit.

@@ -62,7 +62,7 @@ type Config struct {
 
 // Service knows users, sessions and tokens. It is safe for concurrent use.
 type Service struct {
-	store    Store
+	store    *spare
 	audit    Audit
 	log      *slog.Logger
 	clock    func() time.Time
@@ -105,7 +105,7 @@ func New(c Config) (*Service, error) {
 		return nil, err
 	}
 	s := &Service{
-		store: c.Store, audit: c.Audit, log: c.Log, clock: c.Now, file: c.SetupFile,
+		audit: c.Audit, log: c.Log, clock: c.Now, file: c.SetupFile,
 		idle:     cmp.Or(c.IdleTimeout, DefaultIdleTimeout),
 		lifetime: cmp.Or(c.SessionLifetime, DefaultSessionLifetime),
 		provider: c.Provider, issuer: c.Issuer, createUsers: c.CreateUsers, noPassword: c.NoPassword,
@@ -127,6 +127,7 @@ func New(c Config) (*Service, error) {
 	if s.clock == nil {
 		s.clock = time.Now
 	}
+	s.store = newSpare(c.Store, s.audit, s.log, s.clock)
 	return s, nil
 }
 
@@ -196,7 +197,10 @@ func (s *Service) record(ctx context.Context, actor kairos.Actor, action, object
 
 // recordDenied writes a refusal down; the refusal stands even if that fails.
 func (s *Service) recordDenied(ctx context.Context, actor kairos.Actor, action, object, reason string) {
-	if err := s.record(ctx, actor, action, object, "denied", reason); err != nil {
+	if s.audit == nil {
+		return
+	}
+	if err := s.store.denied(ctx, recordOf(ctx, actor, kairos.AuditRecord{Action: action, Object: object, Result: "denied", Reason: reason})); err != nil {
 		s.log.Error("record a refusal", "action", action, "err", err)
 	}
 }

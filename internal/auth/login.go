@@ -78,7 +78,7 @@ func (s *Service) welcome(ctx context.Context, u kairos.User, password string, o
 		return u, kairos.Errorf(kairos.CodeUnauthorized, "name or password is wrong") // changed meanwhile
 	}
 	fresh.PasswordHash, fresh.LastSeenAt = phc, now
-	return fresh, s.store.UpdateUser(ctx, fresh)
+	return fresh, s.store.tryLater("when a user was seen", s.store.UpdateUser(ctx, fresh))
 }
 
 // openSession always makes a new id: nothing that the client chose is used (A18).

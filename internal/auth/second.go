@@ -235,12 +235,17 @@ func (s *Service) checkCode(ctx context.Context, userID, code string, now time.T
 	if err != nil {
 		return false, err
 	}
-	step, ok := matches(raw, code, now, f.Step)
+	step, ok := matches(raw, code, now, s.store.lastCode(userID, f.Step))
 	if !ok {
 		return false, nil
 	}
 	f.Step = step
-	return true, s.keepFactor(ctx, userID, f, nil) // before it opens anything
+	err = s.keepFactor(ctx, userID, f, nil) // before it opens anything
+	if full(err) {
+		s.store.codeUsed(userID, step)
+		return true, nil
+	}
+	return true, err
 }
 
 // plainCode is a recovery code without what people put between its parts.

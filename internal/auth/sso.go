@@ -121,7 +121,7 @@ func (s *Service) seen(ctx context.Context, u kairos.User) (kairos.User, error) 
 		return u, noSession()
 	}
 	u.LastSeenAt = s.now()
-	return u, s.store.UpdateUser(ctx, u)
+	return u, s.store.tryLater("when a user was seen", s.store.UpdateUser(ctx, u))
 }
 
 // newcomer makes a user of whom nothing was known. The first of all must be an

@@ -103,6 +103,7 @@ func (s *Service) Token(ctx context.Context, text string) (kairos.Actor, error) 
 	} else if err != nil {
 		return kairos.Actor{}, fmt.Errorf("find token: %w", err)
 	}
+	t.LastUsedAt = s.store.usedAt(t)
 	now := s.notBefore(t.LastUsedAt)
 	if !t.RevokedAt.IsZero() || !now.Before(t.ExpiresAt) {
 		return kairos.Actor{}, noToken()

@@ -32,6 +32,7 @@ type local struct {
 	offered
 	asker *supervisor.Service
 	bulk  *bulk.Service
+	full  error // why the database is open for reading only
 }
 
 // What the engine does, it does with checks of its own: its methods come before
@@ -145,6 +146,9 @@ func (c *app) open(ctx context.Context) (backend, error) {
 	if err != nil {
 		return nil, err
 	}
+	if b.full != nil {
+		c.errorf("note: the database is open for reading only: %s\n", b.full)
+	}
 	c.mentionOthers(ctx, b)
 	return b, nil
 }
@@ -152,11 +156,14 @@ func (c *app) open(ctx context.Context) (backend, error) {
 func openLocal(ctx context.Context, path string, memory bool, cfg config.Config) (*local, error) {
 	log := slog.New(slog.DiscardHandler)
 	var s *store.Store
-	var err error
+	var err, full error
 	if memory {
 		s, err = store.OpenMemory(ctx, store.Options{Logger: log})
 	} else {
 		s, err = store.Open(ctx, path, store.Options{Logger: log})
+		if full = err; kairos.CodeOf(err) == kairos.CodeNoSpace { // what there is can still be read
+			s, err = store.Open(ctx, path, store.Options{Logger: log, ReadOnly: true})
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -170,7 +177,7 @@ func openLocal(ctx context.Context, path string, memory bool, cfg config.Config)
 		tools.Close()
 		return nil, errors.Join(err, s.Close())
 	}
-	return &local{e, stored{s}, offered{tools}, asker, bulk.New(bulk.Config{Store: s, Engine: e, Log: log})}, nil
+	return &local{e, stored{s}, offered{tools}, asker, bulk.New(bulk.Config{Store: s, Engine: e, Log: log}), full}, nil
 }
 
 // mentionOthers names unfinished runs that this command leaves alone.

@@ -114,5 +114,5 @@ func (c *app) mocked(ctx context.Context, table map[string]mock) (*local, error)
 	if err := e.Open(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	return &local{e, stored{s}, offered{tools}, newAsker(e, registry, s, cfg), bulk.New(bulk.Config{Store: s, Engine: e, Log: log})}, nil
+	return &local{e, stored{s}, offered{tools}, newAsker(e, registry, s, cfg), bulk.New(bulk.Config{Store: s, Engine: e, Log: log}), nil}, nil
 }

@@ -35,7 +35,7 @@ func takeLock(path string) (*os.File, error) {
 	}
 	if err := f.Truncate(0); err == nil {
 		_, err = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
-		if err != nil {
+		if err != nil && !errors.Is(err, syscall.ENOSPC) { // the number is for people, the lock is held without it
 			return nil, errors.Join(kairos.Errorf(kairos.CodeUnavailable, "cannot write the lock: %w", err), f.Close())
 		}
 	}

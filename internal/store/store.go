@@ -486,12 +486,20 @@ func (s *Store) RolledBack() bool { return s.rolledBack }
 
 // OnCommit sets the function that hears of every committed audit event, in
 // order of their sequence and with their journal rows, from the writer's
-// goroutine. It must not block.
-func (s *Store) OnCommit(f func([]kairos.AuditEvent)) { s.writer.onCommit.Store(&f) }
+// goroutine. It must not block. A store that is open for reading never calls it.
+func (s *Store) OnCommit(f func([]kairos.AuditEvent)) {
+	if s.writer != nil {
+		s.writer.onCommit.Store(&f)
+	}
+}
 
 // OnBatch sets the function that hears of every transaction of the writer: how
 // many writes it made durable and how long it took. The rules of OnCommit hold.
-func (s *Store) OnBatch(f func(writes int, took time.Duration)) { s.writer.onBatch.Store(&f) }
+func (s *Store) OnBatch(f func(writes int, took time.Duration)) {
+	if s.writer != nil {
+		s.writer.onBatch.Store(&f)
+	}
+}
 
 // Failed is closed when storage misbehaved in a way that leaves the outcome of
 // a commit unknown: the process must stop and start again (G14).

@@ -1,0 +1,189 @@
+package auth_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/auth"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store"
+)
+
+// fullDisk is a store that has no space for what logins and their use write, as
+// long as somebody says so.
+type fullDisk struct {
+	*store.Store
+	full *atomic.Bool
+}
+
+func (d fullDisk) space() error {
+	if d.full.Load() {
+		return kairos.Errorf(kairos.CodeNoSpace, "commit: the disk is full")
+	}
+	return nil
+}
+
+func (d fullDisk) Audit(ctx context.Context, r kairos.AuditRecord) error {
+	if err := d.space(); err != nil {
+		return err
+	}
+	return d.Store.Audit(ctx, r)
+}
+
+func (d fullDisk) UpdateUser(ctx context.Context, u kairos.User, said ...kairos.AuditRecord) error {
+	if err := d.space(); err != nil {
+		return err
+	}
+	return d.Store.UpdateUser(ctx, u, said...)
+}
+
+func (d fullDisk) UpdateUserEndingSessions(ctx context.Context, u kairos.User, keep string, said ...kairos.AuditRecord) error {
+	if err := d.space(); err != nil {
+		return err
+	}
+	return d.Store.UpdateUserEndingSessions(ctx, u, keep, said...)
+}
+
+func (d fullDisk) CreateSession(ctx context.Context, s kairos.Session, said ...kairos.AuditRecord) error {
+	if err := d.space(); err != nil {
+		return err
+	}
+	return d.Store.CreateSession(ctx, s, said...)
+}
+
+func (d fullDisk) TouchSession(ctx context.Context, hash string, seen time.Time) error {
+	if err := d.space(); err != nil {
+		return err
+	}
+	return d.Store.TouchSession(ctx, hash, seen)
+}
+
+func (d fullDisk) DeleteSession(ctx context.Context, hash string, said ...kairos.AuditRecord) error {
+	if err := d.space(); err != nil {
+		return err
+	}
+	return d.Store.DeleteSession(ctx, hash, said...)
+}
+
+func (d fullDisk) DeleteExpiredSessions(ctx context.Context, now, idle time.Time) error {
+	if err := d.space(); err != nil {
+		return err
+	}
+	return d.Store.DeleteExpiredSessions(ctx, now, idle)
+}
+
+func (d fullDisk) TouchToken(ctx context.Context, id string, used time.Time, from string) error {
+	if err := d.space(); err != nil {
+		return err
+	}
+	return d.Store.TouchToken(ctx, id, used, from)
+}
+
+// A full disk is when somebody must get in: people log in, stay in, are found idle
+// and log out, tokens work, and what that would have written is written when there
+// is space, with the audit records.
+func TestAFullDiskLetsPeopleIn(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	disk := fullDisk{h.store, new(atomic.Bool)}
+	s, err := auth.New(auth.Config{Store: disk, Audit: disk, Now: func() time.Time { return time.Unix(0, h.clock.Load()) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Service = s
+	ctx := t.Context()
+	h.user(t, "ana", kairos.RoleAdmin)
+	h.user(t, "ben", kairos.RoleOperator)
+	token, _, err := s.CreateToken(ctx, root, "ci", kairos.RoleViewer, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, _, err := s.Login(ctx, "ana", good, "10.0.0.1", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	idle, _, err := s.Login(ctx, "ana", good, "10.0.0.2", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := func(secret, when string) {
+		t.Helper()
+		if _, err := s.Session(ctx, secret); err != nil {
+			t.Errorf("%s: %v", when, err)
+		}
+	}
+	out := func(secret, when string) {
+		t.Helper()
+		if _, err := s.Session(ctx, secret); kairos.CodeOf(err) != kairos.CodeUnauthorized {
+			t.Errorf("%s: %v", when, err)
+		}
+	}
+
+	disk.full.Store(true)
+	// Used every 20 minutes for an hour, a session does not end as idle; one that is
+	// not used does.
+	for range 3 {
+		h.pass(20 * time.Minute)
+		in(before, "logged in before")
+	}
+	out(idle, "idle")
+	during, _, err := s.Login(ctx, "ana", good, "10.0.0.3", "")
+	if err != nil {
+		t.Fatalf("log in on a full disk: %v", err)
+	}
+	gone, _, err := s.Login(ctx, "ben", good, "10.0.0.4", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	in(during, "logged in on a full disk")
+	if _, _, err := s.Login(ctx, "ana", "wrong", "10.0.0.5", ""); kairos.CodeOf(err) != kairos.CodeUnauthorized {
+		t.Errorf("a wrong password: %v", err)
+	}
+	if err := s.Logout(ctx, gone); err != nil {
+		t.Errorf("log out: %v", err)
+	}
+	out(gone, "logged out")
+	if err := s.Logout(ctx, before); err != nil {
+		t.Errorf("log out of a stored session: %v", err)
+	}
+	out(before, "logged out of a stored session")
+	if _, err := s.Token(ctx, token); err != nil {
+		t.Errorf("token: %v", err)
+	}
+	if _, _, err := s.CreateToken(ctx, root, "more", kairos.RoleViewer, nil, 0); err != nil {
+		t.Error("what is not about getting in is not touched here:", err)
+	}
+	h.pass(time.Minute)
+	if err := s.Sweep(ctx); kairos.CodeOf(err) != kairos.CodeNoSpace {
+		t.Errorf("a sweep on a full disk: %v", err)
+	}
+
+	disk.full.Store(false)
+	if err := s.Sweep(ctx); err != nil {
+		t.Fatal(err)
+	}
+	in(during, "with space again")
+	out(before, "logged out before there was space")
+	h.restart(t)
+	in(during, "after a restart")
+	out(before, "logged out, after a restart")
+	out(gone, "logged out, after a restart")
+	events, err := h.store.AuditEvents(ctx, kairos.AuditFilter{Page: kairos.Page{Limit: 100}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	for _, e := range events.Items {
+		if strings.Contains(e.Reason, "recorded when the disk had space again") {
+			said = append(said, e.Action+" "+e.Actor+" "+e.Result)
+		}
+	}
+	slices.Sort(said)
+	if got, want := strings.Join(said, ", "), "login ana denied, login ana ok, login ben ok, logout ana ok, logout ben ok"; got != want {
+		t.Errorf("recorded late: %s\nwant %s", got, want)
+	}
+}
