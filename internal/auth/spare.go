@@ -93,6 +93,7 @@ func (s *spare) Sessions(ctx context.Context, userID string) ([]kairos.Session, 
 	list, err := s.Store.Sessions(ctx, userID)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	list = slices.DeleteFunc(list, func(ses kairos.Session) bool { return s.ended[ses.IDHash] })
 	for _, kept := range s.sessions {
 		if kept.UserID == userID {
 			list = append(list, kept.Session)

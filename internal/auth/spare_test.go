@@ -151,6 +151,13 @@ func TestAFullDiskLetsPeopleIn(t *testing.T) {
 		t.Errorf("log out of a stored session: %v", err)
 	}
 	out(before, "logged out of a stored session")
+	ana, err := h.store.User(ctx, "ana")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list, err := s.Sessions(ctx, ana.ID); err != nil || len(list) != 1 {
+		t.Errorf("%d sessions are open, %v; want the one of the full disk", len(list), err)
+	}
 	if _, err := s.Token(ctx, token); err != nil {
 		t.Errorf("token: %v", err)
 	}
