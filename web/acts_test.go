@@ -285,6 +285,7 @@ func (s *scene) plans() {
 	other, _ := s.api("POST /plans/drafts/{id}/refine", "/plans/drafts/"+begun+"/refine", map[string]string{"change": "then notify everybody"})["id"].(string)
 	s.Drafted(s.t, other)
 	s.api("POST /plans/drafts/{id}/accept", "/plans/drafts/"+begun+"/accept", map[string]string{"reason": "good"})
+	s.api("POST /plans/drafts/{id}/start", "/plans/drafts/"+begun+"/start", map[string]bool{"accept": true})
 	s.api("POST /plans/drafts/{id}/discard", "/plans/drafts/"+other+"/discard", map[string]string{"reason": "not needed"})
 }
 

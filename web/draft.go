@@ -56,12 +56,18 @@ func (r *request) plannedVersion() error {
 		}
 	}
 	p := view.DraftPage{Shell: r.shell("plans", "Draft"), Intent: strings.TrimSpace(r.c.QueryParam("q")), Idem: newID(), Post: fmt.Sprintf("/ask/%s/v/%d", url.PathEscape(pl.Key), v.Number),
-		CanStart: r.who.Role.Includes(kairos.RoleOperator), Open: pl.Stage == kairos.StageDraft}
-	p.CanDiscard = p.Open && !pl.Archived && r.who.Role.Includes(kairos.RoleAuthor)
+		CanStart: r.who.Role.Includes(kairos.RoleOperator), Open: pl.Stage == kairos.StageDraft || isProposed(pl, v)}
+	p.CanDiscard = pl.Stage == kairos.StageDraft && !pl.Archived && r.who.Role.Includes(kairos.RoleAuthor)
 	if err := r.draftedPlan(&p, pl, v, p.Intent); err != nil {
 		return err
 	}
 	return r.render(http.StatusOK, view.Draft(p))
+}
+
+// isProposed reports whether a planner made a version of a plan in use, which is not
+// current before somebody accepts it.
+func isProposed(pl kairos.Plan, v kairos.Version) bool {
+	return pl.Stage == kairos.StageUsed && v.Origin == "planner" && v.Hash != pl.LatestHash && v.Number > pl.Latest
 }
 
 // draftedPlan fills in the plan of a draft: its picture, why each step is there,
@@ -89,6 +95,9 @@ func (r *request) draftedPlan(p *view.DraftPage, pl kairos.Plan, v kairos.Versio
 		fact(locale.Mark("Judged"), r.t(complexities[c.Complexity]))
 	}
 	fact(locale.Mark("Reason"), visible(v.Reason))
+	if isProposed(pl, v) {
+		fact(locale.Mark("In use"), r.t("v%d is in use; this one takes its place when it is accepted.", pl.Latest))
+	}
 	r.estimates(v, fact)
 	catalog := r.s.Engine.Catalog()
 	explained := kairos.Explained{}
@@ -244,7 +253,7 @@ func (r *request) acceptVersion() error {
 	switch r.c.FormValue("do") {
 	case "accept":
 		return r.onceOf(":accept", func() (string, error) {
-			_, err := r.s.Engine.AcceptPlan(r.ctx, r.who.actor(), pl.ID, r.t("v%d, made of: %s", v.Number, cut(intent, 400)))
+			_, err := r.s.Engine.AcceptVersion(r.ctx, r.who.actor(), pl.ID, v.Hash, r.t("v%d, made of: %s", v.Number, cut(intent, 400)))
 			return path, err
 		})
 	case "discard":

@@ -166,8 +166,9 @@ type Engine interface {
 	// RestoreVersion makes an earlier version of a plan its current one; CodeStale
 	// when the current one has another hash than base.
 	RestoreVersion(ctx context.Context, actor kairos.Actor, plan string, number int, base, reason string) (kairos.Plan, error)
-	// AcceptPlan takes a planner's draft into use; CodeConflict if it is none.
-	AcceptPlan(ctx context.Context, actor kairos.Actor, plan, reason string) (kairos.Plan, error)
+	// AcceptVersion takes a version that a planner made into use: it becomes its plan's
+	// current one; CodeConflict if a person made it.
+	AcceptVersion(ctx context.Context, actor kairos.Actor, plan, hash, reason string) (kairos.Plan, error)
 	// TryPlan starts a dry run of a document without saving it.
 	TryPlan(ctx context.Context, actor kairos.Actor, src []byte, f planner.Format, input kairos.RawJSON) (kairos.Run, planner.Problems, error)
 	// Catalog is what this installation offers to plans.

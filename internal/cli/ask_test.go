@@ -18,6 +18,7 @@ planner: {mode: rules}
 type askedPlan struct {
 	ID, Key, Hash, By, Reason string
 	Version                   int
+	Proposed                  bool
 	Found                     bool
 	Document                  struct {
 		EstimatedDuration int64
@@ -77,6 +78,20 @@ func TestAskFindsItsPlanAndLearnsWhatSkillsTake(t *testing.T) {
 	if !strings.Contains(fresh.Reason, "1 of 1 estimates are medians of runs here") {
 		t.Errorf("the reason is %q", fresh.Reason)
 	}
+	// The plan is in use: what was made anew of it is a draft until somebody accepts it.
+	if !fresh.Proposed {
+		t.Errorf("a version of a plan in use is no draft: %+v", fresh)
+	}
+	if found, _ := s.ask(config, "write about tea and then stop", "--plan-only"); found.Version != 1 || found.Hash != first.Hash {
+		t.Errorf("before anybody accepted it, %+v is current", found)
+	}
+	if run, _ := s.expect(0, "start", "--config", config, first.Key, "--prompt", "tea", "--json"); !strings.Contains(run, `"completed"`) {
+		t.Error(run)
+	}
+	if out, _ := s.expect(0, "drafts", "--config", config); !strings.Contains(out, first.Key+" v2") {
+		t.Errorf("the drafts: %s", out)
+	}
+	s.expect(0, "drafts", "accept", "--config", config, first.Key)
 	_, stderr := s.expect(0, "ask", "--config", config, "write about tea and then stop", "--plan-only")
 	for _, want := range []string{"made before (--fresh plans anew)", "(1 of 1 steps by medians of runs here)"} {
 		if !strings.Contains(stderr, want) {

@@ -28,8 +28,15 @@ type backend interface {
 	// TryPlan starts a dry run of a document that is not stored as a version.
 	TryPlan(ctx context.Context, actor kairos.Actor, src []byte, f planner.Format, input kairos.RawJSON) (kairos.Run, planner.Problems, error)
 
-	// Ask makes a plan of an intent, and starts it.
-	Ask(ctx context.Context, actor kairos.Actor, r kairos.AskRequest) (kairos.Asked, error)
+	// Drafts of plans are made in the background; Draft says how far one is.
+	Drafts(ctx context.Context, all bool, limit int) ([]kairos.Draft, error)
+	Draft(ctx context.Context, id string) (kairos.Draft, error)
+	StartDraft(ctx context.Context, actor kairos.Actor, r kairos.DraftRequest) (kairos.Draft, error)
+	RefineDraft(ctx context.Context, actor kairos.Actor, id string, r kairos.DraftRequest) (kairos.Draft, error)
+	AcceptDraft(ctx context.Context, actor kairos.Actor, id, reason string) (kairos.Draft, error)
+	DiscardDraft(ctx context.Context, actor kairos.Actor, id, reason string) (kairos.Draft, error)
+	// RunDraft starts a run of exactly the plan of a draft.
+	RunDraft(ctx context.Context, actor kairos.Actor, id string, r kairos.DraftStart) (kairos.Run, error)
 	Start(ctx context.Context, actor kairos.Actor, r kairos.StartRequest) (kairos.Run, error)
 	Runs(ctx context.Context, f kairos.RunFilter) (kairos.List[kairos.Run], error)
 	FindRun(ctx context.Context, id string) (kairos.Run, error)

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"cmp"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -9,63 +11,118 @@ import (
 	"github.com/kairosd/kairosd/internal/plandiff"
 )
 
-// draftsCommand looks after plans that a planner made and nobody has accepted.
+// draftsCommand looks after plans that a planner makes of intents.
 func (c *app) draftsCommand() *cobra.Command {
-	var l listFlags
+	all, limit := false, 0
 	cmd := &cobra.Command{
-		Use: "drafts", Short: "List, show, refine, try, accept and discard drafts of plans", Args: cobra.NoArgs,
-		Long: `Lists the plans that a planner made of an intent ("kairos ask --plan-only") and that
-nobody has accepted or started yet. DRAFT is a plan's key or id. A draft is started
-by "kairos start DRAFT".`,
-		Example: "  kairos drafts\n  kairos drafts show plan-4f1c\n  kairos drafts refine plan-4f1c \"write a post about tea, with a summary and tags\"\n" +
+		Use: "drafts", Short: "List, show, refine, try, start, accept and discard drafts of plans", Args: cobra.NoArgs,
+		Long: `Lists what a planner makes or made of intents ("kairos ask") and what nobody has
+accepted or discarded yet: being planned, to be accepted, or without a plan. DRAFT is
+the id of one, a part of it that it alone begins or ends with, or its plan's key.`,
+		Example: "  kairos drafts\n  kairos drafts show plan-4f1c\n  kairos drafts refine plan-4f1c --change \"with tags\"\n" +
 			"  kairos drafts accept plan-4f1c --reason \"for the newsletter\"",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.listPlans(cmd, kairos.PlanFilter{Stage: string(kairos.StageDraft), Page: l.page()}, "no draft waits")
+			if limit < 1 || limit > 1000 {
+				return usage("--limit takes 1 to 1000")
+			}
+			return c.with(cmd, func(b backend) error { return c.listDrafts(cmd, b, all, limit) })
 		},
 	}
-	l.add(cmd)
+	cmd.Flags().BoolVar(&all, "all", false, "those that were accepted or discarded, too")
+	cmd.Flags().IntVar(&limit, "limit", 100, "at most so many (1000)")
 	var reason string
-	act := func(use, short, long string, do func(cmd *cobra.Command, b backend, p kairos.Plan) error) *cobra.Command {
+	act := func(use, short, long string, do func(cmd *cobra.Command, b backend, d drafted) error) *cobra.Command {
 		sub := &cobra.Command{
 			Use: use + " DRAFT", Short: short, Args: cobra.ExactArgs(1), Long: long, Example: "  kairos drafts " + use + " plan-4f1c",
 			RunE: func(cmd *cobra.Command, args []string) error {
 				return c.with(cmd, func(b backend) error {
-					p, err := c.draft(cmd, b, args[0])
+					d, err := findDraft(cmd.Context(), b, args[0])
 					if err != nil {
 						return err
 					}
-					return do(cmd, b, p)
+					return do(cmd, b, d)
 				})
 			},
 		}
 		sub.Flags().StringVar(&reason, "reason", "", "why, for the audit log")
 		return sub
 	}
-	accept := act("accept", "Take a draft into use", "Takes a draft into use: from now on it is a plan like those that people wrote.", func(cmd *cobra.Command, b backend, p kairos.Plan) error {
-		p, err := b.AcceptPlan(cmd.Context(), c.actor(), p.ID, reason)
+	accept := act("accept", "Take a draft into use", `Takes a draft into use: from now on it is a plan like those that people wrote. One
+that was made of a plan in use becomes the current version of that.`, func(cmd *cobra.Command, b backend, d drafted) error {
+		if d.plan != nil {
+			p, err := b.AcceptPlan(cmd.Context(), c.actor(), d.plan.ID, reason)
+			if err != nil {
+				return err
+			}
+			return c.planSaid(p, "is in use")
+		}
+		if d.State == kairos.DraftAccepted {
+			return kairos.Errorf(kairos.CodeConflict, "%s is no draft: it is in use", d.Plan).Suggest("kairos plans show %s prints it", d.Plan)
+		}
+		got, err := b.AcceptDraft(cmd.Context(), c.actor(), d.ID, reason)
 		if err != nil {
 			return err
 		}
-		return c.planSaid(p, "is in use")
+		return c.draftSaid(got, fmt.Sprintf("%s v%d is in use", got.Plan, got.Version))
 	})
-	discard := act("discard", "Put a draft away", "Archives a draft: it is in no list any more. \"kairos plans unarchive\" brings it back.", func(cmd *cobra.Command, b backend, p kairos.Plan) error {
-		if err := b.ArchivePlan(cmd.Context(), c.actor(), p.ID, true, reason); err != nil {
+	discard := act("discard", "Give a draft up", `Gives a draft up: planning that is under way ends, and its plan is in no list any more.
+"kairos plans unarchive" brings that back.`, func(cmd *cobra.Command, b backend, d drafted) error {
+		if d.plan != nil {
+			if err := b.ArchivePlan(cmd.Context(), c.actor(), d.plan.ID, true, reason); err != nil {
+				return err
+			}
+			d.plan.Archived = true
+			return c.planSaid(*d.plan, "is put away")
+		}
+		got, err := b.DiscardDraft(cmd.Context(), c.actor(), d.ID, reason)
+		if err != nil {
 			return err
 		}
-		p.Archived = true
-		return c.planSaid(p, "is put away")
+		return c.draftSaid(got, fmt.Sprintf("draft %s is discarded", got.ID))
 	})
-	cmd.AddCommand(c.draftShow(), c.draftRefine(), c.draftTry(), accept, discard)
+	cmd.AddCommand(c.draftShow(), c.draftRefine(), c.draftTry(), c.draftStart(), accept, discard)
 	return cmd
 }
 
-// draft finds a plan that is a draft.
-func (c *app) draft(cmd *cobra.Command, b backend, name string) (kairos.Plan, error) {
-	p, err := findPlan(cmd.Context(), b, name)
-	if err == nil && p.Stage != kairos.StageDraft {
-		err = kairos.Errorf(kairos.CodeConflict, "%s is no draft: it is in use", p.Key).Suggest("kairos drafts lists drafts; kairos plans show %s prints this plan", p.Key)
+func (c *app) listDrafts(cmd *cobra.Command, b backend, all bool, limit int) error {
+	list, err := b.Drafts(cmd.Context(), all, limit)
+	if err != nil {
+		return err
 	}
-	return p, err
+	made := map[string]bool{}
+	rows := [][]string{}
+	for _, d := range list {
+		made[d.Plan] = true
+		plan := d.Plan
+		if d.Version > 0 {
+			plan += fmt.Sprintf(" v%d", d.Version)
+		}
+		what := d.Query
+		if d.Error != nil {
+			what += ": " + d.Error.Message
+		}
+		rows = append(rows, []string{d.ID, string(d.State), plan, cmp.Or(d.Model, d.By), stamp(d.CreatedAt), what})
+	}
+	// Plans that programs asked for have no draft.
+	plans, err := b.Plans(cmd.Context(), kairos.PlanFilter{Stage: string(kairos.StageDraft), Page: kairos.Page{Limit: 200}})
+	if err != nil {
+		return err
+	}
+	others := []planView{}
+	for _, p := range plans.Items {
+		if !made[p.Key] {
+			others = append(others, viewPlan(p))
+			rows = append(rows, []string{"-", string(kairos.DraftReady), fmt.Sprintf("%s v%d", p.Key, p.Latest), "", stamp(p.CreatedAt), p.Name})
+		}
+	}
+	if c.json {
+		return c.print(map[string]any{"items": append([]kairos.Draft{}, list...), "plans": others})
+	}
+	c.table([]string{"DRAFT", "STATE", "PLAN", "BY", "SINCE", "INTENT"}, rows)
+	if len(rows) == 0 {
+		c.errorf("no draft waits\n")
+	}
+	return nil
 }
 
 func (c *app) planSaid(p kairos.Plan, what string) error {
@@ -76,81 +133,201 @@ func (c *app) planSaid(p kairos.Plan, what string) error {
 	return nil
 }
 
+func (c *app) draftSaid(d kairos.Draft, what string) error {
+	if c.json {
+		return c.print(d)
+	}
+	c.printf("%s\n", what)
+	return nil
+}
+
 func (c *app) draftShow() *cobra.Command {
-	return &cobra.Command{
-		Use: "show DRAFT", Short: "Show a draft: its steps and its source", Args: cobra.ExactArgs(1),
-		Long:    "Prints who does what in a draft, then the draft as it was written; with --json, as \"kairos plans show\" does.",
-		Example: "  kairos drafts show plan-4f1c",
+	follow := true
+	cmd := &cobra.Command{
+		Use: "show DRAFT", Short: "Show a draft: how far it is, its steps and its source", Args: cobra.ExactArgs(1),
+		Long: `Tells how far planning is, until it is over; then prints who does what in the plan,
+and the plan as it was written. With --json: the draft and its plan, once there is one.`,
+		Example: "  kairos drafts show plan-4f1c\n  kairos drafts show plan-4f1c --follow=false --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b backend) error {
-				p, err := c.draft(cmd, b, args[0])
+				d, err := findDraft(cmd.Context(), b, args[0])
 				if err != nil {
 					return err
 				}
-				v, err := b.VersionByNumber(cmd.Context(), p.ID, p.Latest)
-				if err != nil {
-					return err
+				if d.plan != nil {
+					return c.showDraftedPlan(cmd, b, d.plan.ID, d.plan.Latest)
 				}
 				if !c.json {
-					if v.Reason != "" {
-						c.errorf("%s\n", firstLine(v.Reason))
-					}
-					c.showSteps(v)
+					c.errorf("draft %s by %s: %s\n", d.ID, d.Actor, firstLine(d.Query))
 				}
-				return c.printVersion(p, v)
+				if follow {
+					if d.Draft, err = c.followDraft(cmd.Context(), b, d.Draft); err != nil {
+						return err
+					}
+				}
+				if c.json {
+					out := struct {
+						Draft kairos.Draft      `json:"draft"`
+						Plan  *kairos.AskedPlan `json:"plan"`
+					}{Draft: d.Draft}
+					if d.Hash != "" {
+						if out.Plan, err = planOf(cmd.Context(), b, d.Draft); err != nil {
+							return err
+						}
+					}
+					return c.print(out)
+				}
+				if err := d.Failed(); err != nil {
+					return err
+				}
+				c.errorf("%s\n", d.State)
+				if d.Hash == "" {
+					return nil
+				}
+				return c.showDraftedPlan(cmd, b, d.Plan, d.Version)
 			})
 		},
 	}
+	cmd.Flags().BoolVarP(&follow, "follow", "f", true, "wait until planning is over")
+	return cmd
+}
+
+// showDraftedPlan prints a version of a plan: who does what, then its source.
+func (c *app) showDraftedPlan(cmd *cobra.Command, b backend, plan string, version int) error {
+	p, err := b.Plan(cmd.Context(), plan)
+	if err != nil {
+		return err
+	}
+	v, err := b.VersionByNumber(cmd.Context(), p.ID, version)
+	if err != nil {
+		return err
+	}
+	if !c.json {
+		if v.Reason != "" {
+			c.errorf("%s\n", firstLine(v.Reason))
+		}
+		c.showSteps(v)
+	}
+	return c.printVersion(p, v)
 }
 
 func (c *app) draftRefine() *cobra.Command {
-	var r kairos.AskRequest
+	var r kairos.DraftRequest
 	cmd := &cobra.Command{
-		Use: "refine DRAFT TEXT…", Short: "Plan a draft anew from other words", Args: cobra.MinimumNArgs(2),
-		Long: `Makes a plan of TEXT, which is the whole intent in its new words, shows it, and prints
-what changed from the draft. The draft stays as it is until it is discarded.`,
-		Example: "  kairos drafts refine plan-4f1c \"write a post about tea, with a summary\"",
+		Use: "refine DRAFT [TEXT…]", Short: "Make another draft, with other words or with a change", Args: cobra.MinimumNArgs(1),
+		Long: `Makes another draft of the same intent, shows it, and prints what changed. TEXT is the
+whole intent in new words; --change says only what should be different; --provider has
+another model plan. The draft that is refined stays as it is until it is discarded.`,
+		Example: "  kairos drafts refine plan-4f1c \"write a post about tea, with a summary\"\n  kairos drafts refine plan-4f1c --change \"ask a person before it is sent\"",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r.Query = strings.Join(args[1:], " ")
+			if strings.TrimSpace(r.Query+r.Change+r.Provider) == "" {
+				return usage("say what should be different: TEXT, --change or --provider")
+			}
+			return c.with(cmd, func(b backend) error { return c.refine(cmd, b, args[0], r) })
+		},
+	}
+	cmd.Flags().StringVar(&r.Change, "change", "", "what should be different")
+	cmd.Flags().StringVar(&r.Provider, "provider", "", "whose model plans")
+	cmd.Flags().IntVar(&r.Constraints.MaxSteps, "max-steps", 0, "most steps of the plan")
+	cmd.Flags().Float64Var(&r.Constraints.Budget, "budget", 0, "most tokens that the plan may use")
+	return cmd
+}
+
+func (c *app) refine(cmd *cobra.Command, b backend, name string, r kairos.DraftRequest) error {
+	ctx := cmd.Context()
+	from, err := findDraft(ctx, b, name)
+	if err != nil {
+		return err
+	}
+	var next kairos.Draft
+	if from.plan != nil { // a program asked for it: its words are not known
+		if strings.TrimSpace(r.Query) == "" {
+			return usage("%s was not asked for in words that are kept: say the whole intent", from.plan.Key)
+		}
+		r.Fresh, from.Plan, from.Version = true, from.plan.Key, from.plan.Latest
+		next, err = b.StartDraft(ctx, c.actor(), r)
+	} else {
+		next, err = b.RefineDraft(ctx, c.actor(), from.ID, r)
+	}
+	if err != nil {
+		return err
+	}
+	if next, err = c.followDraft(ctx, b, next); err != nil {
+		return err
+	}
+	if err := next.Failed(); err != nil {
+		return err
+	}
+	plan, err := planOf(ctx, b, next)
+	if err != nil {
+		return err
+	}
+	var d plandiff.Diff
+	if from.Version > 0 {
+		old, err := b.Plan(ctx, from.Plan)
+		if err != nil {
+			return err
+		}
+		before, err := b.VersionByNumber(ctx, old.ID, from.Version)
+		if err != nil {
+			return err
+		}
+		after, err := b.VersionByNumber(ctx, plan.ID, plan.Version)
+		if err != nil {
+			return err
+		}
+		d = plandiff.Versions(before, after)
+	}
+	if c.json {
+		return c.print(map[string]any{"draft": next, "plan": plan, "added": d.Added, "removed": d.Removed, "lines": diffLines(d)})
+	}
+	c.showPlan(next, plan)
+	for _, l := range d.Lines {
+		c.printf("%s%s\n", l.Sign, l.Text)
+	}
+	c.errorf("draft %s; kairos drafts accept %s takes it into use\n", next.ID, next.ID)
+	return nil
+}
+
+func (c *app) draftStart() *cobra.Command {
+	var r kairos.DraftStart
+	detach := false
+	cmd := &cobra.Command{
+		Use: "start DRAFT", Short: "Start a run of exactly what was drafted", Args: cobra.ExactArgs(1),
+		Long: `Starts a run of the plan of a draft, with its intent as input, and follows it. The
+draft is accepted with that, but for one that was made of a plan in use: it stays a
+draft, unless --accept says that it takes the place of the current version.`,
+		Example: "  kairos drafts start plan-4f1c\n  kairos drafts start plan-4f1c --accept --detach",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b backend) error {
-				p, err := c.draft(cmd, b, args[0])
+				d, err := findDraft(cmd.Context(), b, args[0])
 				if err != nil {
 					return err
 				}
-				before, err := b.VersionByNumber(cmd.Context(), p.ID, p.Latest)
+				if d.plan != nil {
+					return kairos.Errorf(kairos.CodeConflict, "%s was asked for by a program: its input is not known", d.plan.Key).Suggest("kairos start %s --prompt TEXT", d.plan.Key)
+				}
+				run, err := b.RunDraft(cmd.Context(), c.actor(), d.ID, r)
 				if err != nil {
 					return err
 				}
-				r.Query, r.PlanOnly, r.Fresh = strings.Join(args[1:], " "), true, true
-				asked, err := b.Ask(cmd.Context(), c.actor(), r)
-				if err != nil {
-					return err
+				if detach {
+					if c.json {
+						return c.print(kairos.ViewRun(run))
+					}
+					c.printf("%s\n", run.ID)
+					return nil
 				}
-				if asked.Plan == nil {
-					return kairos.Errorf(kairos.CodeConflict, "%s would answer that without a plan", asked.Agent).Suggest("kairos ask answers it")
-				}
-				made, err := b.Plan(cmd.Context(), asked.Plan.Key)
-				if err != nil {
-					return err
-				}
-				after, err := b.VersionByNumber(cmd.Context(), made.ID, asked.Plan.Version)
-				if err != nil {
-					return err
-				}
-				d := plandiff.Versions(before, after)
-				if c.json {
-					return c.print(map[string]any{"from": viewPlan(p), "plan": asked.Plan, "added": d.Added, "removed": d.Removed, "lines": diffLines(d)})
-				}
-				c.showPlan(asked)
-				for _, l := range d.Lines {
-					c.printf("%s%s\n", l.Sign, l.Text)
-				}
-				return nil
+				c.aggregated = true
+				return c.follow(cmd.Context(), b, run)
 			})
 		},
 	}
-	cmd.Flags().StringVar(&r.Agent, "agent", "", "the agent that is to answer")
-	cmd.Flags().IntVar(&r.Constraints.MaxSteps, "max-steps", 0, "most steps of the plan")
-	cmd.Flags().Float64Var(&r.Constraints.Budget, "budget", 0, "most tokens that the plan may use")
+	cmd.Flags().BoolVar(&r.Accept, "accept", false, "also with steps that cannot be repeated, or in the place of a version in use")
+	cmd.Flags().StringVar(&r.Session, "session", "", "session for memory (default: the run's id)")
+	cmd.Flags().StringVar(&r.Reason, "reason", "", "why, for the audit log")
+	cmd.Flags().BoolVar(&detach, "detach", false, "do not wait for the end of it (with a daemon)")
 	return cmd
 }
 
@@ -166,11 +343,18 @@ func (c *app) draftTry() *cobra.Command {
 				return err
 			}
 			return c.with(cmd, func(b backend) error {
-				p, err := c.draft(cmd, b, args[0])
+				d, err := findDraft(cmd.Context(), b, args[0])
 				if err != nil {
 					return err
 				}
-				r, err := b.Start(cmd.Context(), c.actor(), kairos.StartRequest{Plan: p.ID, Hash: p.LatestHash, Input: value, Origin: "ask", Dry: true, Labels: map[string]string{"draft": "yes"}})
+				plan, hash := d.Plan, d.Hash
+				if d.plan != nil {
+					plan, hash = d.plan.ID, d.plan.LatestHash
+				}
+				if hash == "" {
+					return kairos.Errorf(kairos.CodeConflict, "the draft has no plan: it is %s", d.State)
+				}
+				r, err := b.Start(cmd.Context(), c.actor(), kairos.StartRequest{Plan: plan, Hash: hash, Input: value, Origin: "ask", Dry: true, Labels: map[string]string{"draft": "yes"}})
 				if err != nil {
 					return err
 				}

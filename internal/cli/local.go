@@ -14,12 +14,12 @@ import (
 
 	"github.com/kairosd/kairosd/internal/bulk"
 	"github.com/kairosd/kairosd/internal/config"
+	"github.com/kairosd/kairosd/internal/draft"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/handler"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/rundiff"
 	"github.com/kairosd/kairosd/internal/store"
-	"github.com/kairosd/kairosd/internal/supervisor"
 	"github.com/kairosd/kairosd/internal/toolbox"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -30,9 +30,9 @@ type local struct {
 	*engine.Engine
 	stored
 	offered
-	asker *supervisor.Service
-	bulk  *bulk.Service
-	full  error // why the database is open for reading only
+	bulk   *bulk.Service
+	drafts *draft.Service
+	full   error // why the database is open for reading only
 }
 
 // What the engine does, it does with checks of its own: its methods come before
@@ -42,8 +42,34 @@ type (
 	offered struct{ *toolbox.Box }
 )
 
-func (l *local) Ask(ctx context.Context, actor kairos.Actor, r kairos.AskRequest) (kairos.Asked, error) {
-	return l.asker.Ask(ctx, actor, r)
+// Draft says how far a draft is. One that an earlier process left is taken up by
+// whoever looks at it: nobody else has this database.
+func (l *local) Draft(ctx context.Context, id string) (kairos.Draft, error) {
+	d, err := l.drafts.Draft(ctx, id)
+	if err == nil && d.State == kairos.DraftPlanning {
+		l.drafts.TakeUp(d)
+	}
+	return d, err
+}
+
+func (l *local) StartDraft(ctx context.Context, actor kairos.Actor, r kairos.DraftRequest) (kairos.Draft, error) {
+	return l.drafts.Start(ctx, actor, r)
+}
+
+func (l *local) RefineDraft(ctx context.Context, actor kairos.Actor, id string, r kairos.DraftRequest) (kairos.Draft, error) {
+	return l.drafts.Refine(ctx, actor, id, r)
+}
+
+func (l *local) AcceptDraft(ctx context.Context, actor kairos.Actor, id, reason string) (kairos.Draft, error) {
+	return l.drafts.Accept(ctx, actor, id, reason)
+}
+
+func (l *local) DiscardDraft(ctx context.Context, actor kairos.Actor, id, reason string) (kairos.Draft, error) {
+	return l.drafts.Discard(ctx, actor, id, reason)
+}
+
+func (l *local) RunDraft(ctx context.Context, actor kairos.Actor, id string, r kairos.DraftStart) (kairos.Run, error) {
+	return l.drafts.Run(ctx, actor, id, r)
 }
 
 func (l *local) Standing(ctx context.Context, run kairos.Run) (kairos.Standing, error) {
@@ -122,6 +148,7 @@ func (l *local) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	l.bulk.Close()
+	l.drafts.Close()
 	err := l.Stop(ctx)
 	l.Box.Close()
 	return errors.Join(err, l.Store.Close())
@@ -177,7 +204,7 @@ func openLocal(ctx context.Context, path string, memory bool, cfg config.Config)
 		tools.Close()
 		return nil, errors.Join(err, s.Close())
 	}
-	return &local{e, stored{s}, offered{tools}, asker, bulk.New(bulk.Config{Store: s, Engine: e, Log: log}), full}, nil
+	return &local{e, stored{s}, offered{tools}, bulk.New(bulk.Config{Store: s, Engine: e, Log: log}), draft.New(draft.Config{Store: s, Planner: asker, Engine: e, Log: log}), full}, nil
 }
 
 // mentionOthers names unfinished runs that this command leaves alone.

@@ -280,11 +280,11 @@ func TestDrafts(t *testing.T) {
 			t.Error(stderr)
 		}
 		out, _ := s.expect(0, "drafts", "--json")
-		var rest struct{ Items []struct{ Key string } }
-		if err := json.Unmarshal([]byte(out), &rest); err != nil || len(rest.Items) != 1 || rest.Items[0].Key == draft {
+		var rest struct{ Items []struct{ ID, Plan string } }
+		if err := json.Unmarshal([]byte(out), &rest); err != nil || len(rest.Items) != 1 || rest.Items[0].Plan == draft {
 			t.Fatalf("%v: %s", err, out)
 		}
-		s.expect(0, "drafts", "discard", rest.Items[0].Key)
+		s.expect(0, "drafts", "discard", rest.Items[0].ID)
 		if _, stderr := s.expect(0, "drafts"); !strings.Contains(stderr, "no draft waits") {
 			t.Error(stderr)
 		}

@@ -4,6 +4,7 @@
 package draft
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
 )
 
 // Store keeps drafts.
@@ -39,14 +41,18 @@ type Planner interface {
 	Ask(ctx context.Context, actor kairos.Actor, r kairos.AskRequest) (kairos.Asked, error)
 	// Planners are the providers whose models can plan.
 	Planners() []string
+	// Directed takes an intent apart that names the agent that answers: "/agent text".
+	Directed(query string) (agent, text string, ok bool)
 	// Outline lists the steps of a stored plan, a line each.
 	Outline(canonical []byte) []string
 }
 
 // Engine takes plans into use, and out of it.
 type Engine interface {
-	AcceptPlan(ctx context.Context, actor kairos.Actor, plan, reason string) (kairos.Plan, error)
+	// AcceptVersion makes a version that a planner made the current one of its plan.
+	AcceptVersion(ctx context.Context, actor kairos.Actor, plan, hash, reason string) (kairos.Plan, error)
 	ArchivePlan(ctx context.Context, actor kairos.Actor, plan string, archive bool, reason string) error
+	Start(ctx context.Context, actor kairos.Actor, r kairos.StartRequest) (kairos.Run, error)
 	// Announce tells listeners something that is not stored.
 	Announce(typ string, data map[string]any)
 }
@@ -107,6 +113,10 @@ func (s *Service) Open(ctx context.Context) error {
 	}
 	return nil
 }
+
+// TakeUp plans a draft that an earlier process left; one that is being planned stays
+// as it is.
+func (s *Service) TakeUp(d kairos.Draft) { s.launch(d) }
 
 // Close leaves every draft where it is, for the next Open.
 func (s *Service) Close() {
@@ -174,7 +184,8 @@ func (s *Service) Refine(ctx context.Context, actor kairos.Actor, id string, r k
 	return s.start(ctx, actor, next, d)
 }
 
-// Accept takes the plan of a draft into use. What was accepted before stays so.
+// Accept takes the plan of a draft into use; of a plan in use, its version becomes
+// the current one. What was accepted before stays so.
 func (s *Service) Accept(ctx context.Context, actor kairos.Actor, id, reason string) (kairos.Draft, error) {
 	d, err := s.Store.Draft(ctx, id)
 	if err != nil {
@@ -192,18 +203,58 @@ func (s *Service) Accept(ctx context.Context, actor kairos.Actor, id, reason str
 	if err != nil {
 		return d, err
 	}
-	if plan.Stage == kairos.StageDraft {
-		if plan.Archived {
-			return d, kairos.Errorf(kairos.CodeConflict, "the plan %s is archived", plan.Key)
-		}
-		if _, err := s.Engine.AcceptPlan(ctx, actor, plan.ID, reason); err != nil && kairos.CodeOf(err) != kairos.CodeConflict {
-			return d, err
-		}
+	if _, err := s.Engine.AcceptVersion(ctx, actor, plan.ID, d.Hash, reason); err != nil {
+		return d, err
 	}
 	if _, err := s.Store.DecideDraft(ctx, d.ID, kairos.DraftAccepted, actor, reason); err != nil {
 		return d, err
 	}
 	return s.Store.Draft(ctx, id)
+}
+
+// Run starts a run of exactly the plan of a draft, with its intent as input and its
+// constraints as bounds (ruling 35). What is started is accepted, but for a version
+// that was made of a plan in use: that takes the place of the current one only when
+// the request says so. CodeConflict while there is nothing to start, or while a person
+// has to accept first what it does (ruling 41).
+func (s *Service) Run(ctx context.Context, actor kairos.Actor, id string, r kairos.DraftStart) (kairos.Run, error) {
+	d, err := s.Store.Draft(ctx, id)
+	if err != nil {
+		return kairos.Run{}, err
+	}
+	switch {
+	case !actor.Role.Includes(kairos.RoleOperator):
+		return kairos.Run{}, kairos.Errorf(kairos.CodeForbidden, "starting a run needs the role %s", kairos.RoleOperator)
+	case d.State == kairos.DraftFailed:
+		return kairos.Run{}, kairos.Errorf(kairos.CodeConflict, "no plan came of the draft")
+	case d.State == kairos.DraftPlanning:
+		return kairos.Run{}, kairos.Errorf(kairos.CodeConflict, "the draft is still being planned").Suggest("wait until it is done")
+	case d.State == kairos.DraftDiscarded:
+		return kairos.Run{}, kairos.Errorf(kairos.CodeConflict, "the draft was discarded")
+	case d.State == kairos.DraftReady && d.Direct == "" && len(d.Unsafe) > 0 && !r.Accept:
+		return kairos.Run{}, kairos.Errorf(kairos.CodeConflict, "%s cannot be repeated: the draft has to be accepted first", strings.Join(d.Unsafe, ", ")).Suggest("read the plan, then accept the draft")
+	}
+	plan, err := s.Store.Plan(ctx, d.Plan)
+	if err != nil {
+		return kairos.Run{}, err
+	}
+	apart := plan.Stage == kairos.StageUsed && plan.LatestHash != d.Hash
+	if d.State == kairos.DraftReady && (!apart || r.Accept) {
+		if _, err := s.Accept(ctx, actor, id, cmp.Or(r.Reason, "a run of it was started")); err != nil {
+			return kairos.Run{}, err
+		}
+	}
+	query := d.Query
+	if id, text, ok := s.Planner.Directed(query); ok && d.Direct == id {
+		query = text
+	}
+	input, err := planner.EncodeValue(query)
+	if err != nil {
+		return kairos.Run{}, kairos.Errorf(kairos.CodeInvalid, "the intent: %w", err)
+	}
+	c := d.Constraints
+	return s.Engine.Start(ctx, actor, kairos.StartRequest{Plan: plan.ID, Hash: d.Hash, Input: input, Session: r.Session, Key: r.Key, Origin: "ask", Priority: planner.RunPriority(c.Priority),
+		Limits: kairos.Limits{MaxDuration: c.TimeLimit(), MaxTokens: int64(c.Budget)}})
 }
 
 // Discard gives a draft up; planning that is under way ends. Its plan is archived,
@@ -353,6 +404,7 @@ func (s *Service) ask(ctx context.Context, d *kairos.Draft, tell func(kairos.Dra
 	}
 	p := asked.Plan
 	d.Plan, d.Version, d.Hash, d.By, d.Direct, d.Found = p.Key, p.Version, p.Hash, p.By, asked.Agent, p.Found
+	d.Proposed, d.Steps, d.Unsafe, d.Reason = p.Proposed, p.Steps, p.Unsafe, asked.Reason
 	return nil
 }
 

@@ -31,10 +31,14 @@ func (d *desk) Ask(ctx context.Context, _ kairos.Actor, r kairos.AskRequest) (ka
 }
 func (d *desk) Planners() []string      { return []string{"a", "b"} }
 func (d *desk) Outline([]byte) []string { return nil }
-func (d *desk) AcceptPlan(context.Context, kairos.Actor, string, string) (kairos.Plan, error) {
+func (d *desk) AcceptVersion(context.Context, kairos.Actor, string, string, string) (kairos.Plan, error) {
 	return kairos.Plan{}, nil
 }
 func (d *desk) ArchivePlan(context.Context, kairos.Actor, string, bool, string) error { return nil }
+func (d *desk) Directed(string) (string, string, bool)                                { return "", "", false }
+func (d *desk) Start(_ context.Context, _ kairos.Actor, r kairos.StartRequest) (kairos.Run, error) {
+	return kairos.Run{ID: "r1", Hash: r.Hash}, nil
+}
 func (d *desk) Announce(string, map[string]any) {
 	select {
 	case d.told <- struct{}{}:

@@ -73,6 +73,27 @@ func (e *Engine) NewestVersion(ctx context.Context, plan string) (kairos.Plan, k
 	return p, v, err
 }
 
+// ProposedVersion finds the newest version that a planner made after a plan's current
+// one, which nobody has accepted; CodeNotFound.
+func (e *Engine) ProposedVersion(ctx context.Context, plan string) (kairos.Plan, kairos.Version, error) {
+	p, err := e.store.Plan(ctx, plan)
+	if err != nil {
+		return p, kairos.Version{}, err
+	}
+	var found kairos.Version
+	for n := p.Latest + 1; ; n++ {
+		v, err := e.store.VersionByNumber(ctx, p.ID, n)
+		switch {
+		case kairos.CodeOf(err) == kairos.CodeNotFound && found.Hash != "":
+			return p, found, nil
+		case err != nil:
+			return p, found, err
+		case v.Origin == originPlanner:
+			found = v
+		}
+	}
+}
+
 // ArchivePlan hides a plan from lists, or shows it again.
 func (e *Engine) ArchivePlan(ctx context.Context, actor kairos.Actor, plan string, archived bool, reason string) error {
 	action := "plan.unarchive"
@@ -145,6 +166,58 @@ func (e *Engine) RestoreVersion(ctx context.Context, actor kairos.Actor, plan st
 		Reason: reason, Facts: factsOf(prog.Program, v.Canonical, v.Author)}, actor)
 }
 
+// AcceptVersion takes a version that a planner made into use: from now on it is the
+// plan's current one. Of a version that is, nothing changes. CodeConflict if a person
+// made it, CodeForbidden where it would take the place of one that a person wrote and
+// the actor writes no plans.
+func (e *Engine) AcceptVersion(ctx context.Context, actor kairos.Actor, plan, hash, reason string) (kairos.Plan, error) {
+	if err := e.allow(ctx, actor, kairos.RoleOperator, "plan.accept", "", "plan:"+plan); err != nil {
+		return kairos.Plan{}, err
+	}
+	p, err := e.store.Plan(ctx, plan)
+	if err != nil {
+		return p, err
+	}
+	v, err := e.store.VersionByHash(ctx, hash)
+	if err != nil {
+		return p, err
+	}
+	switch current := v.Hash == p.LatestHash; {
+	case v.PlanID != p.ID:
+		return p, kairos.Errorf(kairos.CodeNotFound, "plan %s has no such version", p.Key)
+	case current && p.Stage != kairos.StageDraft:
+		return p, nil
+	case p.Archived:
+		return p, kairos.Errorf(kairos.CodeConflict, "the plan %s is archived", p.Key)
+	case current:
+		return e.store.AcceptPlan(ctx, p.ID, actor, reason)
+	case v.Origin != originPlanner:
+		return p, kairos.Errorf(kairos.CodeConflict, "v%d of %s is no draft", v.Number, p.Key).Suggest("an author can make it current again: restore it")
+	}
+	if p.Stage != kairos.StageDraft {
+		old, err := e.store.VersionByHash(ctx, p.LatestHash)
+		if err != nil {
+			return p, err
+		}
+		if old.ByPerson {
+			if err := e.allow(ctx, actor, kairos.RoleAuthor, "plan.accept", "", "plan:"+p.Key); err != nil {
+				return p, err
+			}
+		}
+	}
+	return e.acceptVersion(ctx, actor, p, v, reason)
+}
+
+// acceptVersion makes a planner's version the current one of its plan.
+func (e *Engine) acceptVersion(ctx context.Context, actor kairos.Actor, p kairos.Plan, v kairos.Version, reason string) (kairos.Plan, error) {
+	prog, err := e.program(ctx, v.Hash)
+	if err != nil {
+		return p, err
+	}
+	return e.store.RestoreVersion(ctx, kairos.RestoredVersion{PlanID: p.ID, Hash: v.Hash, Base: p.LatestHash, Name: prog.Name, Description: prog.Description,
+		Reason: reason, Facts: factsOf(prog.Program, v.Canonical, v.Author), Accepts: true}, actor)
+}
+
 // AcceptPlan takes a planner's draft into use; CodeConflict if it is no draft.
 func (e *Engine) AcceptPlan(ctx context.Context, actor kairos.Actor, plan, reason string) (kairos.Plan, error) {
 	if err := e.allow(ctx, actor, kairos.RoleOperator, "plan.accept", "", "plan:"+plan); err != nil {
@@ -170,7 +243,12 @@ func (e *Engine) outgrowDraft(ctx context.Context, actor kairos.Actor, p *progra
 	if err != nil || plan.Stage != kairos.StageDraft {
 		return err
 	}
-	_, err = e.store.AcceptPlan(ctx, plan.ID, actor, "a run of it was started")
+	const reason = "a run of it was started"
+	if plan.LatestHash == p.version.Hash {
+		_, err = e.store.AcceptPlan(ctx, plan.ID, actor, reason)
+	} else {
+		_, err = e.acceptVersion(ctx, actor, plan, p.version, reason)
+	}
 	return err
 }
 

@@ -28,7 +28,8 @@ type AskRequest struct {
 	// PlanOnly makes and stores the plan, and starts nothing.
 	PlanOnly bool
 	// Accept starts also a plan with steps that cannot be repeated, which
-	// otherwise waits until a person has seen it (ruling 41).
+	// otherwise waits until a person has seen it (ruling 41). Of an author it also
+	// takes a version into use that was made of a plan in use.
 	Accept  bool
 	Session string
 	// Fresh plans anew where an equal request has a plan already (SPEC 7.3).
@@ -74,10 +75,13 @@ type AskedPlan struct {
 	Name    string `json:"name"`
 	By      string `json:"by"` // rules, model, person, or direct
 	// Found says that an equal request had been planned before.
-	Found  bool     `json:"found,omitempty"`
-	Reason string   `json:"reason,omitempty"`
-	Steps  []string `json:"steps"`
-	Unsafe []string `json:"unsafe,omitempty"` // steps that cannot be repeated
+	Found bool `json:"found,omitempty"`
+	// Proposed says that the plan is in use in another version: this one is not
+	// current before a person accepts it.
+	Proposed bool     `json:"proposed,omitempty"`
+	Reason   string   `json:"reason,omitempty"`
+	Steps    []string `json:"steps"`
+	Unsafe   []string `json:"unsafe,omitempty"` // steps that cannot be repeated
 	// Usage is what making the plan took of a model.
 	Usage    Usage   `json:"usage,omitzero"`
 	Document RawJSON `json:"document"`

@@ -72,7 +72,13 @@ type DraftOutcome struct {
 	// Model is the model that planned, as provider/model; empty: none did.
 	Model string `json:"model,omitempty"`
 	Found bool   `json:"found,omitempty"` // an equal request had been planned before
-	Usage Usage  `json:"usage,omitzero"`
+	// Proposed says that the plan is in use in another version: this one takes its
+	// place when it is accepted.
+	Proposed bool     `json:"proposed,omitempty"`
+	Reason   string   `json:"reason,omitempty"` // why this plan, or this agent
+	Steps    []string `json:"steps,omitempty"`
+	Unsafe   []string `json:"unsafe,omitempty"` // steps that cannot be repeated
+	Usage    Usage    `json:"usage,omitzero"`
 	// Error says why there is no plan.
 	Error *DraftError `json:"error,omitempty"`
 }
@@ -83,6 +89,36 @@ type DraftError struct {
 	// Unplanned is an error that is not the planner's: of a provider, or of the
 	// store.
 	Unplanned bool `json:"unplanned,omitempty"`
+}
+
+// Failed is why there is no plan, as an error that people can act on; nil: there is
+// one, or planning goes on.
+func (d Draft) Failed() error {
+	if d.State != DraftFailed || d.Error == nil {
+		return nil
+	}
+	e := &Error{Code: CodeInvalid, Reason: d.Error.Code, Message: d.Error.Message, Suggestion: d.Error.Suggestion}
+	if d.Error.Unplanned {
+		switch code := Code(d.Error.Code); code {
+		case CodeInvalid, CodeForbidden, CodeNotFound, CodeConflict, CodeTooLarge:
+			e.Code = code
+		default: // a provider, or the store: it may go well another time
+			e.Code = CodeUnavailable
+		}
+	} else {
+		e.Cause = &d.Error.PlanError
+	}
+	return e
+}
+
+// DraftStart asks for a run of the plan of a draft.
+type DraftStart struct {
+	// Accept starts also a plan with steps that cannot be repeated, and takes one
+	// into use that a planner made of a plan in use.
+	Accept  bool
+	Session string
+	Reason  string
+	Key     string // one run per key; empty: as many as are asked for
 }
 
 // DraftPhase is a part of planning.

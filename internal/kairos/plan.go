@@ -27,7 +27,9 @@ type PlanStage string
 const (
 	// StageUsed: people wrote it, or accepted it.
 	StageUsed PlanStage = ""
-	// StageDraft: a planner made it, and nobody has accepted or started it.
+	// StageDraft: a planner made it, and nobody has accepted or started it. A version
+	// that a planner makes of a plan in use is no stage of the plan: it is not current
+	// before a person accepts it.
 	StageDraft PlanStage = "draft"
 	// StageTrial: it holds what was tried and not saved; it is in no list.
 	StageTrial PlanStage = "trial"
@@ -91,6 +93,8 @@ type RestoredVersion struct {
 	Name, Description string
 	Reason            string
 	Facts             []PlanFact
+	// Accepts says that the version is a planner's, which a person takes into use.
+	Accepts bool
 }
 
 // VersionRuns says how the runs of a version did.

@@ -27,7 +27,7 @@ func (s *Store) PutVersion(ctx context.Context, v kairos.NewVersion, actor kairo
 		}
 		now := w.s.now().UnixMicro()
 		p, err := w.q.PlanByKey(w.ctx, v.Key)
-		number := int64(1)
+		number, apart := int64(1), false // apart: the plan stays as it is
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
 			p, err = w.q.PlanInsert(w.ctx, dbsqlc.PlanInsertParams{PublicID: kairos.NewID(), Key: v.Key, Name: v.Name, Description: v.Description,
@@ -40,15 +40,21 @@ func (s *Store) PutVersion(ctx context.Context, v kairos.NewVersion, actor kairo
 				return nil, err
 			}
 			number++
-			if v.Origin == originReplan {
-				break // it is one run's; others follow what a person or planner chose
+			if apart = v.Origin == originReplan || v.Origin == originPlanner && p.Stage == string(kairos.StageUsed) && p.ArchivedAt == 0; apart {
+				break // it is one run's, or nobody has accepted it: others follow what a person chose
 			}
-			if v.Origin != originPlanner && v.Origin != originTry {
+			switch v.Origin {
+			case originTry:
+			case originPlanner:
+				if p.Stage == string(kairos.StageUsed) { // it was archived
+					p.Stage = string(kairos.StageDraft)
+				}
+			default:
 				p.Stage = string(kairos.StageUsed) // a person has saved it
 			}
 			err = w.q.PlanAdvance(w.ctx, dbsqlc.PlanAdvanceParams{Latest: number, LatestHash: v.Hash, Name: v.Name, Description: v.Description, UpdatedAt: now, Stage: p.Stage, ID: p.ID})
 		}
-		if err == nil && v.Origin != originReplan {
+		if err == nil && !apart {
 			err = w.putFacts(p.ID, v.Facts)
 		}
 		if err != nil {
@@ -117,7 +123,8 @@ func (s *Store) PlanFacts(ctx context.Context, plan string) ([]kairos.PlanFact, 
 	return out, nil
 }
 
-// RestoreVersion makes an earlier version of a plan its current one.
+// RestoreVersion makes another version of a plan its current one: an earlier one, or
+// one that a planner made and a person accepts.
 func (s *Store) RestoreVersion(ctx context.Context, r kairos.RestoredVersion, actor kairos.Actor) (kairos.Plan, error) {
 	err := s.writer.perform(func(w *writer) ([]auditRow, error) {
 		p, err := w.q.PlanByPublicID(w.ctx, r.PlanID)
@@ -136,11 +143,15 @@ func (s *Store) RestoreVersion(ctx context.Context, r kairos.RestoredVersion, ac
 		if err != nil || v.PlanVersion.PlanID != p.ID {
 			return nil, kairos.Errorf(kairos.CodeNotFound, "plan %s has no version with hash %s", p.Key, r.Hash)
 		}
+		action, stage := "plan.restore", p.Stage
+		if r.Accepts {
+			action, stage = "plan.accept", string(kairos.StageUsed)
+		}
 		if err := w.q.PlanAdvance(w.ctx, dbsqlc.PlanAdvanceParams{Latest: v.PlanVersion.Number, LatestHash: r.Hash, Name: r.Name, Description: r.Description,
-			UpdatedAt: w.s.now().UnixMicro(), Stage: p.Stage, ID: p.ID}); err != nil {
+			UpdatedAt: w.s.now().UnixMicro(), Stage: stage, ID: p.ID}); err != nil {
 			return nil, err
 		}
-		return []auditRow{{record: kairos.AuditRecord{Action: "plan.restore", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "plan:" + p.Key, Reason: r.Reason,
+		return []auditRow{{record: kairos.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "plan:" + p.Key, Reason: r.Reason,
 			Detail: kairos.RawJSON(encodeJSON(map[string]any{"version": v.PlanVersion.Number, "hash": r.Hash, "from": p.Latest}))}}}, w.putFacts(p.ID, r.Facts)
 	})
 	if err != nil {

@@ -23,6 +23,11 @@ type Engine interface {
 	Catalog() *planner.Catalog
 	// NewestVersion finds a plan by key or id, with its newest version; CodeNotFound.
 	NewestVersion(ctx context.Context, plan string) (kairos.Plan, kairos.Version, error)
+	// ProposedVersion finds the newest version that a planner made after the current
+	// one of a plan and that nobody has accepted; CodeNotFound.
+	ProposedVersion(ctx context.Context, plan string) (kairos.Plan, kairos.Version, error)
+	// AcceptVersion makes a version that a planner made the current one of its plan.
+	AcceptVersion(ctx context.Context, actor kairos.Actor, plan, hash, reason string) (kairos.Plan, error)
 }
 
 // Service turns intents into stored plans and runs.
@@ -111,6 +116,12 @@ func (s *Service) Ask(ctx context.Context, actor kairos.Actor, r kairos.AskReque
 	if err != nil {
 		return out, refusal(err)
 	}
+	if plan.Proposed && r.Accept && actor.Role.Includes(kairos.RoleAuthor) {
+		if _, err := s.engine.AcceptVersion(ctx, actor, plan.ID, plan.Hash, "accepted when it was asked for"); err != nil {
+			return out, err
+		}
+		plan.Proposed = false
+	}
 	out.NeedsAcceptance = d.Agent == "" && len(plan.Unsafe) > 0 && !r.Accept
 	if r.PlanOnly || out.NeedsAcceptance {
 		return out, nil
@@ -198,6 +209,12 @@ func document(d Decision) ([]byte, error) {
 // if it can still run. nil: there is none.
 func (s *Service) known(ctx context.Context, key string) (*kairos.AskedPlan, error) {
 	p, v, err := s.engine.NewestVersion(ctx, key)
+	return s.usable(p, v, err)
+}
+
+// usable is a stored version as the answer to a request; nil: there is none that can
+// still run.
+func (s *Service) usable(p kairos.Plan, v kairos.Version, err error) (*kairos.AskedPlan, error) {
 	switch {
 	case kairos.CodeOf(err) == kairos.CodeNotFound:
 		return nil, nil
@@ -215,6 +232,7 @@ func (s *Service) known(ctx context.Context, key string) (*kairos.AskedPlan, err
 		return nil, nil
 	}
 	out.ID, out.Key, out.Version, out.Hash, out.Name, out.Reason, out.Found = p.ID, p.Key, v.Number, v.Hash, p.Name, v.Reason, true
+	out.Proposed = v.Hash != p.LatestHash
 	switch {
 	case v.ByPerson:
 		out.By = "person"
@@ -285,16 +303,31 @@ func (s *Service) store(ctx context.Context, actor kairos.Actor, d Decision) (*k
 		return nil, err
 	}
 	out.ID, out.Key, out.Version, out.Hash, out.Name, out.Reason, out.By = p.ID, p.Key, v.Number, v.Hash, p.Name, v.Reason, cmp.Or(d.By, "direct")
-	out.Usage = usageOf(d.Usage)
+	out.Usage, out.Proposed = usageOf(d.Usage), v.Hash != p.LatestHash
 	return out, nil
 }
 
-// unchanged finds the newest version of a plan that is made anew, if it says the
-// same; the time does not count.
+// unchanged finds the version of a plan that is made anew, if it says the same: the
+// current one, or the newest that nobody has accepted. The time does not count.
 func (s *Service) unchanged(ctx context.Context, p *planner.StepPlan) (*kairos.AskedPlan, error) {
 	old, err := s.known(ctx, p.ID)
-	if err != nil || old == nil {
+	if err != nil {
 		return nil, err
+	}
+	if same, err := s.same(old, p); err != nil || same != nil {
+		return same, err
+	}
+	plan, v, err := s.engine.ProposedVersion(ctx, p.ID)
+	if old, err = s.usable(plan, v, err); err != nil {
+		return nil, err
+	}
+	return s.same(old, p)
+}
+
+// same gives a stored plan if it says what another one does.
+func (s *Service) same(old *kairos.AskedPlan, p *planner.StepPlan) (*kairos.AskedPlan, error) {
+	if old == nil {
+		return nil, nil
 	}
 	doc, problems := planner.Reopen(old.Document, planner.FormatJSON)
 	if problems.Err() != nil || doc.Steps == nil {

@@ -39,6 +39,15 @@ func (s *shelf) NewestVersion(_ context.Context, key string) (kairos.Plan, kairo
 	return kairos.Plan{ID: "id of " + key, Key: key, Archived: s.archived[key], Latest: v.Number, LatestHash: v.Hash}, v, nil
 }
 
+// Its plans are drafts: each version is the current one.
+func (s *shelf) ProposedVersion(_ context.Context, key string) (kairos.Plan, kairos.Version, error) {
+	return kairos.Plan{}, kairos.Version{}, kairos.Errorf(kairos.CodeNotFound, "nothing is proposed for %s", key)
+}
+
+func (s *shelf) AcceptVersion(context.Context, kairos.Actor, string, string, string) (kairos.Plan, error) {
+	return kairos.Plan{}, nil
+}
+
 // An equal request finds its plan unless it is fresh: whoever asks, however it is
 // spaced, in whatever order the skills are named (SPEC 7.3).
 func TestAnEqualRequestFindsItsPlan(t *testing.T) {

@@ -27,6 +27,12 @@ func (checker) SavePlan(context.Context, kairos.Actor, []byte, planner.Format, s
 func (checker) NewestVersion(context.Context, string) (kairos.Plan, kairos.Version, error) {
 	return kairos.Plan{}, kairos.Version{}, kairos.Errorf(kairos.CodeNotFound, "nothing is stored here")
 }
+func (checker) ProposedVersion(context.Context, string) (kairos.Plan, kairos.Version, error) {
+	return kairos.Plan{}, kairos.Version{}, kairos.Errorf(kairos.CodeNotFound, "nothing is stored here")
+}
+func (checker) AcceptVersion(context.Context, kairos.Actor, string, string, string) (kairos.Plan, error) {
+	return kairos.Plan{}, errors.New("nothing is stored here")
+}
 func (checker) Start(context.Context, kairos.Actor, kairos.StartRequest) (kairos.Run, error) {
 	return kairos.Run{}, errors.New("nothing is started here")
 }

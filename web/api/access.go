@@ -43,6 +43,7 @@ var access = map[string]need{
 	"GET /plans/drafts/{id}":                {kairos.RoleViewer, "plans:read"},
 	"POST /plans/drafts/{id}/refine":        {kairos.RoleOperator, "plans:write"},
 	"POST /plans/drafts/{id}/accept":        {kairos.RoleOperator, "plans:write"},
+	"POST /plans/drafts/{id}/start":         {kairos.RoleOperator, "runs:write"},
 	"POST /plans/drafts/{id}/discard":       {kairos.RoleOperator, "plans:write"},
 	"POST /plans/{id}/accept":               {kairos.RoleOperator, "plans:write"},
 	"POST /plans/{id}/archive":              {kairos.RoleAuthor, "plans:write"},

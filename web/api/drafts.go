@@ -15,6 +15,9 @@ type Drafts interface {
 	Refine(ctx context.Context, actor kairos.Actor, id string, r kairos.DraftRequest) (kairos.Draft, error)
 	Accept(ctx context.Context, actor kairos.Actor, id, reason string) (kairos.Draft, error)
 	Discard(ctx context.Context, actor kairos.Actor, id, reason string) (kairos.Draft, error)
+	// Run starts a run of exactly the plan of a draft; CodeConflict while a person has
+	// to accept it first.
+	Run(ctx context.Context, actor kairos.Actor, id string, r kairos.DraftStart) (kairos.Run, error)
 	Draft(ctx context.Context, id string) (kairos.Draft, error)
 	Drafts(ctx context.Context, all bool, limit int) ([]kairos.Draft, error)
 }
@@ -37,6 +40,13 @@ type RefineBody struct {
 	Constraints kairos.Constraints `json:"constraints,omitzero" required:"false" doc:"Nothing: as before."`
 }
 
+// StartDraftedBody goes with starting a run of a draft's plan.
+type StartDraftedBody struct {
+	Accept  bool   `json:"accept,omitempty" doc:"Start also a plan with steps that cannot be repeated, and let a version that was made of a plan in use take the place of the current one."`
+	Session string `json:"session,omitempty" maxLength:"128"`
+	Reason  string `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log."`
+}
+
 // DraftList lists drafts.
 type DraftList struct {
 	Items []kairos.Draft `json:"items"`
@@ -51,6 +61,10 @@ type (
 	refineIn struct {
 		ID   string `path:"id" maxLength:"64"`
 		Body RefineBody
+	}
+	startDraftedIn struct {
+		ID   string `path:"id" maxLength:"64"`
+		Body *StartDraftedBody
 	}
 	draftsIn struct {
 		All   bool `query:"all" doc:"Those that were accepted or discarded too."`
@@ -106,6 +120,23 @@ func (a *API) draftRoutes() {
 			b := in.Body
 			d, err := a.Drafts.Refine(ctx, actorOf(ctx), in.ID, kairos.DraftRequest{Query: b.Query, Change: b.Change, Provider: b.Provider, Constraints: b.Constraints})
 			return &draftOut{d}, err
+		})
+	register(a, huma.Operation{OperationID: "start-drafted", Method: http.MethodPost, Path: "/plans/drafts/{id}/start", Tags: tags, DefaultStatus: http.StatusCreated,
+		Summary:     "Start a run of exactly the plan of a draft",
+		Description: "The draft is accepted with it. One that was made of a plan in use stays a draft, unless accept says that it takes the place of the current version."},
+		func(ctx context.Context, in *startDraftedIn) (*startedOut, error) {
+			if err := there(); err != nil {
+				return nil, err
+			}
+			b := StartDraftedBody{}
+			if in.Body != nil {
+				b = *in.Body
+			}
+			run, err := a.Drafts.Run(ctx, actorOf(ctx), in.ID, kairos.DraftStart{Accept: b.Accept, Session: b.Session, Reason: b.Reason, Key: runKey(infoOf(ctx).claim)})
+			if err != nil {
+				return nil, err
+			}
+			return &startedOut{Status: http.StatusCreated, Location: Base + "/runs/" + run.ID, Body: Started{run.ID, run.Status}}, nil
 		})
 	for _, act := range []struct {
 		id, path, summary string

@@ -475,6 +475,10 @@ func (f *fake) RestoreVersion(context.Context, kairos.Actor, string, int, string
 	return kairos.Plan{}, kairos.Errorf(kairos.CodeNotFound, "no such version")
 }
 
+func (f *fake) AcceptVersion(context.Context, kairos.Actor, string, string, string) (kairos.Plan, error) {
+	return kairos.Plan{}, nil
+}
+
 func (f *fake) AcceptPlan(context.Context, kairos.Actor, string, string) (kairos.Plan, error) {
 	return kairos.Plan{}, kairos.Errorf(kairos.CodeConflict, "no draft")
 }

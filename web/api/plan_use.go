@@ -106,12 +106,37 @@ func (a *API) restoreVersion(ctx context.Context, in *restoreIn) (*planOut, erro
 	return a.planNamed(ctx, in.ID)
 }
 
-func (a *API) acceptPlan(ctx context.Context, in *archiveIn) (*planOut, error) {
-	reason := ""
+// AcceptPlanBody says which version of a plan is taken into use.
+type AcceptPlanBody struct {
+	Version int    `json:"version,omitempty" minimum:"1" doc:"A version that a planner made of a plan in use; nothing: the plan is a draft, and is taken as it is."`
+	Reason  string `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log."`
+}
+
+type acceptPlanIn struct {
+	ID   string `path:"id" maxLength:"128" doc:"The plan's id or its own key."`
+	Body *AcceptPlanBody
+}
+
+func (a *API) acceptPlan(ctx context.Context, in *acceptPlanIn) (*planOut, error) {
+	reason, version := "", 0
 	if in.Body != nil {
-		reason = in.Body.Reason
+		reason, version = in.Body.Reason, in.Body.Version
 	}
-	if _, err := a.Engine.AcceptPlan(ctx, actorOf(ctx), in.ID, reason); err != nil {
+	var err error
+	if version == 0 {
+		_, err = a.Engine.AcceptPlan(ctx, actorOf(ctx), in.ID, reason)
+	} else {
+		var p kairos.Plan
+		if p, err = a.Reader.Plan(ctx, in.ID); err != nil {
+			return nil, err
+		}
+		var v kairos.Version
+		if v, err = a.Reader.VersionByNumber(ctx, p.ID, version); err != nil {
+			return nil, err
+		}
+		_, err = a.Engine.AcceptVersion(ctx, actorOf(ctx), p.ID, v.Hash, reason)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return a.planNamed(ctx, in.ID)

@@ -45,6 +45,7 @@ var spanishDrafts = map[string]string{
 	"the model wanted %s, which is not there or may not be planned":                                                                  "el modelo quería %s, que no está o no se puede planificar",
 	"not known: its steps have run too seldom here":                                                                                  "no se sabe: sus pasos han corrido aquí muy pocas veces",
 	"Requests of the tool http carry an Idempotency-Key. Where the receiver honours it, say so, and the step is repeated by itself:": "Las peticiones de la herramienta http llevan una Idempotency-Key. Si quien la recibe la respeta, dígalo y el paso se repite solo:",
+	"v%d is in use; this one takes its place when it is accepted.":                                                                   "v%d está en uso; esta la reemplaza cuando se acepte.",
 	"1 of 2: %s started the run, somebody else answers":                                                                              "1 de 2: %s inició la ejecución, contesta otra persona",
 	"You started this run: ask another operator, or give it to one.":                                                                 "Usted inició esta ejecución: pida a otro operador que conteste, o désela a uno.",
 	"Open handoffs":     "Traspasos abiertos",

@@ -63,9 +63,13 @@ func (m *Model) PutVersion(_ context.Context, n kairos.NewVersion, actor kairos.
 				number = max(number, v.Number+1)
 			}
 		}
-		if n.Origin != "replan" { // one run's own
-			p.Latest, p.LatestHash, p.Name, p.Description = number, n.Hash, n.Name, n.Description
-			if n.Origin != "planner" && n.Origin != "try" {
+		proposed := n.Origin == "planner" && p.Stage == kairos.StageUsed && !p.Archived
+		if n.Origin != "replan" && !proposed { // one run's own, or nobody has accepted it
+			p.Latest, p.LatestHash, p.Name, p.Description, p.Archived = number, n.Hash, n.Name, n.Description, false
+			switch {
+			case n.Origin == "planner" && p.Stage == kairos.StageUsed:
+				p.Stage = kairos.StageDraft
+			case n.Origin != "planner" && n.Origin != "try":
 				p.Stage = kairos.StageUsed // a person has saved it
 			}
 		}
@@ -146,7 +150,11 @@ func (m *Model) RestoreVersion(_ context.Context, r kairos.RestoredVersion, acto
 	for _, v := range m.versions {
 		if v.Hash == r.Hash && v.PlanID == p.ID {
 			p.Latest, p.LatestHash, p.Name, p.Description = v.Number, v.Hash, r.Name, r.Description
-			m.record(kairos.AuditRecord{Action: "plan.restore", Actor: actor.Name, Surface: actor.Surface, Object: "plan:" + p.Key, Reason: r.Reason})
+			action := "plan.restore"
+			if r.Accepts {
+				action, p.Stage, p.Archived = "plan.accept", kairos.StageUsed, false
+			}
+			m.record(kairos.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Object: "plan:" + p.Key, Reason: r.Reason})
 			return *p, nil
 		}
 	}

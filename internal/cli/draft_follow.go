@@ -1,0 +1,138 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+const (
+	// draftGlance and draftGaze are how long the first and later looks at a draft are
+	// apart: rules plan at once, models take their time.
+	draftGlance = 10 * time.Millisecond
+	draftGaze   = 500 * time.Millisecond
+)
+
+// followDraft tells how far planning is until it is over. Whoever stops waiting is
+// told where it goes on.
+func (c *app) followDraft(ctx context.Context, b backend, d kairos.Draft) (kairos.Draft, error) {
+	told, wait := 0, draftGlance
+	for {
+		for ; told < len(d.Progress); told++ {
+			if !c.json {
+				c.tellDraft(d.Progress[told])
+			}
+		}
+		if d.State != kairos.DraftPlanning {
+			return d, nil
+		}
+		select {
+		case <-ctx.Done():
+			return d, &exit{exitUnavailable, fmt.Errorf("interrupted; planning goes on with: kairos drafts show %s", d.ID)}
+		case <-time.After(wait):
+		}
+		wait = min(2*wait, draftGaze)
+		next, err := b.Draft(ctx, d.ID)
+		if err != nil && ctx.Err() != nil {
+			continue
+		}
+		if err != nil {
+			return d, err
+		}
+		d = next
+	}
+}
+
+// tellDraft is one thing that was told of planning, on stderr.
+func (c *app) tellDraft(n kairos.DraftNote) {
+	what := map[kairos.DraftPhase]string{kairos.PhaseUnderstanding: "understanding what is wanted", kairos.PhaseChoosing: "choosing", kairos.PhaseDrafting: "drafting",
+		kairos.PhaseValidating: "validating", kairos.PhaseStoring: "storing the plan", kairos.PhaseInterrupted: "taken up again: the process that planned ended"}[n.Phase]
+	if n.Attempt > 1 {
+		what += fmt.Sprintf(", attempt %d", n.Attempt)
+	}
+	for _, more := range []string{n.Who, n.Text} {
+		if more != "" {
+			what += ": " + fit(firstLine(more), 200)
+		}
+	}
+	c.errorf("%s\n", what)
+	for _, p := range n.Problems {
+		c.errorf("  because %s\n", fit(firstLine(p), 300))
+	}
+}
+
+// planOf is the plan that a draft came to.
+func planOf(ctx context.Context, b backend, d kairos.Draft) (*kairos.AskedPlan, error) {
+	p, err := b.Plan(ctx, d.Plan)
+	if err != nil {
+		return nil, err
+	}
+	v, err := b.VersionByNumber(ctx, p.ID, d.Version)
+	if err != nil {
+		return nil, err
+	}
+	by := d.By
+	if by == "" {
+		by = "direct"
+	}
+	return &kairos.AskedPlan{ID: p.ID, Key: p.Key, Version: v.Number, Hash: v.Hash, Name: p.Name, By: by, Found: d.Found, Proposed: d.Proposed, Reason: v.Reason, Steps: d.Steps, Unsafe: d.Unsafe,
+		Usage: d.Usage, Document: v.Canonical}, nil
+}
+
+// drafted is what people call a draft: one that was asked for, or the plan of a
+// program's request, which has none.
+type drafted struct {
+	kairos.Draft
+	plan *kairos.Plan // there is no draft
+}
+
+// findDraft finds a draft by its id, by a part of at least four characters that its
+// id alone begins or ends with, or by its plan: the newest of it.
+func findDraft(ctx context.Context, b backend, name string) (drafted, error) {
+	if len(name) == kairos.IDLength {
+		d, err := b.Draft(ctx, name)
+		if kairos.CodeOf(err) != kairos.CodeNotFound {
+			return drafted{Draft: d}, err
+		}
+	}
+	list, err := b.Drafts(ctx, true, 1000)
+	if err != nil {
+		return drafted{}, err
+	}
+	var found []kairos.Draft
+	for _, d := range list {
+		if len(name) >= 4 && (strings.HasPrefix(d.ID, name) || strings.HasSuffix(d.ID, name)) {
+			found = append(found, d)
+		}
+	}
+	if len(found) > 1 {
+		return drafted{}, kairos.Errorf(kairos.CodeInvalid, "%d drafts are called %q", len(found), name).Suggest("write more of the id: kairos drafts lists them")
+	}
+	p, planErr := b.Plan(ctx, name)
+	if planErr == nil && len(found) == 0 {
+		of := func(d kairos.Draft) bool { return d.Plan == p.Key }
+		for _, is := range []func(d kairos.Draft) bool{ // one that waits for a person comes first
+			func(d kairos.Draft) bool { return of(d) && d.State.Open() && d.Proposed },
+			func(d kairos.Draft) bool { return of(d) && d.State.Open() }, of,
+		} {
+			if i := slices.IndexFunc(list, is); i >= 0 && len(found) == 0 {
+				found = append(found, list[i])
+			}
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return drafted{Draft: found[0]}, nil
+	case planErr == nil && p.Stage == kairos.StageDraft:
+		return drafted{plan: &p}, nil
+	case planErr == nil:
+		return drafted{}, kairos.Errorf(kairos.CodeConflict, "%s is no draft: it is in use", p.Key).Suggest("kairos drafts lists drafts; kairos plans show %s prints this plan", p.Key)
+	case kairos.CodeOf(planErr) != kairos.CodeNotFound:
+		return drafted{}, planErr
+	}
+	return drafted{}, kairos.Errorf(kairos.CodeNotFound, "there is no draft %q", name).Suggest("kairos drafts lists them")
+}

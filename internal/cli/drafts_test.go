@@ -1,0 +1,85 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// What is asked for is planned in the background and followed; a draft is refined,
+// started, and given up; what is made anew of a plan in use waits for a person.
+func TestDraftsAreFollowed(t *testing.T) {
+	t.Parallel()
+	both(t, skills, func(t *testing.T, s *shell) {
+		out, stderr := s.expect(0, "ask", "collect the figures")
+		for _, want := range []string{"understanding what is wanted", "storing the plan", "by rules"} {
+			if !strings.Contains(stderr, want) {
+				t.Errorf("no %q in\n%s", want, stderr)
+			}
+		}
+		if out == "" {
+			t.Error("no answer")
+		}
+		if _, stderr := s.expect(0, "drafts"); !strings.Contains(stderr, "no draft waits") { // what was started is accepted
+			t.Error(stderr)
+		}
+		type draft struct {
+			ID, State, Plan string
+			Proposed        bool
+			Version         int
+		}
+		drafts := func(args ...string) (list []draft) {
+			t.Helper()
+			out, _ := s.expect(0, append([]string{"drafts", "--json"}, args...)...)
+			var l struct{ Items []draft }
+			if err := json.Unmarshal([]byte(out), &l); err != nil {
+				t.Fatal(err)
+			}
+			return l.Items
+		}
+		if all := drafts("--all"); len(all) != 1 || all[0].State != "accepted" {
+			t.Fatalf("%+v", all)
+		}
+		used := drafts("--all")[0]
+		s.expect(0, "ask", "--plan-only", "collect the figures and then report")
+		open := drafts()
+		if len(open) != 1 || open[0].State != "ready" {
+			t.Fatalf("%+v", open)
+		}
+		for _, name := range []string{open[0].ID, open[0].ID[:20], open[0].ID[len(open[0].ID)-6:], open[0].Plan} {
+			if out, stderr := s.expect(0, "drafts", "show", name); !strings.Contains(out, "report") || !strings.Contains(stderr, "ready") {
+				t.Errorf("%s: %s%s", name, out, stderr)
+			}
+		}
+		if out, _ := s.expect(0, "drafts", "start", open[0].ID); !strings.Contains(out, "42") {
+			t.Error(out)
+		}
+		if rest := drafts(); len(rest) != 0 {
+			t.Errorf("%+v", rest)
+		}
+		out, _ = s.expect(0, "runs", "--plan", open[0].Plan, "--json")
+		var runs struct{ Items []struct{ Origin string } }
+		if err := json.Unmarshal([]byte(out), &runs); err != nil || len(runs.Items) != 1 || runs.Items[0].Origin != "ask" {
+			t.Errorf("%v: %s", err, out)
+		}
+		// A change of a plan in use is a draft; what others start stays as it is.
+		s.expect(0, "drafts", "refine", used.ID, "--change", "and report", "--max-steps", "2")
+		s.expect(2, "drafts", "refine", used.ID)
+		for _, d := range drafts() {
+			s.expect(0, "drafts", "discard", d.ID, "--reason", "not needed")
+			if _, stderr := s.expect(2, "drafts", "start", d.ID); !strings.Contains(stderr, "was discarded") {
+				t.Error(stderr)
+			}
+		}
+		// What cannot be planned says why.
+		if _, stderr := s.expect(2, "ask", "collect the figures", "--max-steps", "-1"); !strings.Contains(stderr, "must not be negative") {
+			t.Error(stderr)
+		}
+		if failed := drafts(); len(failed) > 1 || len(failed) == 1 && failed[0].State != "failed" {
+			t.Errorf("%+v", failed)
+		}
+		if _, stderr := s.expect(2, "drafts", "show", "zzzz"); !strings.Contains(stderr, "kairos drafts lists them") {
+			t.Error(stderr)
+		}
+	})
+}
