@@ -46,6 +46,7 @@ func (r *request) crew() error {
 		return kairos.Errorf(kairos.CodeNotFound, "there is no page %q", part)
 	}
 	p.Shell = r.shell("agents", r.t(title))
+	p.Live = part != "agents"
 	var err error
 	switch part {
 	case "agents":

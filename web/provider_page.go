@@ -40,7 +40,7 @@ func (r *request) providerPage() error {
 		return err
 	}
 	p := view.ProviderPage{Shell: r.shell("agents", visible(v.Name)), Name: visible(v.Name), State: providerState(v), Stopped: r.stopText(v.Stop), Limits: r.providerLimits(v), Pulse: r.pulse(v.Activity)}
-	p.Circuit = r.providerCircuit(v)
+	p.Circuit, p.Live = r.providerCircuit(v), true
 	p.Failures, p.Counts = r.failures(v.Activity)
 	fact := func(term, text string) {
 		if text != "" {

@@ -127,6 +127,7 @@ func (r *request) toolPage() error {
 	if p.Circuits != nil && r.target() == "circuits" {
 		return r.render(http.StatusOK, view.Circuits(*p.Circuits))
 	}
+	p.Live = p.Circuits != nil
 	p.Failures, p.Counts = r.failures(t.Activity)
 	p.Facts = []view.Fact{{Term: r.t("From"), Text: visible(t.Source)}, {Term: r.t("Effect"), Text: t.Effect}, {Term: r.t("Permission"), Text: t.Permission}, {Term: r.t("State"), Text: r.t(callState(t).Word)}}
 	p.Facts = append(p.Facts, r.callFacts(t.Activity)...)
