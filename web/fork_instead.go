@@ -83,7 +83,7 @@ func (r *request) repeats(p *view.PreviewPage, pre kairos.Preview) {
 	for _, s := range pre.Repeats {
 		name := fmt.Sprintf("%s#%d", s.Node, s.Visit)
 		v := r.repeat(name, stepName(s.Node, s.Visit), s.Given, "run")
-		v.What = fmt.Sprintf("%s · %s", s.Type, s.Effect)
+		v.What, v.Doubtful = fmt.Sprintf("%s · %s", s.Type, s.Effect), s.Doubtful
 		if n := len(s.Items); n > 0 {
 			v.What += " · " + r.n(n, "%s item", "%s items")
 			v.Each = r.t("The stub of each item")
@@ -99,6 +99,9 @@ func (r *request) repeats(p *view.PreviewPage, pre kairos.Preview) {
 				item := name + "[" + strconv.Itoa(i.Item) + "]"
 				own := r.repeat(item, fmt.Sprintf("%s [%d]", stepName(s.Node, s.Visit), i.Item), "", "")
 				own = r.chosen(own, r.c.FormValue("instead."+item))
+				if s.Unrecorded {
+					own.Choices = slices.DeleteFunc(own.Choices, func(o view.Option) bool { return o.Value == "recorded" })
+				}
 				v.Own = v.Own || r.c.FormValue("instead."+item) != ""
 				v.Items = append(v.Items, own)
 			}

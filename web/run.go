@@ -112,15 +112,6 @@ func (b *runPage) build() (view.RunPage, error) {
 	if !run.PurgedAt.IsZero() {
 		p.Notices = append(p.Notices, view.Notice{Text: b.t("Retention removed the journal, input and output of this run on %s.", b.time(run.PurgedAt).Text)})
 	}
-	if b.d.Damage != "" {
-		text := b.t("The journal of this run is damaged: %s.", visible(b.d.Damage)) + " "
-		if n := len(b.d.Journal); n > 0 {
-			text += b.t("Row %d is the last good one; what is below is what it says until there.", n)
-		} else {
-			text += b.t("None of its rows can be read.")
-		}
-		p.Notices = append(p.Notices, view.Notice{Bad: true, Text: text + " " + b.t("It cannot go on or be forked: restore a backup, or start a new run like it."), Href: "/runs/new?like=" + run.ID, Act: b.t("Start a new run like it")})
-	}
 	b.view = b.c.QueryParam("view")
 	if !slices.Contains([]string{"timeline", "graph", "state", "log", "handoffs", "events", "io"}, b.view) {
 		b.view = "timeline"
@@ -319,6 +310,8 @@ func (b *runPage) actions() []view.Link {
 	}
 	run := b.d.Run
 	switch {
+	case b.d.Damage != nil:
+		return b.damagedActions(link)
 	case run.Status == kairos.RunFailed || run.Status == kairos.RunCancelled:
 		text := b.t("Resume")
 		if b.resume != nil && len(b.resume.Again) > 0 {
@@ -352,6 +345,9 @@ func (r *request) scheduled(run kairos.Run) bool {
 // resuming will do.
 func (b *runPage) why() (*view.Why, error) {
 	run := b.d.Run
+	if b.d.Damage != nil {
+		return b.damaged(), nil
+	}
 	w := &view.Why{Headline: visible(run.Headline)}
 	switch {
 	case run.Status == kairos.RunFailed && run.Error != nil:

@@ -221,10 +221,17 @@ func TestCompareFindsItsPartner(t *testing.T) {
 func TestADamagedJournalIsShown(t *testing.T) {
 	t.Parallel()
 	s := failedStory(t)
-	s.damage, s.journal = "journal row 7 of run 7qx2 fails its checksum", s.journal[:6]
+	s.journal = s.journal[:6]
+	s.damage = &kairos.Damage{Row: 7, Good: 6, Bad: 1, Intact: 2, Message: "journal row 7 of run 7qx2 fails its checksum",
+		Checkpoint: kairos.ForkPoint{Seq: 6, Node: "fetch_invoices", Visit: 1, Label: "after fetch_invoices"},
+		Rows:       []kairos.DamagedRow{{Seq: 7, Problem: kairos.RowChecksum, Kind: kairos.EntryResult, Node: "post_ledger", Visit: 1, Item: -1, Status: kairos.NodeCompleted}},
+		Steps: []kairos.LostStep{{Node: "post_ledger", Visit: 1, Item: -1, Effect: "unsafe", Row: 7},
+			{Node: "notify", Visit: 1, Item: -1, Effect: "idempotent", Status: kairos.NodeCompleted, Row: 9}}}
 	o := &told{runs: []*story{s}}
 	body := o.look(t, "/runs/"+s.run.ID)
-	for _, want := range []string{"The journal of this run is damaged: journal row 7 of run 7qx2 fails its checksum.", "Row 6 is the last good one", "/runs/new?like=" + s.run.ID} {
+	for _, want := range []string{"Row 7 of the journal fails its checksum; checkpoint 6 (after fetch_invoices) is the last good one",
+		"It says of itself: result post_ledger completed; that may be what is damaged.", "post_ledger (unsafe): row 7, which would tell how it ended, is damaged. It may have happened.",
+		"notify (idempotent): row 9 says that it completed.", "/runs/" + s.run.ID + "/fork?at=6", "Fork from checkpoint 6…"} {
 		if !strings.Contains(body, want) {
 			t.Errorf("the page does not say %q", want)
 		}

@@ -285,7 +285,7 @@ const peekLines = 6
 // lastLog is the end of what a run's last steps logged.
 func (r *request) lastLog(run kairos.Run) ([]string, error) {
 	rows, err := r.s.Reader.JournalPage(r.ctx, run.ID, max(0, run.LastSeq-20), 20)
-	if err != nil {
+	if err != nil && kairos.CodeOf(err) != kairos.CodeCorrupt { // the run's page says what is damaged
 		return nil, err
 	}
 	var out []string

@@ -32,7 +32,7 @@ type story struct {
 	messages []kairos.Message
 	related  []kairos.Run
 	approval []kairos.Approval
-	damage   string
+	damage   *kairos.Damage
 }
 
 // tell begins the story of a run.

@@ -219,6 +219,9 @@ func nonZero(n int64) string {
 func (r *request) fill(p *view.PreviewPage, pre kairos.Preview) {
 	p.Allowed, p.Refusal, p.Suggestion, p.Digest = pre.Allowed, visible(pre.Refusal), visible(pre.Suggestion), pre.Digest
 	p.Rev = strconv.FormatInt(pre.Rev, 10)
+	if d := pre.Damage; d != nil {
+		p.Damage, p.DamageItems = r.damageHeadline(d), r.lostSteps(d)
+	}
 	for _, g := range []struct {
 		title, note string
 		steps       []kairos.PreviewStep

@@ -333,6 +333,8 @@ func (c *app) result(ctx context.Context, b backend, run string) error {
 				c.errorf("  %s asks: %s\n    kairos approve %s\n    kairos reject %s --comment WHY\n", w.Node, w.Message, w.Approval, w.Approval)
 			case w.Reason == kairos.WaitInDoubt:
 				c.errorf("  %s may or may not have happened\n    kairos resolve %s %s --happened OUTPUT | --retry | --skip | --fail\n", w.Node, short, w.Node)
+			case w.Reason == kairos.WaitQuarantined && w.Message != "": // its journal is damaged
+				c.errorf("  %s\n    kairos show %s\n", w.Message, short)
 			case w.Reason == kairos.WaitHeld, w.Reason == kairos.WaitQuarantined:
 				c.errorf("  %s\n    kairos release %s\n", parked[w.Reason], short)
 			default:

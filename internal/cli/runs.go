@@ -209,6 +209,9 @@ func (c *app) show(d kairos.RunDetail) {
 	for _, e := range d.Journal {
 		c.printf("%s\n", line(&e))
 	}
+	if d.Damage != nil {
+		c.showDamage(r.ID, d.Damage)
+	}
 	for _, w := range d.Waits {
 		c.printf("waits for %s at %s %s\n", w.Reason, w.Node, w.Message)
 	}
@@ -303,11 +306,11 @@ func (c *app) logsCommand() *cobra.Command {
 
 // journal prints rows after a position and returns the new one.
 func (c *app) journal(cmd *cobra.Command, b backend, run string, after int64) (int64, error) {
-	rows, err := b.JournalPage(cmd.Context(), run, after, 0)
-	if err != nil {
-		return after, err
+	rows, damage := b.JournalPage(cmd.Context(), run, after, 0)
+	if damage != nil && kairos.CodeOf(damage) != kairos.CodeCorrupt {
+		return after, damage
 	}
-	for _, e := range rows {
+	for _, e := range rows { // what comes before a damaged row can be trusted
 		after = e.Seq
 		if c.json {
 			if err := c.print(e); err != nil {
@@ -326,5 +329,5 @@ func (c *app) journal(cmd *cobra.Command, b backend, run string, after int64) (i
 			}
 		}
 	}
-	return after, nil
+	return after, damage
 }

@@ -213,6 +213,9 @@ func (c *app) releaseAll(cmd *cobra.Command, plan, reason string) error {
 
 // preview prints what a verb would do.
 func (c *app) preview(p kairos.Preview) {
+	if p.Damage != nil {
+		c.errorf("%s", damageText(p.Damage))
+	}
 	if !p.Allowed {
 		c.errorf("not possible: %s\n", p.Refusal)
 		if p.Suggestion != "" {
@@ -238,6 +241,10 @@ func (c *app) preview(p kairos.Preview) {
 	}
 	for _, s := range p.Repeats {
 		if runs := slices.ContainsFunc(s.Items, func(i kairos.RepeatItem) bool { return i.Given == "" }); runs || s.Given == "" && len(s.Items) == 0 {
+			if s.Doubtful {
+				c.errorf("  doubtful  %s (%s): it may have been done, what would tell is damaged; use --stub to leave it out\n", step(kairos.PreviewStep{Node: s.Node, Visit: s.Visit}), s.Effect)
+				continue
+			}
 			c.errorf("  twice     %s (%s): use --reuse or --stub to leave it out\n", step(kairos.PreviewStep{Node: s.Node, Visit: s.Visit}), s.Effect)
 		}
 	}

@@ -134,17 +134,22 @@ func (c *Client) Detail(ctx context.Context, run string) (kairos.RunDetail, erro
 		return kairos.RunDetail{}, err
 	}
 	journal, err := c.JournalPage(ctx, v.RunID, 0, 0)
-	return kairos.RunDetail{Run: v.Run(), Waits: v.Waits, Journal: journal}, err
+	if v.Damage != nil && kairos.CodeOf(err) == kairos.CodeCorrupt {
+		err = nil // the view says so
+	}
+	return kairos.RunDetail{Run: v.Run(), Waits: v.Waits, Journal: journal, Damage: v.Damage}, err
 }
 
 // JournalPage gives rows of a run's journal after a sequence number, in order,
-// at most limit (0: all).
+// at most limit (0: all). CodeCorrupt when the next row is damaged; the rows before
+// it are given with the error.
 func (c *Client) JournalPage(ctx context.Context, run string, after int64, limit int) ([]kairos.Entry, error) {
 	rows := []kairos.Entry{}
 	for {
 		var part struct {
-			Items []kairos.Entry `json:"items"`
-			Next  *int64         `json:"next"`
+			Items  []kairos.Entry `json:"items"`
+			Next   *int64         `json:"next"`
+			Damage string         `json:"damage"`
 		}
 		q := url.Values{"after": {strconv.FormatInt(after, 10)}}
 		if limit > 0 {
@@ -154,6 +159,9 @@ func (c *Client) JournalPage(ctx context.Context, run string, after int64, limit
 			return nil, err
 		}
 		rows = append(rows, part.Items...)
+		if part.Damage != "" {
+			return rows, kairos.Errorf(kairos.CodeCorrupt, "%s", part.Damage)
+		}
 		if part.Next == nil || *part.Next <= after || limit > 0 && len(rows) >= limit {
 			return rows, nil
 		}

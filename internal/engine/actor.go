@@ -183,6 +183,9 @@ func (a *actor) loop() {
 		}
 	}()
 	if err := a.load(); err != nil {
+		if a.setAside(err) {
+			return
+		}
 		a.giveUp(err)
 		switch kairos.CodeOf(err) {
 		case kairos.CodeCorrupt, kairos.CodeNotFound:
@@ -316,7 +319,7 @@ func (a *actor) load() error {
 	}
 	var journal []kairos.Entry
 	if !fresh {
-		if journal, err = a.e.store.Journal(ctx, a.id, 0); err != nil {
+		if journal, err = a.e.journal(ctx, a.run); err != nil {
 			return err
 		}
 	}
@@ -507,7 +510,7 @@ func (a *actor) refold(cause error) {
 	a.noted = nil
 	a.answered = a.sent
 	a.budget = ""
-	if err := a.load(); err != nil {
+	if err := a.load(); err != nil && !a.setAside(err) {
 		a.giveUp(err)
 	}
 }

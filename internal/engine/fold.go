@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/kairos"
@@ -16,6 +17,9 @@ type facts struct {
 	run   string
 	input any
 	held  bool
+	// parked: the run's row says that it is quarantined, as that of a damaged journal
+	// does, which gets no row of its own for it.
+	parked bool
 	// history is for looking: the state knows every visit that settled.
 	history bool
 	// program gives the version that a replan row leads to; nil: none is known.
@@ -52,6 +56,7 @@ func fold(prog *planner.Program, f facts, journal []kairos.Entry) (*state, error
 		s.noted()
 	}
 	s.held = f.held // the journal knows of releases, not of the restore that came after
+	s.quarantined = s.quarantined || f.parked
 	return s, nil
 }
 
@@ -87,8 +92,14 @@ func (p payload) json() kairos.RawJSON {
 
 // corrupt says that a journal contradicts itself or its plan.
 func corrupt(e *kairos.Entry, format string, args ...any) error {
-	return kairos.Errorf(kairos.CodeCorrupt, "journal row %d (%s %s): %s", e.Seq, e.Kind, e.Node, fmt.Sprintf(format, args...))
+	what := strings.TrimSpace(string(e.Kind) + " " + e.Node)
+	return &kairos.Error{Code: kairos.CodeCorrupt, Message: fmt.Sprintf("journal row %d (%s): %s", e.Seq, what, fmt.Sprintf(format, args...)), Cause: misfitRow(e.Seq)}
 }
+
+// misfitRow is the cause of what corrupt says: the row that does not fit.
+type misfitRow int64
+
+func (m misfitRow) Error() string { return fmt.Sprintf("row %d does not fit", int64(m)) }
 
 // apply gives one recorded row its meaning.
 func (s *state) apply(e *kairos.Entry) error {

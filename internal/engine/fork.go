@@ -27,7 +27,7 @@ type branch struct {
 
 // newRun performs a rerun or a fork.
 func (e *Engine) newRun(ctx context.Context, actor kairos.Actor, req kairos.VerbRequest) (kairos.Run, error) {
-	v, err := e.view(ctx, req.Run)
+	v, err := e.salvaged(ctx, req.Run)
 	if err != nil {
 		return kairos.Run{}, err
 	}
@@ -53,6 +53,9 @@ func (e *Engine) newRun(ctx context.Context, actor kairos.Actor, req kairos.Verb
 		Audit: []kairos.AuditRecord{{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Run: v.run.ID, Reason: req.Reason}}}
 	if req.Labels != nil {
 		n.Labels = req.Labels
+	}
+	if d := v.damage; d != nil {
+		n.Audit[0].Detail = detail(map[string]any{"damagedRow": d.Row, "at": req.At})
 	}
 	if v.run.Dry() {
 		n.Origin = kairos.OriginDry
@@ -110,7 +113,8 @@ func (v *view) branch(ctx context.Context, req kairos.VerbRequest) (*branch, err
 			return nil, err
 		}
 	}
-	o := v.outlook(b.prog, b.s, ran(v.journal), why)
+	v.lost(why)
+	o := v.outlook(b.prog, b.s, v.seen(), why)
 	again := map[string]bool{}
 	for _, step := range o.again {
 		again[step.Node] = true
@@ -151,14 +155,14 @@ func (b *branch) follow(ctx context.Context, req kairos.VerbRequest) error {
 	case req.Version == 0:
 		// A rerun begins where the run began: a tail was planned for what had been
 		// done and had failed in one run, and is never its plan's (SPEC 7.5).
-		hash = versionAt(b.view.journal, req.At, r.Hash)
+		hash = versionAt(b.view.journal, req.At, b.prog.Hash)
 	case req.Version < 0:
 		p, err := e.store.Plan(ctx, r.PlanID)
 		if err != nil {
 			return err
 		}
 		hash = p.LatestHash
-	case req.Version == r.Version:
+	case req.Version == b.prog.version.Number:
 		return nil
 	default:
 		ver, err := e.store.VersionByNumber(ctx, r.PlanID, req.Version)
@@ -248,12 +252,19 @@ type candidate struct {
 
 // candidates lists the final rows up to a position that later resets left
 // standing.
-func (v *view) candidates(at int64) []candidate {
+func (v *view) candidates(at int64) []candidate { return v.candidatesOf(v.journal, at) }
+
+// recorded lists all of them, also those behind damage: each is as it was written.
+func (v *view) recorded() []candidate {
+	return v.candidatesOf(slices.Concat(v.journal, v.after), v.run.LastSeq)
+}
+
+func (v *view) candidatesOf(rows []kairos.Entry, at int64) []candidate {
 	inputs := map[string]kairos.RawJSON{}
 	name := func(node string, visit, item int) string { return fmt.Sprintf("%s\x00%d\x00%d", node, visit, item) }
 	var list []candidate
-	for i := range v.journal {
-		e := &v.journal[i]
+	for i := range rows {
+		e := &rows[i]
 		if e.Seq > at {
 			break
 		}
@@ -320,6 +331,9 @@ func (b *branch) keep(req kairos.VerbRequest, l *lists, why map[string]string) e
 	v := b.view
 	if req.At > v.run.LastSeq {
 		return kairos.Errorf(kairos.CodeInvalid, "the journal ends at %d; there is no position %d", v.run.LastSeq, req.At)
+	}
+	if d := v.damage; d != nil && req.At > d.Good {
+		return v.beyond(req.At)
 	}
 	rows := v.candidates(req.At)
 	edits, err := b.edits(req.Edits, rows)

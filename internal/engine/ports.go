@@ -27,6 +27,9 @@ type Store interface {
 	// Journal gives a run's rows with Seq > after, in order; hashes verified
 	// (CodeCorrupt names the row, and the rows before it are given with it).
 	Journal(ctx context.Context, run string, after int64) ([]kairos.Entry, error)
+	// Intact reads a journal however damaged it is: the rows that are as they were
+	// written, and those that are not, or miss up to last, where it is known to end.
+	Intact(ctx context.Context, run string, last int64) ([]kairos.Entry, []kairos.DamagedRow, error)
 	// Unfinished lists runs that are not final, highest priority first, then
 	// oldest; Journal is not loaded.
 	Unfinished(ctx context.Context) ([]kairos.Run, error)

@@ -25,7 +25,7 @@ const (
 // no word of its own.
 func (b *branch) standIns(req kairos.VerbRequest) error {
 	v := b.view
-	rows := v.candidates(v.run.LastSeq)
+	rows := v.recorded()
 	names := slices.Sorted(maps.Keys(req.Instead))
 	steps := make([]workKey, len(names))
 	own := map[workKey]bool{}
@@ -263,7 +263,7 @@ func (s *state) givenItems(k planner.VisitKey) (given map[string][]int, runs boo
 
 // asked reports whether a person was asked about a call of the node.
 func (v *view) asked(node string) bool {
-	return slices.ContainsFunc(v.journal, func(e kairos.Entry) bool {
+	return slices.ContainsFunc(slices.Concat(v.journal, v.after), func(e kairos.Entry) bool {
 		return e.Kind == kairos.EntryWait && kairos.WaitReason(e.Reason) == kairos.WaitApproval && e.Substep == 0 && e.Node == node
 	})
 }
@@ -285,7 +285,7 @@ func (b *branch) repeats(l *lists) []kairos.PreviewRepeat {
 	how := map[string]string{givenRecorded: "recorded", givenStub: "stub"}
 	var out []kairos.PreviewRepeat
 	listed := map[planner.VisitKey]int{}
-	for _, c := range v.candidates(v.run.LastSeq) {
+	for _, c := range v.recorded() {
 		i, ok := b.prog.Index[c.Node]
 		k := workKey{planner.VisitKey{Node: i, Visit: c.Visit}, c.Item}
 		if !ok || !ahead[c.Node] || c.Status != kairos.NodeCompleted || !touches(planner.Effect(c.Effect)) || kept[k] || kept[workKey{k.VisitKey, noItem}] {
@@ -304,6 +304,41 @@ func (b *branch) repeats(l *lists) []kairos.PreviewRepeat {
 		r := &out[at]
 		r.Unrecorded = false
 		r.Items = append(r.Items, kairos.RepeatItem{Item: k.item, Given: given})
+		if r.Given != given {
+			r.Given = ""
+		}
+	}
+	return b.doubtful(out, listed, ahead, kept)
+}
+
+// doubtful adds the steps that touch the world outside and of which nobody knows
+// whether they were done: what would tell is damaged.
+func (b *branch) doubtful(out []kairos.PreviewRepeat, listed map[planner.VisitKey]int, ahead map[string]bool, kept map[workKey]bool) []kairos.PreviewRepeat {
+	if b.view.damage == nil {
+		return out
+	}
+	how := map[string]string{givenRecorded: "recorded", givenStub: "stub"}
+	for _, s := range b.view.damage.Steps {
+		i, ok := b.prog.Index[s.Node]
+		if !ok || !s.Doubtful() || !ahead[s.Node] || !touches(planner.Effect(s.Effect)) {
+			continue
+		}
+		k := workKey{planner.VisitKey{Node: i, Visit: s.Visit}, s.Item}
+		if kept[k] || kept[workKey{k.VisitKey, noItem}] {
+			continue
+		}
+		given := how[b.s.given(k)]
+		at, known := listed[k.VisitKey]
+		if !known {
+			at = len(out)
+			listed[k.VisitKey] = at
+			out = append(out, kairos.PreviewRepeat{Node: s.Node, Visit: s.Visit, Type: b.typeOf(s.Node), Effect: s.Effect, Given: given, Unrecorded: true})
+		}
+		r := &out[at]
+		r.Doubtful = true
+		if s.Item != noItem {
+			r.Items = append(r.Items, kairos.RepeatItem{Item: s.Item, Given: given})
+		}
 		if r.Given != given {
 			r.Given = ""
 		}

@@ -21,9 +21,13 @@ type view struct {
 	prog    *program
 	journal []kairos.Entry
 	s       *state
+	// damage is what of the journal cannot be trusted, nil: it can. The view is then
+	// of the rows before; after are the intact ones behind.
+	damage *kairos.Damage
+	after  []kairos.Entry
 }
 
-// view reads and folds a run.
+// view reads and folds a run; one with a damaged journal is CodeCorrupt.
 func (e *Engine) view(ctx context.Context, run string) (*view, error) {
 	return e.viewBy(ctx, run, e.program)
 }
@@ -37,7 +41,7 @@ func (e *Engine) viewBy(ctx context.Context, run string, compile func(context.Co
 	if err != nil {
 		return nil, err
 	}
-	journal, err := e.store.Journal(ctx, r.ID, 0)
+	journal, err := e.journal(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +53,7 @@ func (e *Engine) viewBy(ctx context.Context, run string, compile func(context.Co
 	if err != nil {
 		return nil, err
 	}
-	return &view{e, r, p, journal, s}, nil
+	return &view{e: e, run: r, prog: p, journal: journal, s: s}, nil
 }
 
 // foldRun folds the journal of a run as it is stored now.
@@ -74,6 +78,7 @@ func (e *Engine) foldRun(ctx context.Context, p *program, r kairos.Run, input an
 
 func (e *Engine) factsOf(ctx context.Context, r kairos.Run, input any) facts {
 	return facts{run: r.ID, input: input, held: r.Status == kairos.RunWaiting && r.WaitReason == kairos.WaitHeld,
+		parked: r.Status == kairos.RunWaiting && r.WaitReason == kairos.WaitQuarantined,
 		program: func(hash string) (*planner.Program, error) {
 			p, err := e.program(ctx, hash)
 			if err != nil {
@@ -92,6 +97,9 @@ func purged(r kairos.Run) error {
 // Detail folds a run: its waits, where it stands.
 func (e *Engine) Detail(ctx context.Context, run string) (kairos.RunDetail, error) {
 	v, err := e.viewBy(ctx, run, e.legible)
+	if d, is := e.salvage(ctx, run, err, e.legible); is {
+		return d.damagedDetail(), nil
+	}
 	if code := kairos.CodeOf(err); code == kairos.CodeInvalid || code == kairos.CodeCorrupt {
 		// A plan that cannot be compiled here, or a journal that does not fit it,
 		// hides nothing of what is recorded.
@@ -100,7 +108,7 @@ func (e *Engine) Detail(ctx context.Context, run string) (kairos.RunDetail, erro
 			case journalErr == nil:
 				return kairos.RunDetail{Run: r, Journal: journal}, nil
 			case kairos.CodeOf(journalErr) == kairos.CodeCorrupt:
-				return kairos.RunDetail{Run: r, Journal: journal, Damage: journalErr.Error()}, nil
+				return kairos.RunDetail{Run: r, Journal: journal, Damage: unreadable(journalErr)}, nil
 			}
 		}
 	}
@@ -334,6 +342,17 @@ func (e *Engine) staticEffect(p *program, n *planner.ProgramNode) planner.Effect
 	return e.effect(p, n, n.Input.Source)
 }
 
+// seen counts how often each node began to run, as far as any row tells.
+func (v *view) seen() map[string]int {
+	seen := ran(v.journal)
+	if v.damage != nil {
+		for _, s := range v.damage.Steps {
+			seen[s.Node]++
+		}
+	}
+	return seen
+}
+
 // ran counts how often each node began to run. What was cancelled before its first
 // attempt did not.
 func ran(journal []kairos.Entry) map[string]int {
@@ -367,7 +386,7 @@ func (e *Engine) Preview(ctx context.Context, actor kairos.Actor, req kairos.Ver
 	if err := checkVerb(req); err != nil {
 		return kairos.Preview{}, err
 	}
-	v, err := e.view(ctx, req.Run)
+	v, err := e.salvaged(ctx, req.Run)
 	if err != nil {
 		return kairos.Preview{}, err
 	}
@@ -375,6 +394,8 @@ func (e *Engine) Preview(ctx context.Context, actor kairos.Actor, req kairos.Ver
 	switch {
 	case needsJournal(v.run, req):
 		err = purged(v.run)
+	case v.damage != nil && req.Action != kairos.ActionFork && req.Action != kairos.ActionRerun:
+		pre, err = v.damagedVerb(req)
 	case req.Action == kairos.ActionResume:
 		pre, _, _, err = v.resume(req)
 	case req.Action == kairos.ActionRerun, req.Action == kairos.ActionFork:
@@ -424,7 +445,7 @@ func neededRole(v *view, req kairos.VerbRequest, pre kairos.Preview) kairos.Role
 }
 
 func (v *view) blank(action kairos.Action) kairos.Preview {
-	return kairos.Preview{Run: v.run.ID, Action: action, Rev: v.run.LastSeq, Hash: v.run.Hash, Version: v.run.Version}
+	return kairos.Preview{Run: v.run.ID, Action: action, Rev: v.run.LastSeq, Hash: v.run.Hash, Version: v.run.Version, Damage: v.damage}
 }
 
 // simple previews verbs that move no work: what goes on, what stays.

@@ -98,6 +98,8 @@ type Preview struct {
 	Rev        int64  `json:"rev"`
 	// Digest names exactly this preview; acts may demand it.
 	Digest string `json:"digest"`
+	// Damage is what of the run's journal cannot be trusted; nil: it can.
+	Damage *Damage `json:"damage,omitempty"`
 	// At is the fork point; Points lists all that can be chosen.
 	At     int64       `json:"at,omitempty"`
 	Points []ForkPoint `json:"points,omitempty"`
@@ -160,6 +162,9 @@ type PreviewRepeat struct {
 	// Unrecorded says that a step which runs once per item has a result as a whole
 	// only, edited or of another version: no recorded ones can stand in for it.
 	Unrecorded bool `json:"unrecorded,omitempty"`
+	// Doubtful says that it may have been done, in whole or in part: what would tell
+	// is damaged.
+	Doubtful bool `json:"doubtful,omitempty"`
 }
 
 // RepeatItem is one item of a foreach whose side effects would happen again.
@@ -228,9 +233,9 @@ type RunDetail struct {
 	Run     Run
 	Waits   []Wait
 	Journal []Entry
-	// Damage says that the journal cannot be read whole, and from where; Journal
-	// then ends before it.
-	Damage string
+	// Damage says that the journal cannot be trusted whole, and from where on; nil: it
+	// can. Journal then ends before it.
+	Damage *Damage
 	// Plan is the result of a step plan's run; nil for a graph.
 	Plan *PlanResult
 }

@@ -70,6 +70,9 @@ type RunDetailView struct {
 	Input RawJSON `json:"input"`
 	// Replans are the times that the run was planned anew.
 	Replans []Replan `json:"replans,omitempty"`
+	// Damage is what of its journal cannot be trusted. What is told of its steps is
+	// then of the rows before.
+	Damage *Damage `json:"damage,omitempty"`
 	// Related are its children, forks and reruns, and what it came from.
 	Related []RunView `json:"related,omitempty"`
 }
@@ -149,7 +152,7 @@ func (f RunFacts) run() Run {
 
 // ViewDetail gives a single run with its result.
 func ViewDetail(d RunDetail, related []Run) RunDetailView {
-	v := RunDetailView{Result: ResultOf(d), RunFacts: factsOf(d.Run), Input: orNull(d.Run.Input), Replans: ReplansOf(d)}
+	v := RunDetailView{Result: ResultOf(d), RunFacts: factsOf(d.Run), Input: orNull(d.Run.Input), Replans: ReplansOf(d), Damage: d.Damage}
 	for _, r := range related {
 		v.Related = append(v.Related, ViewRun(r))
 	}

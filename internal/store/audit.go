@@ -431,11 +431,19 @@ func (s *Store) fillEntries(ctx context.Context, events []kairos.AuditEvent, row
 			continue
 		}
 		rows, err := s.q.StepRange(ctx, *rowIDs[i], e.FirstSeq, e.RunSeq)
+		if err != nil && primary(err) == 0 && ctx.Err() == nil {
+			continue // a row holds what no row holds
+		}
 		if err != nil {
 			return translate(err, "read journal rows")
 		}
 		for _, row := range rows {
 			entry, err := s.entry(ctx, e.Run, row)
+			if kairos.CodeOf(err) == kairos.CodeCorrupt {
+				// One damaged row must not end everybody's events: the event comes
+				// without it, and whoever opens the run hears of it.
+				continue
+			}
 			if err != nil {
 				return err
 			}

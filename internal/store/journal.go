@@ -90,7 +90,9 @@ func (s *Store) entry(ctx context.Context, runID string, r stepRow) (kairos.Entr
 		into   *kairos.RawJSON
 	}{{r.Input, &e.Input}, {r.Output, &e.Output}, {r.Decision, &e.Decision}, {r.Log, &e.Log}, {r.Failure, &failure}} {
 		v, err := s.fetch(ctx, f.column)
-		if err != nil {
+		if code := kairos.CodeOf(err); code == kairos.CodeCorrupt || code == kairos.CodeNotFound {
+			return e, kairos.Errorf(kairos.CodeCorrupt, "journal row %d of run %s names a value that cannot be read: %w", r.Seq, runID, err)
+		} else if err != nil {
 			return e, err
 		}
 		*f.into = v
@@ -117,6 +119,10 @@ func (s *Store) JournalPage(ctx context.Context, runID string, after int64, limi
 		limit = math.MaxInt32
 	}
 	rows, err := s.q.StepList(ctx, runID, after, int64(limit))
+	if err != nil && primary(err) == 0 && ctx.Err() == nil {
+		// SQLite has given the rows; one of them holds what no row holds.
+		return nil, kairos.Errorf(kairos.CodeCorrupt, "the journal of run %s cannot be read: %w", runID, err)
+	}
 	if err != nil {
 		return nil, translate(err, "read the journal of run "+runID)
 	}

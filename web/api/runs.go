@@ -242,6 +242,8 @@ type journalOut struct{ Body Journal }
 type Journal struct {
 	Items []kairos.Entry `json:"items"`
 	Next  *int64         `json:"next" doc:"after of the next part; null at the end."`
+	// Damage ends the journal: what follows cannot be trusted.
+	Damage string `json:"damage,omitempty" doc:"Why the journal ends here: the row that follows is damaged. The run itself says more."`
 }
 
 func (a *API) getJournal(ctx context.Context, in *journalIn) (*journalOut, error) {
@@ -250,10 +252,13 @@ func (a *API) getJournal(ctx context.Context, in *journalIn) (*journalOut, error
 		return nil, err
 	}
 	rows, err := a.Reader.JournalPage(ctx, run.ID, in.After, in.Limit)
-	if err != nil {
+	if err != nil && kairos.CodeOf(err) != kairos.CodeCorrupt {
 		return nil, err
 	}
 	out := &journalOut{Body: Journal{Items: rows}}
+	if err != nil {
+		out.Body.Damage = err.Error()
+	}
 	if rows == nil {
 		out.Body.Items = []kairos.Entry{}
 	}

@@ -7,6 +7,8 @@ type PreviewPage struct {
 	Allowed                    bool
 	Refusal, Suggestion        string
 	Sentence                   string
+	Damage                     string // what of the run's journal cannot be trusted
+	DamageItems                []string
 	Groups                     []PreviewGroup
 	Effects                    []string
 	Post                       string
@@ -53,6 +55,7 @@ type ResumeForm struct {
 // Repeat is a step whose side effects would happen a second time.
 type Repeat struct {
 	Name, Label, What string
+	Doubtful          bool // nobody knows whether they happened a first time
 	Choices           []Option
 	Stub, Wrong       string
 	// Items of a step that runs once per item may go their own way; Own says that

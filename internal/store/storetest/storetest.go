@@ -2,7 +2,10 @@
 package storetest
 
 import (
+	"bytes"
 	"context"
+	"database/sql"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -66,4 +69,52 @@ func RunFrom(tb testing.TB, s *store.Store, v kairos.Version, input, origin stri
 		tb.Fatalf("create run: created %v, %v", created, err)
 	}
 	return run
+}
+
+// Alter changes a closed store's file as nothing in the product does, past the
+// triggers that keep journals as they are: what a failing disk, or a person with
+// another program, may do.
+func Alter(tb testing.TB, path, statements string) {
+	tb.Helper()
+	pool, err := sql.Open("sqlite", "file:"+path)
+	if err != nil {
+		tb.Fatalf("open the file: %v", err)
+	}
+	defer pool.Close()
+	pool.SetMaxOpenConns(1)
+	rows, err := pool.Query("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND name IN ('step_results_are_immutable', 'step_results_are_kept')")
+	if err != nil {
+		tb.Fatalf("read the triggers: %v", err)
+	}
+	before, after := "", ""
+	for rows.Next() {
+		var name, text string
+		if err := rows.Scan(&name, &text); err != nil {
+			tb.Fatalf("read a trigger: %v", err)
+		}
+		before, after = before+"DROP TRIGGER "+name+";", after+text+";"
+	}
+	if err := rows.Close(); err != nil {
+		tb.Fatalf("read the triggers: %v", err)
+	}
+	if _, err := pool.Exec(before + statements + ";" + after); err != nil {
+		tb.Fatalf("%s: %v", statements, err)
+	}
+}
+
+// Turn flips a bit of a text in a closed store's file, where it stands last.
+func Turn(tb testing.TB, path, text string) {
+	tb.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		tb.Fatalf("read the file: %v", err)
+	}
+	at := bytes.LastIndex(b, []byte(text))
+	if at < 0 {
+		tb.Fatalf("the file does not hold %q", text)
+	}
+	b[at+len(text)/2] ^= 1
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		tb.Fatalf("write the file: %v", err)
+	}
 }

@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// rowProblems say what is wrong with a journal row.
+var rowProblems = map[kairos.RowProblem]string{kairos.RowChecksum: "fails its checksum", kairos.RowMissing: "is missing",
+	kairos.RowValue: "names a value that is damaged or gone", kairos.RowMisfit: "contradicts the rows before it"}
+
+// showDamage says what of a run's journal cannot be trusted, what is known of the
+// rest, and how to go on.
+func (c *app) showDamage(run string, d *kairos.Damage) {
+	if d.Row == 0 {
+		c.printf("damaged: %s\n  restore a backup, or start a new run of the plan\n", d.Message)
+		return
+	}
+	c.printf("%s", damageText(d))
+	c.printf("  kairos fork %s --at %d --preview\n", kairos.ShortID(run), d.Checkpoint.Seq)
+}
+
+// damageText is a journal's damage as lines.
+func damageText(d *kairos.Damage) string {
+	text := ""
+	for _, row := range d.Rows {
+		text += fmt.Sprintf("damaged: journal row %d %s", row.Seq, rowProblems[row.Problem])
+		if row.Node != "" {
+			text += fmt.Sprintf("; it says of itself: %s %s", row.Kind, lostName(row.Node, row.Visit, row.Item))
+		}
+		text += "\n"
+	}
+	if n := d.Bad - len(d.Rows); n > 0 {
+		text += fmt.Sprintf("damaged: %d more rows\n", n)
+	}
+	for _, s := range d.Steps {
+		how := fmt.Sprintf("%s by row %d", s.Status, s.Row)
+		switch s.Status {
+		case "":
+			how = fmt.Sprintf("it may have happened; row %d, which would tell, is damaged", s.Row)
+		case kairos.NodeRunning, kairos.NodeInDoubt:
+			how = fmt.Sprintf("it may have happened; it had begun by row %d", s.Row)
+		}
+		text += fmt.Sprintf("  behind    %s (%s) %s\n", lostName(s.Node, s.Visit, s.Item), s.Effect, how)
+	}
+	if d.Checkpoint.Seq == 0 {
+		return text + "no checkpoint before it is left: a fork from the input, at 0, does everything again\n"
+	}
+	return text + fmt.Sprintf("checkpoint %d (%s) is the last good one: a fork goes on from there; this run stays as it is\n", d.Checkpoint.Seq, d.Checkpoint.Label)
+}
+
+func lostName(node string, visit, item int) string {
+	name := step(kairos.PreviewStep{Node: node, Visit: visit})
+	if item >= 0 {
+		name += fmt.Sprintf("[%d]", item)
+	}
+	return name
+}

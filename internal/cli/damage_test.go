@@ -1,0 +1,62 @@
+package cli_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/kairosd/kairosd/internal/store/storetest"
+)
+
+// At the command line, too, a run with a damaged journal says what is left of it,
+// refuses to go on, and names the fork that does.
+func TestADamagedRunAtTheCommandLine(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	plan := s.file("billing.yaml", `
+id: billing
+nodes:
+  fetch: {type: set, input: "the order"}
+  pay: {type: set, effect: unsafe, input: "receipt 4711"}
+  book: {type: set, effect: idempotent, input: "booked"}
+  gate: {type: approval, input: {message: "go on?"}}
+edges: [{from: fetch, to: pay}, {from: pay, to: book}, {from: book, to: gate}]
+`)
+	r := s.result(3, "run", "--plan", plan, "--json")
+	storetest.Alter(t, s.env["KAIROS_DB"], `UPDATE step_results SET output = '"receipt 4712"' WHERE node = 'pay' AND final = 1`)
+	out, _ := s.expect(0, "show", r.RunID)
+	var row, at int
+	if i := strings.Index(out, "damaged: journal row "); i < 0 {
+		t.Fatalf("show: %s", out)
+	} else if _, err := fmt.Sscanf(out[i:], "damaged: journal row %d", &row); err != nil {
+		t.Fatal(err)
+	}
+	if i := strings.Index(out, "checkpoint "); i < 0 {
+		t.Fatalf("show: %s", out)
+	} else if _, err := fmt.Sscanf(out[i:], "checkpoint %d (after fetch) is the last good one", &at); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if strings.Contains(out, "receipt 4712") || !strings.Contains(out, "behind    pay (unsafe) it may have happened") || !strings.Contains(out, "behind    book (idempotent) completed") {
+		t.Errorf("show: %s", out)
+	}
+	if out, _ := s.expect(0, "show", r.RunID, "--json"); !strings.Contains(out, `"damage":`) {
+		t.Errorf("show --json: %s", out)
+	}
+	if _, said, code := s.run("resume", r.RunID); code == 0 || !strings.Contains(said, fmt.Sprintf("journal row %d is damaged", row)) || !strings.Contains(said, fmt.Sprintf("--at %d --preview", at)) {
+		t.Errorf("resume: exit %d, %s", code, said)
+	}
+	if _, said := s.expect(0, "resume", r.RunID, "--preview"); !strings.Contains(said, "not possible") {
+		t.Errorf("preview of a resume: %s", said)
+	}
+	if _, said := s.expect(0, "fork", r.RunID, "--at", fmt.Sprint(at), "--preview"); !strings.Contains(said, "doubtful  pay (unsafe)") || !strings.Contains(said, "twice     book (idempotent)") || !strings.Contains(said, "again     pay the row that would tell") {
+		t.Errorf("preview of the fork: %s", said)
+	}
+	f := s.result(3, "fork", r.RunID, "--at", fmt.Sprint(at), "--stub", `pay="found"`, "--reuse", "book", "--json")
+	if f.WaitReason != "approval" || string(f.Outputs["pay"]) != `"found"` || string(f.Outputs["book"]) != `"booked"` {
+		t.Errorf("the fork: %+v", f)
+	}
+	if out, said, code := s.run("logs", r.RunID); code != 4 || !strings.Contains(out, "fetch") || !strings.Contains(said, "checksum") {
+		t.Errorf("logs: exit %d\n%s%s", code, out, said)
+	}
+	s.expect(0, "cancel", r.RunID, "--reason", "goes on as a fork")
+}

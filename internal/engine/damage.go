@@ -1,0 +1,479 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// This file is about runs whose journal is damaged. What is damaged is never taken
+// for good, and nothing of it is written over: a journal is append-only and every
+// row stands in the audit log by its digest. Such a run does not go on; a fork of
+// the rows before the damage does, as a run of its own, and its preview says what
+// happens again.
+
+// journal reads the whole journal of a run as it was read before; CodeCorrupt also
+// when rows miss at its end.
+func (e *Engine) journal(ctx context.Context, r kairos.Run) ([]kairos.Entry, error) {
+	rows, err := e.store.Journal(ctx, r.ID, 0)
+	if n := int64(len(rows)); err == nil && r.PurgedAt.IsZero() && n < r.LastSeq {
+		return rows, kairos.Errorf(kairos.CodeCorrupt, "journal row %d of run %s is missing", n+1, r.ID)
+	}
+	return rows, err
+}
+
+// damagedJournal is a journal taken apart.
+type damagedJournal struct {
+	kairos.Damage
+	good  []kairos.Entry // all rows before the first damaged one
+	after []kairos.Entry // the intact ones behind it
+	rows  []kairos.DamagedRow
+}
+
+// damage takes apart the journal that cause speaks of. nil: cause is about
+// something else, or the file gives no rows at all.
+func (e *Engine) damage(ctx context.Context, r kairos.Run, cause error) *damagedJournal {
+	if kairos.CodeOf(cause) != kairos.CodeCorrupt {
+		return nil
+	}
+	rows, bad, err := e.store.Intact(ctx, r.ID, r.LastSeq)
+	if err != nil {
+		return nil
+	}
+	if now, err := e.store.Run(ctx, r.ID); err != nil || !now.PurgedAt.IsZero() {
+		return nil // retention was at work
+	}
+	n := 0
+	for n < len(rows) && rows[n].Seq == int64(n)+1 {
+		n++
+	}
+	d := &damagedJournal{good: rows[:n:n], after: rows[n:], rows: bad}
+	if at, ok := errors.AsType[misfitRow](cause); ok {
+		d.cut(int64(at))
+	}
+	if len(d.rows) == 0 {
+		return nil
+	}
+	d.Message = cause.Error()
+	return d
+}
+
+// cut takes a row that is as it was written, and contradicts those before it, for
+// damaged.
+func (d *damagedJournal) cut(at int64) {
+	if at < 1 || at > int64(len(d.good)) {
+		return
+	}
+	row := d.good[at-1]
+	d.after = slices.Concat(d.good[at:], d.after)
+	d.good = d.good[: at-1 : at-1]
+	d.rows = slices.Insert(d.rows, 0, kairos.DamagedRow{Seq: row.Seq, Problem: kairos.RowMisfit, Kind: row.Kind, Node: row.Node, Visit: row.Visit,
+		Item: row.Item, Attempt: row.Attempt, Status: row.Status, Effect: row.Effect})
+}
+
+// salvaged is view, also of a run whose journal is damaged: then of the rows before
+// the damage, with what is known of the rest.
+func (e *Engine) salvaged(ctx context.Context, run string) (*view, error) {
+	v, err := e.view(ctx, run)
+	if d, is := e.salvage(ctx, run, err, e.program); is {
+		return d, nil
+	}
+	return v, err
+}
+
+// salvage is the view of a run whose journal is damaged, if that is what cause
+// says.
+func (e *Engine) salvage(ctx context.Context, run string, cause error, compile func(context.Context, string) (*program, error)) (*view, bool) {
+	if kairos.CodeOf(cause) != kairos.CodeCorrupt {
+		return nil, false
+	}
+	r, err := e.store.Run(ctx, run)
+	if err != nil {
+		return nil, false
+	}
+	d := e.damage(ctx, r, cause)
+	if d == nil {
+		return nil, false
+	}
+	input, err := decode(r.Input)
+	if err != nil {
+		return nil, false
+	}
+	for {
+		hash, err := e.versionAfter(ctx, r, d.good)
+		if err != nil {
+			return nil, false
+		}
+		p, err := compile(ctx, hash)
+		if err != nil {
+			return nil, false
+		}
+		s, err := e.foldRun(ctx, p, r, input, d.good, true)
+		if at, ok := errors.AsType[misfitRow](err); ok && at >= 1 && int64(at) <= int64(len(d.good)) {
+			d.cut(int64(at))
+			d.Message = err.Error()
+			continue
+		}
+		if err != nil {
+			return nil, false
+		}
+		v := &view{e: e, run: r, prog: p, journal: d.good, s: s, after: d.after}
+		v.damage = v.describe(d)
+		return v, true
+	}
+}
+
+// versionAfter is the hash of the version that a run follows after rows of its
+// journal. The run's own row speaks of the last of them all.
+func (e *Engine) versionAfter(ctx context.Context, r kairos.Run, rows []kairos.Entry) (string, error) {
+	for _, row := range slices.Backward(rows) {
+		var p replan
+		if row.Kind == kairos.EntryReplan && json.Unmarshal(row.Decision, &p) == nil && p.Hash != "" {
+			return p.Hash, nil
+		}
+	}
+	// What it began with is in the record of its creation.
+	events, err := e.store.EventsAfter(ctx, 0, r.ID, 8)
+	if err != nil {
+		return "", err
+	}
+	for _, ev := range events {
+		var created struct {
+			Hash string `json:"hash"`
+		}
+		if ev.Action == "run.created" && json.Unmarshal(ev.Detail, &created) == nil && created.Hash != "" {
+			return created.Hash, nil
+		}
+	}
+	return r.Hash, nil
+}
+
+// describe says what is damaged, and what a fork from before it does again.
+func (v *view) describe(d *damagedJournal) *kairos.Damage {
+	out := d.Damage
+	out.Good, out.Bad, out.Intact = int64(len(d.good)), len(d.rows), len(d.after)
+	out.Row = out.Good + 1
+	for _, row := range d.rows {
+		if row.Seq > out.Good {
+			out.Row = row.Seq
+			break
+		}
+	}
+	points := v.points()
+	out.Checkpoint = points[len(points)-1]
+	for i, row := range d.rows {
+		if _, known := v.prog.Index[row.Node]; !known && row.Problem != kairos.RowValue && row.Problem != kairos.RowMisfit {
+			d.rows[i] = kairos.DamagedRow{Seq: row.Seq, Problem: row.Problem, Item: noItem} // it says nothing that can be right
+		}
+	}
+	out.Rows = d.rows[:min(len(d.rows), kairos.MaxDamagedRows)]
+	out.Steps = v.lostSteps(d)
+	return &out
+}
+
+// lostSteps are the steps that began or ended behind the last checkpoint, in the
+// order in which rows speak of them first.
+func (v *view) lostSteps(d *damagedJournal) []kairos.LostStep {
+	type key struct {
+		node        string
+		visit, item int
+	}
+	steps, at := []kairos.LostStep{}, map[key]int{}
+	note := func(s kairos.LostStep, sure bool) {
+		i, ok := v.prog.Index[s.Node]
+		if !ok || s.Visit < 1 {
+			return // of another version, or not of a node
+		}
+		static := v.e.staticEffect(v.prog, &v.prog.Nodes[i])
+		if said := planner.Effect(s.Effect); said == "" || !sure && (!touches(said) || static.Stricter(said)) {
+			s.Effect = string(static) // what a damaged row says makes nothing harmless
+		}
+		k := key{s.Node, s.Visit, s.Item}
+		j, known := at[k]
+		if !known {
+			at[k] = len(steps)
+			steps = append(steps, s)
+			return
+		}
+		steps[j].Status, steps[j].Row, steps[j].Effect = s.Status, s.Row, s.Effect // a later row knows more
+	}
+	intact := func(row *kairos.Entry) {
+		s := kairos.LostStep{Node: row.Node, Visit: row.Visit, Item: row.Item, Effect: row.Effect, Row: row.Seq}
+		switch {
+		case row.Kind == kairos.EntryIntent, row.Kind == kairos.EntrySubstep, row.Kind == kairos.EntryResult && row.Status == kairos.NodePending:
+			s.Status = kairos.NodeRunning
+		case row.Kind == kairos.EntryWait:
+			s.Status = kairos.NodeWaiting
+		case row.Kind == kairos.EntryResult:
+			s.Status = row.Status
+		default:
+			return
+		}
+		note(s, true)
+	}
+	for i := range d.good {
+		if k := &d.good[i]; k.Kind == kairos.EntryIntent || k.Kind == kairos.EntryWait {
+			if w := v.open(k); w != nil && w.phase != phaseReady {
+				intact(k)
+			}
+		}
+	}
+	after := d.after
+	for _, row := range d.rows {
+		for len(after) > 0 && after[0].Seq < row.Seq {
+			intact(&after[0])
+			after = after[1:]
+		}
+		switch row.Kind {
+		case kairos.EntryIntent, kairos.EntryWait, kairos.EntrySubstep, kairos.EntryResult:
+			note(kairos.LostStep{Node: row.Node, Visit: row.Visit, Item: row.Item, Effect: row.Effect, Row: row.Seq}, row.Problem == kairos.RowValue || row.Problem == kairos.RowMisfit)
+		}
+	}
+	for i := range after {
+		intact(&after[i])
+	}
+	return steps
+}
+
+// open is the work that a row of the view began, if it is still open.
+func (v *view) open(row *kairos.Entry) *work {
+	k, err := v.s.key(row)
+	if err != nil {
+		return nil
+	}
+	return v.s.work[k]
+}
+
+// Why steps run again in a fork from before the damage.
+const (
+	whyDamaged = "the row that would tell how it ended is damaged"
+	whyOpen    = "no row that can be trusted says how it ended"
+	whyBehind  = "it ended behind the damaged row"
+)
+
+// lost adds why steps run again that ran behind the damage.
+func (v *view) lost(why map[string]string) {
+	if v.damage == nil {
+		return
+	}
+	for _, s := range v.damage.Steps {
+		if _, known := why[s.Node]; known {
+			continue
+		}
+		switch s.Status {
+		case "":
+			why[s.Node] = whyDamaged
+		case kairos.NodeRunning, kairos.NodeWaiting, kairos.NodeInDoubt:
+			why[s.Node] = whyOpen
+		default:
+			why[s.Node] = whyBehind
+		}
+	}
+}
+
+// unreadable is the damage of a journal of which nothing more is known.
+func unreadable(cause error) *kairos.Damage {
+	return &kairos.Damage{Message: cause.Error(), Checkpoint: kairos.ForkPoint{Label: "input", Closed: true}, Rows: []kairos.DamagedRow{}, Steps: []kairos.LostStep{}}
+}
+
+// ReasonDamaged refines the code of a refusal: the journal of the run is damaged.
+const ReasonDamaged = "damaged"
+
+// checkpointName is a checkpoint in a sentence.
+func checkpointName(p kairos.ForkPoint) string {
+	if p.Seq == 0 {
+		return "its input"
+	}
+	return fmt.Sprintf("%d (%s)", p.Seq, p.Label)
+}
+
+// refuseDamaged says that something cannot be done to a run whose journal is damaged.
+func refuseDamaged(run string, d *kairos.Damage, code kairos.Code, doing string) *kairos.Error {
+	err := kairos.Errorf(code, "%s: journal row %d is damaged; %s is the last good checkpoint", doing, d.Row, checkpointName(d.Checkpoint))
+	err.Reason = ReasonDamaged
+	return err.Suggest("fork the run from there: kairos fork %s --at %d --preview says what runs again; the damaged run stays as it is", kairos.ShortID(run), d.Checkpoint.Seq)
+}
+
+// beyond refuses a fork that would keep damaged rows.
+func (v *view) beyond(at int64) error {
+	return refuseDamaged(v.run.ID, v.damage, kairos.CodeConflict, fmt.Sprintf("a fork cannot keep position %d", at))
+}
+
+// damagedVerb previews what moves no work: a damaged run can be ended and taken out
+// of the lists, nothing else.
+func (v *view) damagedVerb(req kairos.VerbRequest) (kairos.Preview, error) {
+	if err := endsDamaged(v.run, req, v.damage); err != nil {
+		return kairos.Preview{}, err
+	}
+	p := v.blank(req.Action)
+	p.Allowed = true
+	lists{}.fill(&p)
+	return p, nil
+}
+
+// endsDamaged refuses what cannot be done to a damaged run.
+func endsDamaged(r kairos.Run, req kairos.VerbRequest, d *kairos.Damage) error {
+	final := r.Status.Final()
+	switch {
+	case req.Action == kairos.ActionResume:
+		return refuseDamaged(r.ID, d, kairos.CodeNotResumable, "the run cannot be resumed")
+	case req.Action == kairos.ActionCancel && final:
+		return kairos.Errorf(kairos.CodeConflict, "nothing to cancel; the run is %s", r.Status)
+	case req.Action == kairos.ActionDelete && !final:
+		return kairos.Errorf(kairos.CodeConflict, "a run that is not over cannot be deleted").Suggest("cancel it first")
+	case req.Action == kairos.ActionDelete && !r.DeletedAt.IsZero():
+		return kairos.Errorf(kairos.CodeConflict, "the run was deleted before")
+	case req.Action == kairos.ActionCancel, req.Action == kairos.ActionDelete:
+		return nil
+	}
+	return refuseDamaged(r.ID, d, kairos.CodeConflict, fmt.Sprintf("%s needs the whole journal", req.Action))
+}
+
+// damagedDetail is what a damaged run's page shows.
+func (v *view) damagedDetail() kairos.RunDetail {
+	d := kairos.RunDetail{Run: v.run, Journal: v.journal, Damage: v.damage}
+	if v.run.Status == kairos.RunWaiting {
+		d.Waits = []kairos.Wait{{Item: noItem, Reason: v.run.WaitReason, Message: v.run.Headline}}
+	}
+	return d
+}
+
+// setAside parks a run whose journal cannot be trusted: it waits for a person,
+// holds nothing, and is not tried again (RELIABILITY: bit rot). It answers all that
+// was asked of it, and reports false when cause is about something else.
+func (a *actor) setAside(cause error) bool {
+	if a.run.ID != a.id {
+		return false
+	}
+	ctx := context.WithoutCancel(a.e.base)
+	v, is := a.e.salvage(ctx, a.id, cause, a.e.legible)
+	if !is {
+		return false
+	}
+	a.run = v.run
+	a.e.log.Error("the journal of a run is damaged; the run is put aside", "run_id", a.id, "row", v.damage.Row, "last_good", v.damage.Good, "err", cause)
+	if err := a.park(ctx, v); err != nil {
+		a.giveUp(err)
+		return true
+	}
+	a.dropped = true
+	for !a.e.evict(a) {
+		for _, m := range a.take() {
+			switch m := m.(type) {
+			case slotMsg:
+				a.slot = true // end gives it back
+			case nodeSlotMsg:
+				a.nodeCredit++
+			case verbMsg:
+				m.answer(a.endDamaged(ctx, v, m))
+			case answerable:
+				m.answer(refuseDamaged(a.id, v.damage, kairos.CodeConflict, "the run cannot go on"))
+			}
+		}
+	}
+	return true
+}
+
+// park records that the run waits for a person. Its journal gets no row: there is
+// none that it could follow.
+func (a *actor) park(ctx context.Context, v *view) error {
+	r := &a.run
+	if r.Status.Final() || r.Status == kairos.RunWaiting && r.WaitReason == kairos.WaitQuarantined {
+		return nil
+	}
+	d := v.damage
+	headline := fmt.Sprintf("journal row %d is damaged; the run can go on as a fork from %s", d.Row, checkpointName(d.Checkpoint))
+	node := d.Rows[0].Node
+	patch := &kairos.RunPatch{Status: kairos.RunWaiting, WaitReason: kairos.WaitQuarantined, Headline: &headline, Node: &node, DueAt: &time.Time{}}
+	record := kairos.AuditRecord{Action: "run.damaged", Actor: kairos.System.Name, Surface: kairos.System.Surface, Run: a.id, Result: "failed", Reason: d.Message,
+		Detail: detail(map[string]any{"row": d.Row, "lastGood": d.Good, "checkpoint": d.Checkpoint.Seq, "damaged": d.Bad})}
+	err := a.e.store.Commit(ctx, kairos.Checkpoint{Run: a.id, Fence: r.LastSeq, Patch: patch,
+		Audit: []kairos.AuditRecord{record, statusRecord(a.id, kairos.RunWaiting, kairos.WaitQuarantined, headline)}})
+	if err != nil {
+		return err
+	}
+	r.Status, r.WaitReason, r.Headline, r.Node = kairos.RunWaiting, kairos.WaitQuarantined, headline, node
+	a.e.timers.set(a.id, time.Time{})
+	a.e.changed(a.id)
+	return nil
+}
+
+// endDamaged cancels or deletes a damaged run, without a row in its journal.
+func (a *actor) endDamaged(ctx context.Context, v *view, m verbMsg) error {
+	r, req := &a.run, m.req
+	if req.Rev != 0 && req.Rev != r.LastSeq {
+		return kairos.Errorf(kairos.CodeStale, "the run has moved on from revision %d to %d", req.Rev, r.LastSeq).Suggest("look at it again")
+	}
+	if err := endsDamaged(*r, req, v.damage); err != nil {
+		return err
+	}
+	now, off := a.e.now(), false
+	c := kairos.Checkpoint{Run: a.id, Fence: r.LastSeq, Audit: []kairos.AuditRecord{{Action: "run." + string(req.Action), Actor: m.actor.Name, Surface: m.actor.Surface,
+		Request: m.actor.Request, Run: a.id, Reason: req.Reason, Detail: detail(map[string]any{"damagedRow": v.damage.Row})}}}
+	if req.Action == kairos.ActionDelete {
+		c.Patch = &kairos.RunPatch{DeletedAt: &now}
+		if err := a.e.store.Commit(ctx, c); err != nil {
+			return err
+		}
+		r.DeletedAt = now
+		return nil
+	}
+	headline := "cancelled; its journal is damaged"
+	c.Patch = &kairos.RunPatch{Status: kairos.RunCancelled, Headline: &headline, EndedAt: &now, DueAt: &time.Time{}, Paused: &off}
+	c.Audit = append(c.Audit, statusRecord(a.id, kairos.RunCancelled, "", headline))
+	var err error
+	if c.Approvals, err = a.openQuestions(ctx, v); err != nil {
+		return err
+	}
+	if err := a.e.store.Commit(ctx, c); err != nil {
+		return err
+	}
+	r.Status, r.WaitReason, r.EndedAt, r.Paused = kairos.RunCancelled, "", now, false
+	a.e.sched.ended(a.id, a.concurrencyKey())
+	a.e.changed(a.id)
+	if p := r.Parent; p != nil {
+		a.e.post(p.Run, childMsg{run: a.id})
+	}
+	a.e.background(func() { a.e.cancelChildren(a.id) })
+	return nil
+}
+
+// openQuestions takes back the questions that the run's rows tell of.
+func (a *actor) openQuestions(ctx context.Context, v *view) ([]kairos.Approval, error) {
+	var list []kairos.Approval
+	for _, row := range slices.Concat(v.journal, v.after) {
+		if row.Kind != kairos.EntryWait || kairos.WaitReason(row.Reason) != kairos.WaitApproval || row.Ref == "" {
+			continue
+		}
+		p, err := a.e.store.Approval(ctx, row.Ref)
+		if kairos.CodeOf(err) == kairos.CodeNotFound || err == nil && p.Status != "open" {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		p.Status, p.DecidedAt, p.DecidedBy = "cancelled", a.e.now(), kairos.System.Name
+		list = append(list, p)
+	}
+	return list, nil
+}
+
+// cancelChildren cancels the children of a run that cannot tell which they are.
+func (e *Engine) cancelChildren(run string) {
+	unfinished, err := e.store.Unfinished(context.WithoutCancel(e.base))
+	if err != nil {
+		e.log.Warn("the children of a damaged run cannot be found", "run_id", run, "err", err)
+		return
+	}
+	for i := range unfinished {
+		if p := unfinished[i].Parent; p != nil && p.Run == run {
+			e.cancelChild(unfinished[i].ID)
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql/driver"
+	"slices"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// Intact reads a journal row by row, however damaged it is: the rows that are as
+// they were written, in order, and those that are not, or that miss up to last,
+// where the journal is known to end. Nothing is changed. CodeCorrupt when the
+// file itself does not give its rows.
+func (s *Store) Intact(ctx context.Context, runID string, last int64) ([]kairos.Entry, []kairos.DamagedRow, error) {
+	type read struct {
+		row stepRow
+		err error
+	}
+	var rows []read
+	err := s.eachRow(ctx, "SELECT "+stepColumns+` FROM step_results AS s WHERE s.run_id = (SELECT id FROM runs WHERE public_id = ?) ORDER BY s.seq`,
+		[]driver.NamedValue{{Ordinal: 1, Value: runID}}, func(v []driver.Value) error {
+			f := fields{values: v}
+			row := stepOf(&f)
+			rows = append(rows, read{row, f.err})
+			return nil
+		})
+	if err != nil {
+		return nil, nil, translate(err, "read the journal of run "+runID)
+	}
+	good, bad, next := make([]kairos.Entry, 0, len(rows)), []kairos.DamagedRow(nil), int64(1)
+	missing := func(to int64) {
+		for ; next < to; next++ {
+			bad = append(bad, kairos.DamagedRow{Seq: next, Problem: kairos.RowMissing, Item: -1})
+		}
+	}
+	for i := range rows {
+		r := &rows[i].row
+		if r.Seq >= next && r.Seq <= last { // else its number is what is damaged
+			missing(r.Seq)
+			next = r.Seq + 1
+		}
+		var e kairos.Entry
+		err := rows[i].err
+		if err == nil {
+			if e, err = s.entry(ctx, runID, *r); err == nil {
+				if r.Seq >= next { // written since the run was looked at
+					missing(r.Seq)
+					next = r.Seq + 1
+				}
+				good = append(good, e)
+				continue
+			}
+			if kairos.CodeOf(err) != kairos.CodeCorrupt {
+				return nil, nil, err
+			}
+		}
+		d := kairos.DamagedRow{Seq: r.Seq, Problem: kairos.RowChecksum, Kind: kairos.EntryKind(r.Kind), Node: r.Node, Visit: int(r.Visit), Item: int(r.Item),
+			Attempt: int(r.Attempt), Status: kairos.NodeStatus(r.Status), Effect: r.Effect}
+		if e.Seq != 0 {
+			d.Problem = kairos.RowValue // it fits its hash
+		}
+		bad = append(bad, d)
+	}
+	missing(last + 1)
+	slices.SortStableFunc(bad, func(a, b kairos.DamagedRow) int { return cmp.Compare(a.Seq, b.Seq) })
+	return good, bad, nil
+}

@@ -1,0 +1,147 @@
+package web
+
+import (
+	"fmt"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/view"
+)
+
+// This file is what the pages say of a run whose journal is damaged (UI 3.3.3).
+
+// shownLost bounds how many steps and rows are named.
+const shownLost = 20
+
+// rowProblems say what is wrong with a row; each is followed by its number.
+var rowProblems = map[kairos.RowProblem]string{kairos.RowChecksum: locale.Mark("Row %d of the journal fails its checksum"), kairos.RowMissing: locale.Mark("Row %d of the journal is missing"),
+	kairos.RowValue: locale.Mark("Row %d of the journal names a value that is damaged or gone"), kairos.RowMisfit: locale.Mark("Row %d of the journal contradicts the rows before it")}
+
+// damaged is the band of a run whose journal is damaged: which row it is, what the
+// last good checkpoint is, what of the rest is known, and what can be done.
+func (b *runPage) damaged() *view.Why {
+	d, run := b.d.Damage, b.d.Run
+	w := &view.Why{}
+	if d.Row == 0 {
+		w.Headline = b.t("The journal of this run cannot be read: %s", visible(d.Message))
+		w.Then = b.t("It cannot go on or be forked: restore a backup, or start a new run like it.")
+		w.Links = append(w.Links, view.Link{Text: b.t("Start a new run like it"), Href: "/runs/new?like=" + run.ID})
+		return w
+	}
+	w.Headline = b.damageHeadline(d)
+	for _, row := range d.Rows[:min(len(d.Rows), shownLost)] {
+		w.Items = append(w.Items, b.damagedRow(row))
+	}
+	if n := d.Bad - min(len(d.Rows), shownLost); n > 0 {
+		w.Items = append(w.Items, b.n(n, "%s more row is damaged.", "%s more rows are damaged."))
+	}
+	w.Items = append(w.Items, b.lostSteps(d)...)
+	if d.Intact > 0 {
+		w.Items = append(w.Items, b.n(d.Intact, "%s row behind it is as it was written. What it tells happened, but what it builds on cannot be read.", "%s rows behind it are as they were written. What they tell happened, but what they build on cannot be read."))
+	}
+	if run.Status == kairos.RunFailed && run.Headline != "" {
+		w.Items = append(w.Items, b.t("It had failed: %s", visible(run.Headline)))
+	}
+	w.Then = b.t("What is below is what the journal says until row %d. The run cannot be resumed: nothing is put in place of a damaged row, and this run stays as it is, as evidence.", d.Good) + " "
+	if d.Checkpoint.Seq > 0 {
+		w.Then += b.t("A fork from checkpoint %d goes on from there as a new run; its preview says what runs again.", d.Checkpoint.Seq)
+	} else {
+		w.Then += b.t("No checkpoint is left: a fork from its input does everything again as a new run; its preview says what.")
+	}
+	if b.who.Role.Includes(kairos.RoleOperator) {
+		w.Links = append(w.Links, view.Link{Text: b.forkFrom(d), Href: fmt.Sprintf("/runs/%s/fork?at=%d", run.ID, d.Checkpoint.Seq)})
+	}
+	return w
+}
+
+// damageHeadline is the finding in one line.
+func (r *request) damageHeadline(d *kairos.Damage) string {
+	problem := kairos.RowChecksum
+	if len(d.Rows) > 0 {
+		problem = d.Rows[0].Problem
+	}
+	what := r.t(rowProblems[problem], d.Row)
+	if d.Checkpoint.Seq == 0 {
+		return r.t("%s; no checkpoint before it is left", what)
+	}
+	return r.t("%s; checkpoint %d (%s) is the last good one", what, d.Checkpoint.Seq, r.pointName(d.Checkpoint))
+}
+
+// forkFrom names the act that goes on.
+func (r *request) forkFrom(d *kairos.Damage) string {
+	if d.Checkpoint.Seq == 0 {
+		return r.t("Fork from the input…")
+	}
+	return r.t("Fork from checkpoint %d…", d.Checkpoint.Seq)
+}
+
+// damagedRow is one row, and what it says of itself.
+func (r *request) damagedRow(row kairos.DamagedRow) string {
+	what := r.t(rowProblems[row.Problem], row.Seq)
+	if row.Kind == "" || row.Problem == kairos.RowMissing {
+		return what + "."
+	}
+	says := visible(string(row.Kind))
+	if row.Node != "" {
+		says += " " + visible(lostName(row.Node, row.Visit, row.Item))
+	}
+	if row.Status != "" {
+		says += " " + visible(string(row.Status))
+	}
+	if row.Problem == kairos.RowValue || row.Problem == kairos.RowMisfit {
+		return r.t("%s. It is: %s.", what, says)
+	}
+	return r.t("%s. It says of itself: %s; that may be what is damaged.", what, says)
+}
+
+// lostSteps say of each step behind the last good checkpoint what is known.
+func (r *request) lostSteps(d *kairos.Damage) []string {
+	var out []string
+	for _, s := range d.Steps[:min(len(d.Steps), shownLost)] {
+		name := fmt.Sprintf("%s (%s)", lostName(s.Node, s.Visit, s.Item), s.Effect)
+		switch s.Status {
+		case "":
+			out = append(out, r.t("%s: row %d, which would tell how it ended, is damaged. It may have happened.", name, s.Row))
+		case kairos.NodeWaiting:
+			out = append(out, r.t("%s: it waited by row %d.", name, s.Row))
+		case kairos.NodeRunning, kairos.NodeInDoubt:
+			out = append(out, r.t("%s: it had begun by row %d, and nothing that can be trusted says how it ended. It may have happened.", name, s.Row))
+		case kairos.NodeSkipped:
+			out = append(out, r.t("%s: row %d says that it was skipped.", name, s.Row))
+		case kairos.NodeFailed:
+			out = append(out, r.t("%s: row %d says that it failed.", name, s.Row))
+		case kairos.NodeCancelled:
+			out = append(out, r.t("%s: row %d says that it was cancelled.", name, s.Row))
+		default:
+			out = append(out, r.t("%s: row %d says that it completed. In a fork it would happen again, unless it takes its recorded result.", name, s.Row))
+		}
+	}
+	if n := len(d.Steps) - shownLost; n > 0 {
+		out = append(out, r.n(n, "%s more step is behind the damage.", "%s more steps are behind the damage."))
+	}
+	return out
+}
+
+// lostName names a step or an item of it.
+func lostName(node string, visit, item int) string {
+	name := stepName(node, visit)
+	if item >= 0 {
+		name += fmt.Sprintf(" [%d]", item)
+	}
+	return name
+}
+
+// damagedActions are the acts that a damaged run allows.
+func (b *runPage) damagedActions(link func(text, action string, primary bool) view.Link) []view.Link {
+	d, run := b.d.Damage, b.d.Run
+	var out []view.Link
+	if d.Row > 0 {
+		fork := link(b.forkFrom(d), "fork", true)
+		fork.Href = fmt.Sprintf("/runs/%s/fork?at=%d", run.ID, d.Checkpoint.Seq)
+		out = append(out, fork, link(b.t("Rerun…"), "rerun", false))
+	}
+	if run.Status.Final() {
+		return append(out, link(b.t("Delete…"), "delete", false))
+	}
+	return append(out, link(b.t("Cancel…"), "cancel", false))
+}
