@@ -55,7 +55,7 @@ func (r *request) allHandoffs() error {
 	for _, h := range list.Items {
 		p.Rows = append(p.Rows, view.HandoffLine{At: r.time(h.At), From: r.handoffTerm(q, "from", h.From), To: r.handoffTerm(q, "to", h.To), Plan: r.handoffTerm(q, "plan", h.Plan),
 			Run: view.Link{Text: kairos.ShortID(h.Run), Href: "/runs/" + h.Run + "?view=handoffs"}, Step: view.Link{Text: h.Node, Href: "/runs/" + h.Run + "?step=" + url.QueryEscape(h.Node)},
-			Reason: strings.ReplaceAll(visible(h.Reason), "_", " "), Context: visible(cut(h.Context, 200)), Size: size(len(h.Context)), Status: handoffStatus(h.Status)})
+			Reason: r.handoffReason(h.Reason), Context: visible(cut(h.Context, 200)), Size: size(len(h.Context)), Status: handoffStatus(h.Status)})
 	}
 	at := func(key, cursor string) string {
 		if cursor == "" {
@@ -148,4 +148,15 @@ func (r *request) loops(list []kairos.HandoffSeen) []view.HandoffLoop {
 		}
 	}
 	return out
+}
+
+// handoffReasons are the reasons that agents may give.
+var handoffReasons = map[string]string{"plan_step": locale.Mark("plan step"), "capability_match": locale.Mark("capability match"), "user_request": locale.Mark("user request"),
+	"error_recovery": locale.Mark("error recovery"), "clarification": locale.Mark("clarification")}
+
+func (r *request) handoffReason(code string) string {
+	if text := handoffReasons[code]; text != "" {
+		return r.t(text)
+	}
+	return strings.ReplaceAll(visible(code), "_", " ")
 }

@@ -4,7 +4,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/web/view"
@@ -46,7 +45,7 @@ func (b *runPage) handoffs() (*view.Handoffs, error) {
 		if !back {
 			open[pair{h.From, h.To}] = true
 		}
-		row := view.HandoffRow{At: b.time(h.At), From: visible(h.From), To: visible(h.To), Reason: strings.ReplaceAll(visible(h.Reason), "_", " "), Context: visible(cut(h.Context, shownContext)), Size: size(len(h.Context)), Back: back,
+		row := view.HandoffRow{At: b.time(h.At), From: visible(h.From), To: visible(h.To), Reason: b.handoffReason(h.Reason), Context: visible(cut(h.Context, shownContext)), Size: size(len(h.Context)), Back: back,
 			Step: view.Link{Text: h.Node, Href: b.href(url.Values{"view": {"timeline"}, "step": {h.Node}}) + "#inspector"}}
 		if st := b.stepAt(h.Seq, h.Node); st != nil {
 			row.Step = b.stepLink(st)

@@ -157,7 +157,7 @@ func (t *timelinePage) scale(v *view.Timeline) {
 // ticks are round times; choosing one begins a window there, choosing a later one
 // ends it (UI 3.5: no drag).
 func (t *timelinePage) ticks(v *view.Timeline, hasFrom, hasTo bool) {
-	for _, tick := range t.axis.Ticks(t.origin, 15) {
+	for _, tick := range t.axis.Ticks(t.origin, 20) {
 		k := view.Tick{X: percent(tick.X), Label: roundTime(tick.At)}
 		if tick.At > 0 || hasFrom {
 			key, set := "from", url.Values{"from": {tick.At.String()}}

@@ -244,7 +244,11 @@ func (r *request) fill(p *view.PreviewPage, pre kairos.Preview) {
 			if len(s.Items) > 0 {
 				text += " (" + r.n(len(s.Items), "%s item", "%s items") + ")"
 			}
-			if s.Reason != "" {
+			switch s.Reason {
+			case "":
+			case kairos.ReasonReopened:
+				text += " — " + r.t("it failed or was cancelled")
+			default:
 				text += " — " + s.Reason
 			}
 			group.Steps = append(group.Steps, text)

@@ -1,6 +1,13 @@
 package locale
 
 var spanishCore = map[string]string{
+	"it failed or was cancelled": "falló o se canceló",
+	"plan step":                  "paso del plan",
+	"capability match":           "capacidad adecuada",
+	"user request":               "petición del usuario",
+	"error recovery":             "recuperación de un error",
+	"clarification":              "aclaración",
+	"Children, forks and reruns of this run, and what it came from": "Hijas, bifurcaciones y repeticiones de esta ejecución, y de dónde salió",
 	"unknown filter \"%s\"":     "no hay ningún filtro «%s»",
 	"did you mean %s?":          "¿quería decir %s?",
 	"error":                     "error",

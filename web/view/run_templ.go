@@ -173,7 +173,7 @@ func Run(p RunPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = runTable(p.Related, "Children, forks and reruns of this run, and what it came from").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = runTable(p.Related, T(ctx, "Children, forks and reruns of this run, and what it came from")).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
