@@ -29,6 +29,9 @@ type Reader interface {
 	RunCounts(ctx context.Context) (kairos.RunCounts, error)
 	// Journal gives rows with Seq > after in order, at most limit (0: all).
 	JournalPage(ctx context.Context, run string, after int64, limit int) ([]kairos.Entry, error)
+	// Kept are the digests that the audit log keeps of a run that retention took the
+	// journal of.
+	Kept(ctx context.Context, run string) (kairos.KeptDigests, error)
 	Handoffs(ctx context.Context, run string) ([]kairos.Handoff, error)
 	// HandoffsOf lists handoffs of all runs with what came of them, newest first.
 	HandoffsOf(ctx context.Context, f kairos.HandoffFilter) (kairos.List[kairos.HandoffSeen], error)

@@ -170,7 +170,12 @@ func (b *runPage) build() (view.RunPage, error) {
 		p.Graph = b.graph(true)
 	case "state":
 		st := b.state()
-		p.State = &st
+		if p.State = &st; !run.PurgedAt.IsZero() {
+			if st.Blocks, err = b.removedBlocks(true); err != nil {
+				return p, err
+			}
+			st.Find, st.Fork = nil, ""
+		}
 	case "handoffs":
 		if p.Handoffs, err = b.handoffs(); err != nil {
 			return p, err
@@ -182,11 +187,9 @@ func (b *runPage) build() (view.RunPage, error) {
 	case "io":
 		read := b.reading()
 		p.Blocks = []view.Block{read.block("in", b.t("Input"), run.Input, "/runs/"+run.ID+"/raw/0/input"), read.block("out", b.t("Output"), run.Output, "/runs/"+run.ID+"/raw/0/output")}
-		if !run.PurgedAt.IsZero() {
-			for i := range p.Blocks { // there is nothing to show, and nothing to download
-				v := &p.Blocks[i]
-				*v = view.Block{ID: v.ID, Title: v.Title, Text: b.t("Removed by retention on %s. The digests of its rows are kept in the audit log.", b.time(run.PurgedAt).Title),
-					More: []view.Link{{Text: b.t("All that the audit log says of it"), Href: "/audit?run=" + run.ID}}}
+		if !run.PurgedAt.IsZero() { // there is nothing to show, and nothing to download
+			if p.Blocks, err = b.removedBlocks(false); err != nil {
+				return p, err
 			}
 		}
 		p.Find = b.findForm(p.Blocks)
@@ -201,8 +204,10 @@ func (b *runPage) build() (view.RunPage, error) {
 			p.Inspector = &i
 		}
 	}
-	if err := b.approvals(&p); err != nil {
-		return p, err
+	if b.d.Damage == nil { // else no answer can be taken
+		if err := b.approvals(&p); err != nil {
+			return p, err
+		}
 	}
 	if len(p.Approvals) == 1 && p.Why != nil && p.Why.Headline == p.Approvals[0].Message {
 		p.Why = nil // the question is asked below
@@ -541,7 +546,7 @@ func (r *request) raw() error {
 			return err
 		}
 		if !run.PurgedAt.IsZero() {
-			return r.removed(run)
+			return r.removed(run, 0)
 		}
 		parts["input"], parts["output"] = run.Input, run.Output
 	} else {
@@ -551,7 +556,7 @@ func (r *request) raw() error {
 		}
 		if len(rows) == 0 {
 			if run, err := r.s.Reader.FindRun(r.ctx, r.c.Param("run")); err == nil && !run.PurgedAt.IsZero() {
-				return r.removed(run)
+				return r.removed(run, seq)
 			}
 			return kairos.Errorf(kairos.CodeNotFound, "no such row")
 		}

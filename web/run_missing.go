@@ -58,9 +58,20 @@ func (r *request) noRun(id string, missing error) error {
 	return r.render(max(p.Code, http.StatusNotFound), view.Error(p))
 }
 
-// removed says that what was asked for was there until retention took it.
-func (r *request) removed(run kairos.Run) error {
-	p := view.ErrorPage{Shell: r.shell("runs", "Removed"), Code: http.StatusGone, Headline: r.t("Removed"), Message: r.t("Retention removed the journal, input and output of this run on %s.", r.time(run.PurgedAt).Title),
+// removed says that what was asked for was there until retention took it, and which
+// digest is kept of it; row 0 is the run itself.
+func (r *request) removed(run kairos.Run, row int64) error {
+	k, err := r.s.Reader.Kept(r.ctx, run.ID)
+	if err != nil {
+		return err
+	}
+	kept := r.keptOfRow(k, row)
+	if row == 0 {
+		if kept = r.keptOfRow(k, run.LastSeq); r.c.Param("part") == "input" {
+			kept = r.keptInput(k)
+		}
+	}
+	p := view.ErrorPage{Shell: r.shell("runs", "Removed"), Code: http.StatusGone, Headline: r.t("Removed"), Message: r.wasRemoved(run, kept),
 		Links: []view.Link{{Text: run.PlanKey + " " + run.ID, Href: "/runs/" + run.ID}}}
 	return r.render(p.Code, view.Error(p))
 }

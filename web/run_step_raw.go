@@ -18,7 +18,11 @@ func (r *request) stepRaw() error {
 		return err
 	}
 	if !b.d.Run.PurgedAt.IsZero() {
-		return r.removed(b.d.Run)
+		seq, err := strconv.ParseInt(r.c.Param("seq"), 10, 64)
+		if err != nil {
+			seq = -1
+		}
+		return r.removed(b.d.Run, seq)
 	}
 	st, err := b.stepOf(r.c.Param("seq"))
 	if err != nil {

@@ -240,6 +240,10 @@ func (o *told) RunCounts(context.Context) (kairos.RunCounts, error) {
 	return kairos.RunCounts{OpenApprovals: 3}, nil
 }
 
+func (o *told) Kept(context.Context, string) (kairos.KeptDigests, error) {
+	return kairos.KeptDigests{}, nil
+}
+
 func (o *told) Lineage(_ context.Context, id string) ([]kairos.Run, error) {
 	s, err := o.of(id)
 	if err != nil {

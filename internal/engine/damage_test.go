@@ -247,7 +247,7 @@ func TestARunInFlightWithADamagedJournalIsSetAside(t *testing.T) {
 				t.Errorf("it has gone on, or nobody is told: %+v", r)
 			}
 			d, err := e.Detail(t.Context(), run.ID)
-			if err != nil || d.Damage == nil || d.Damage.Row == 0 || len(d.Waits) != 1 {
+			if err != nil || d.Damage == nil || d.Damage.Row == 0 || len(d.Waits) != 1 || d.Waits[0].Message != r.Headline {
 				t.Fatalf("detail %+v, %v", d.Damage, err)
 			}
 			if other := e.Run(`{nodes: {a: {type: fetch}}}`, ""); e.Until(other.ID, kairos.RunCompleted, "").ID != other.ID {
@@ -316,6 +316,7 @@ func TestEveryDamagedRow(t *testing.T) {
 				if err != nil || d.Damage == nil || d.Damage.Row != row || d.Damage.Good != row-1 || d.Damage.Checkpoint.Seq >= row {
 					t.Fatalf("damage %+v, %v", d.Damage, err)
 				}
+				e.Until(run.ID, kairos.RunWaiting, kairos.WaitQuarantined) // being looked at was enough
 				req := kairos.VerbRequest{Run: run.ID, Action: kairos.ActionFork, At: d.Damage.Checkpoint.Seq}
 				p, err := e.Preview(t.Context(), enginetest.Operator, req)
 				if err != nil || !p.Allowed {

@@ -98,6 +98,9 @@ func purged(r kairos.Run) error {
 func (e *Engine) Detail(ctx context.Context, run string) (kairos.RunDetail, error) {
 	v, err := e.viewBy(ctx, run, e.legible)
 	if d, is := e.salvage(ctx, run, err, e.legible); is {
+		if r := d.run; !r.Status.Final() && r.WaitReason != kairos.WaitQuarantined && !e.opts.OwnRunsOnly {
+			e.post(r.ID, timerMsg{}) // whoever takes it up puts it aside
+		}
 		return d.damagedDetail(), nil
 	}
 	if code := kairos.CodeOf(err); code == kairos.CodeInvalid || code == kairos.CodeCorrupt {

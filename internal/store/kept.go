@@ -1,0 +1,57 @@
+package store
+
+import (
+	"context"
+	"database/sql/driver"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// keptScan bounds how many audit events are read for the digests of one run: those
+// of others stand between them.
+const keptScan = 20_000
+
+// Kept gives the digests that the audit log keeps of a run whose journal retention
+// removed (ruling 19). The digests of a run that took very long, beside much else,
+// are those of its last rows.
+func (s *Store) Kept(ctx context.Context, run string) (kairos.KeptDigests, error) {
+	var out kairos.KeptDigests
+	id, err := s.rowID(ctx, run)
+	if err != nil {
+		return out, err
+	}
+	// Its other events are found by an index, and stand beside those of its rows.
+	var first, last int64
+	err = s.eachRow(ctx, `SELECT seq, action, detail FROM audit_events
+WHERE run_id = ? AND run_id IS NOT NULL AND digest IS NULL AND action IN ('run.created', 'run.status') ORDER BY seq`, ordinals(id), func(v []driver.Value) error {
+		f := fields{values: v}
+		seq, action, detail := f.int(), f.text(), f.textOrNull()
+		if first == 0 {
+			first = seq
+		}
+		last = seq
+		var created struct {
+			Seal string `json:"seal"`
+		}
+		if action == actionCreated && detail != nil && json.Unmarshal([]byte(*detail), &created) == nil {
+			out.Created = created.Seal
+		}
+		return f.err
+	})
+	if err != nil {
+		return out, translate(err, "read the audit log")
+	}
+	const beside = 16
+	low := max(first-beside, last-keptScan)
+	err = s.eachRow(ctx, `SELECT seq, first_seq, run_seq, digest FROM audit_events WHERE seq BETWEEN ? AND ? AND +run_id = ? AND digest IS NOT NULL ORDER BY seq`,
+		ordinals(low, last+beside, id), func(v []driver.Value) error {
+			f := fields{values: v}
+			out.Rows = append(out.Rows, kairos.KeptDigest{Event: f.int(), First: f.int(), Last: f.int(), Digest: hex.EncodeToString(f.blob())})
+			return f.err
+		})
+	slices.SortFunc(out.Rows, func(a, b kairos.KeptDigest) int { return int(a.First - b.First) })
+	return out, translate(err, "read the audit log")
+}

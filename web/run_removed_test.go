@@ -1,0 +1,55 @@
+package web_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/webtest"
+)
+
+// Where retention removed a value, its place says when, and which digest is kept of
+// it: that of the last rows is the one that the audit log had.
+func TestWhatRetentionRemovedKeepsItsDigest(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	site.Plan(t, "id: kept\nnodes:\n  a: {type: set, input: \"${input}\"}\n  b: {type: wait, input: {for: 10ms}}\n  c: {type: set, input: done}\nedges: [{from: a, to: b}, {from: b, to: c}]\n")
+	run := site.Run(t, "kept", `{"x": 1}`)
+	other := site.Run(t, "kept", `{"x": 2}`)
+	if other.Status != kairos.RunCompleted || run.Status != kairos.RunCompleted {
+		t.Fatalf("%s %s", run.Status, other.Status)
+	}
+	before, err := site.Store.Kept(t.Context(), run.ID)
+	if err != nil || before.Created == "" || len(before.Rows) == 0 {
+		t.Fatalf("%+v, %v", before, err)
+	}
+	next := int64(1)
+	for _, d := range before.Rows {
+		if d.First != next || len(d.Digest) != 64 {
+			t.Errorf("after row %d comes %+v", next-1, d)
+		}
+		next = d.Last + 1
+	}
+	if next != run.LastSeq+1 {
+		t.Errorf("the digests end with row %d of %d", next-1, run.LastSeq)
+	}
+	if _, err := site.Store.Retain(t.Context(), kairos.Retention{Default: kairos.RetentionRule{Completed: time.Nanosecond}}, kairos.System, false); err != nil {
+		t.Fatal(err)
+	}
+	last := before.Rows[len(before.Rows)-1].Digest
+	b := site.Browser(t).Login()
+	page := "/runs/" + run.ID
+	says(t, b.Get(page+"?view=io"), http.StatusOK, "Removed by retention on", "sha256:"+before.Created, "sha256:"+last)
+	state := b.Get(page + "?view=state")
+	says(t, state, http.StatusOK, "Removed by retention on", "sha256:"+before.Created)
+	for _, d := range before.Rows {
+		if !strings.Contains(state.Body, "sha256:"+d.Digest) {
+			t.Errorf("the state lacks the digest of rows %d to %d", d.First, d.Last)
+		}
+	}
+	says(t, b.Get(page+"/raw/0/input"), http.StatusGone, "Removed by retention on", "sha256:"+before.Created)
+	says(t, b.Get(page+"/raw/0/output"), http.StatusGone, "sha256:"+last)
+	says(t, b.Get(page+"/raw/1/output"), http.StatusGone, "sha256:"+before.Rows[0].Digest)
+}
