@@ -41,7 +41,7 @@ var settings = []string{"", "/logout", "/login", "/login/link", "/display", "/co
 func TestEveryPageKeepsTheRules(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
-	seed := site.Seed(t)
+	seed := site.Furnish(t, site.Seed(t))
 	b := site.Browser(t).Login()
 	lives, posts := 0, 0
 	for _, path := range seed.Paths() {

@@ -102,7 +102,7 @@ func (r *request) looked(p *view.PlanForm) (doc *planner.Document, valid bool) {
 var severityWords = map[planner.Severity]string{planner.SeverityError: locale.Mark("error"), planner.SeverityWarning: locale.Mark("warning")}
 
 func (r *request) problemRow(q planner.Problem) view.ProblemRow {
-	row := view.ProblemRow{Severity: r.t(severityWords[q.Severity]), Code: q.Code, Message: visible(q.Message), Suggestion: visible(q.Suggestion), Line: q.Line}
+	row := view.ProblemRow{Severity: r.t(severityWords[q.Severity]), Code: q.Code, Node: visible(cut(q.Node, 160)), Message: visible(q.Message), Suggestion: visible(q.Suggestion), Line: q.Line}
 	if q.Line > 0 {
 		row.Where = r.t("line %d, column %d", q.Line, q.Column)
 	}

@@ -17,7 +17,7 @@ import (
 func TestEveryPageIsSafeHTML(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
-	seed := site.Seed(t)
+	seed := site.Furnish(t, site.Seed(t))
 	b := site.Browser(t).Login()
 	for _, path := range seed.Paths() {
 		p := b.Get(path)

@@ -108,7 +108,7 @@ func (s *Service) Token(ctx context.Context, text string) (kairos.Actor, error) 
 	if !t.RevokedAt.IsZero() || !now.Before(t.ExpiresAt) {
 		return kairos.Actor{}, noToken()
 	}
-	actor := kairos.Actor{Name: "token " + t.Name, Role: t.Role, Surface: "api", Scopes: strings.Join(t.Scopes, " ")}
+	actor := kairos.Actor{Name: tokenActor + t.Name, Role: t.Role, Surface: "api", Scopes: strings.Join(t.Scopes, " ")}
 	// Users are never deleted, so whoever is not found ("cli:root") is no user.
 	switch u, err := s.store.User(ctx, t.CreatedBy); {
 	case kairos.CodeOf(err) == kairos.CodeNotFound:

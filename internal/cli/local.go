@@ -196,7 +196,7 @@ func openLocal(ctx context.Context, path string, memory bool, cfg config.Config)
 		return nil, err
 	}
 	e, asker, tools, err := newEngine(ctx, s, cfg, log, engine.Options{MaxRunning: cfg.Engine.MaxRunning, MaxNodes: cfg.Engine.MaxNodes, OwnRunsOnly: true,
-		SeparateApprovals: cfg.Approvals.Separate, ConsentTimeout: cfg.Approvals.Timeout}, nil)
+		SeparateApprovals: cfg.Approvals.Separate, People: peopleOf(s), ConsentTimeout: cfg.Approvals.Timeout}, nil)
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}

@@ -212,7 +212,7 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe string) error {
 		return err
 	}
 	s.engine, s.asker, s.tools, err = newEngineWith(ctx, s.store, s.cfg, s.secrets, s.log, engine.Options{MaxRunning: s.cfg.Engine.MaxRunning, MaxNodes: s.cfg.Engine.MaxNodes,
-		SeparateApprovals: s.cfg.Approvals.Separate, ConsentTimeout: s.cfg.Approvals.Timeout, Safe: s.safe}, s.guard)
+		SeparateApprovals: s.cfg.Approvals.Separate, People: peopleOf(s.store), ConsentTimeout: s.cfg.Approvals.Timeout, Safe: s.safe}, s.guard)
 	if err != nil {
 		return err
 	}

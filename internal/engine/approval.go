@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -145,10 +146,16 @@ func (e *Engine) Decide(ctx context.Context, actor kairos.Actor, req kairos.Deci
 	if err != nil {
 		return kairos.Approval{}, err
 	}
-	if e.opts.SeparateApprovals && p.StartedBy == actor.Name {
-		err := kairos.Errorf(kairos.CodeForbidden, "%s started the run and may not answer its approvals", actor.Name).
-			Suggest("ask another operator")
-		return p, e.denied(ctx, actor, "approval.decide", p.Run, object, err)
+	if e.opts.SeparateApprovals {
+		same, err := e.samePerson(ctx, p.StartedBy, actor.Name)
+		if err != nil {
+			return p, err
+		}
+		if same {
+			err := kairos.Errorf(kairos.CodeForbidden, "%s started the run and may not answer its approvals", actor.Name).
+				Suggest("ask another operator")
+			return p, e.denied(ctx, actor, "approval.decide", p.Run, object, err)
+		}
 	}
 	if p.Status != "open" {
 		return p, kairos.Errorf(kairos.CodeConflict, "the approval was %s by %s already", p.Status, cmp.Or(p.DecidedBy, "the system"))
@@ -189,6 +196,23 @@ func (e *Engine) Decide(ctx context.Context, actor kairos.Actor, req kairos.Deci
 	case <-ctx.Done():
 		return p, context.Cause(ctx)
 	}
+}
+
+// samePerson reports whether one person may be behind both names: nobody is two
+// people by making a token (ruling 38).
+func (e *Engine) samePerson(ctx context.Context, a, b string) (bool, error) {
+	if a == b || e.opts.People == nil {
+		return a == b, nil
+	}
+	first, err := e.opts.People(ctx, a)
+	if err != nil {
+		return false, fmt.Errorf("find who %s is: %w", a, err)
+	}
+	second, err := e.opts.People(ctx, b)
+	if err != nil {
+		return false, fmt.Errorf("find who %s is: %w", b, err)
+	}
+	return slices.ContainsFunc(first, func(who string) bool { return slices.Contains(second, who) }), nil
 }
 
 // decide applies a person's answer.

@@ -37,6 +37,9 @@ type Options struct {
 	OwnRunsOnly bool
 	// SeparateApprovals refuses that who started a run approves it (ruling 38).
 	SeparateApprovals bool
+	// People are the persons behind a name: whoever made the tokens of that name.
+	// nil: a name is a person.
+	People func(ctx context.Context, name string) ([]string, error)
 	// ConsentTimeout is how long a call that asks waits for an answer before it
 	// counts as rejected; 0: for ever.
 	ConsentTimeout time.Duration

@@ -211,6 +211,12 @@ func (d *daemon) seed() webtest.Seeded {
 	return webtest.Seed(d.t, d.api, admin)
 }
 
+// furnished is a seed with what only some pages show.
+func (d *daemon) furnished() webtest.Seeded {
+	d.t.Helper()
+	return webtest.Furnish(d.t, d.api, admin, d.seed())
+}
+
 func (d *daemon) plan(src string) {
 	d.t.Helper()
 	webtest.Plan(d.t, d.api, admin, src)

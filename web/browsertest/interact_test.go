@@ -162,7 +162,7 @@ func TestDialogsAndDisclosures(t *testing.T) {
 func TestTargets(t *testing.T) {
 	large(t)
 	d := newDaemon(t)
-	paths := d.seed().Paths()
+	paths := d.furnished().Paths()
 	b := d.tab()
 	const tooSmall = `((least, css) => [...document.querySelectorAll(css)].filter((e) => e.checkVisibility() && e.getClientRects().length && !e.closest(".sr, dialog:not([open])")).map((e) => [e, e.getBoundingClientRect()])
 	  .filter(([, r]) => r.height < least - .5 || r.width < Math.min(least, 24) - .5).map(([e, r]) => Math.round(r.width) + " x " + Math.round(r.height) + " px: " + e.outerHTML.slice(0, 110)).slice(0, 5))`

@@ -60,7 +60,7 @@ type window struct {
 // than English, and with text at 200% (UI 3.2.11, 3.2.12, 3.2.15).
 func TestEverythingFits(t *testing.T) {
 	d := newDaemon(t)
-	paths := d.seed().Paths()
+	paths := d.furnished().Paths()
 	windows := []window{{"320 px", 320, "en", ""}, {"320 px in Spanish", 320, "es", ""}, {"longer texts", 1440, "en-XA", ""}, {"longer texts on a tablet", 820, "en-XA", ""},
 		{"longer texts on a phone", 390, "en-XA", ""}, {"text at 200%", 1440, "en", "200%"}, {"zoom of 200%", 720, "en", ""}}
 	for n, w := range windows {

@@ -56,7 +56,7 @@ func looks() []look {
 // scroll sideways, and neither the console nor the policy complains.
 func TestPagesAreAccessibleAndWithinPolicy(t *testing.T) {
 	d := newDaemon(t)
-	paths := d.seed().Paths()
+	paths := d.furnished().Paths()
 	all := looks()
 	for n, l := range all {
 		t.Run(fmt.Sprintf("%s-%s-%d", l.lang, l.theme, l.width), func(t *testing.T) {

@@ -27,6 +27,6 @@ type PlanForm struct {
 
 // ProblemRow is one thing wrong with a plan.
 type ProblemRow struct {
-	Severity, Code, Where, Message, Suggestion string
-	Line                                       int // 0: none
+	Severity, Code, Where, Node, Message, Suggestion string
+	Line                                             int // 0: none
 }

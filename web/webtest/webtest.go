@@ -67,7 +67,14 @@ func New(tb testing.TB) *Site {
 // however often a service fails; it ends with the test.
 func NewTolerant(tb testing.TB) *Site {
 	tb.Helper()
-	return build(tb, storetest.Open(tb), auth.Config{}, map[string]circuit.Settings{"*": {Failures: -1}})
+	return build(tb, storetest.Open(tb), auth.Config{}, map[string]circuit.Settings{"*": {Failures: -1}}, false)
+}
+
+// NewTwoPeople starts an installation in which whoever started a run does not answer
+// its approvals; it ends with the test.
+func NewTwoPeople(tb testing.TB) *Site {
+	tb.Helper()
+	return build(tb, storetest.Open(tb), auth.Config{}, nil, true)
 }
 
 // NewOn starts an installation on a store; it ends with the test.
@@ -79,10 +86,10 @@ func NewOn(tb testing.TB, on *store.Store) *Site {
 // NewWith starts an installation that people come into as access says.
 func NewWith(tb testing.TB, on *store.Store, access auth.Config) *Site {
 	tb.Helper()
-	return build(tb, on, access, nil)
+	return build(tb, on, access, nil, false)
 }
 
-func build(tb testing.TB, on *store.Store, access auth.Config, breakers map[string]circuit.Settings) *Site {
+func build(tb testing.TB, on *store.Store, access auth.Config, breakers map[string]circuit.Settings, twoPeople bool) *Site {
 	tb.Helper()
 	s := &Site{Store: on, Admin: kairos.Actor{Name: "marta", Role: kairos.RoleAdmin, Surface: "ui"}}
 	s.crm = newCRM(tb)
@@ -94,7 +101,8 @@ func build(tb testing.TB, on *store.Store, access auth.Config, breakers map[stri
 	tb.Cleanup(s.Tools.Close)
 	registry := newCrew(tb, s.Tools)
 	registry.SetSkills(map[string]planner.SkillInfo{"collect": {Tool: "set"}, "notify": {Tool: "http"}})
-	if s.Engine, err = engine.New(engine.Config{Store: s.Store, Registry: registry, Options: engine.Options{StopGrace: time.Second}}); err != nil {
+	if s.Engine, err = engine.New(engine.Config{Store: s.Store, Registry: registry, Options: engine.Options{StopGrace: time.Second, SeparateApprovals: twoPeople,
+		People: func(ctx context.Context, name string) ([]string, error) { return auth.People(ctx, on, name) }}}); err != nil {
 		tb.Fatal(err)
 	}
 	s.Store.OnCommit(s.Engine.HandleCommit)
@@ -129,7 +137,7 @@ func build(tb testing.TB, on *store.Store, access auth.Config, breakers map[stri
 	if err != nil {
 		tb.Fatal(err)
 	}
-	site, err := web.New(web.Config{AuditLog: checker, Memory: s.Store, Planner: planners, Drafts: s.Drafts, Crew: s.Tools, Reader: s.Store, Engine: s.Engine, Auth: s.Auth, Accounts: s.Auth, System: s.System, Bulk: s.Bulk, Audit: s.Store, Settings: set, API: public, Hosts: []string{server.Listener.Addr().String()}, Version: "test", Idle: cmp.Or(access.IdleTimeout, auth.DefaultIdleTimeout)})
+	site, err := web.New(web.Config{TwoPeople: twoPeople, AuditLog: checker, Memory: s.Store, Planner: planners, Drafts: s.Drafts, Crew: s.Tools, Reader: s.Store, Engine: s.Engine, Auth: s.Auth, Accounts: s.Auth, System: s.System, Bulk: s.Bulk, Audit: s.Store, Settings: set, API: public, Hosts: []string{server.Listener.Addr().String()}, Version: "test", Idle: cmp.Or(access.IdleTimeout, auth.DefaultIdleTimeout)})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -254,7 +262,11 @@ func (s *Site) Run(tb testing.TB, plan, input string) kairos.Run {
 }
 
 // Seeded are the runs that Seed makes.
-type Seeded struct{ Completed, Failed, Waiting, InDoubt, Hostile kairos.Run }
+type Seeded struct {
+	Completed, Failed, Waiting, InDoubt, Hostile kairos.Run
+	// Approval, Draft and Bulk are ids of what Furnish adds.
+	Approval, Draft, Bulk string
+}
 
 // Hostile is a text that must never become markup.
 const Hostile = `<script>alert(1)</script><img src=x onerror=alert(2)> "&' </textarea> ` + "\u202e"
@@ -340,6 +352,8 @@ func (d Seeded) Paths() []string {
 	}
 	out = append(out, "/runs?sort=took", "/runs/new", "/runs/new?like="+d.Failed.ID, "/plans?state=archived", "/runs/"+d.Failed.ID+"/peek", "/runs/"+d.Failed.ID+"/ack", "/failures/ack?plan=ledger&node=post&code=blocked", "/failures/unack?plan=ledger&node=post&code=blocked")
 	out = append(out, "/runs/"+d.Failed.ID+"/resume?only=post%231&attempts=3&timeout=1m", "/runs/"+d.Completed.ID+"/fork?at=5", "/runs/"+d.Completed.ID+"?view=io&find=1", "/runs/"+d.Completed.ID+"?view=state&nthcp=2", "/runs/"+d.Completed.ID+"?step=end&tab=output&into=.squares&nth=1")
+	out = append(out, "/runs/"+d.Failed.ID+"/note", "/plans/ledger/v/1", "/ask/ledger/v/1", "/agents/servers/crm/retry", "/settings/users/marta")
+	out = append(out, d.furniture()...)
 	return append(out, "/runs/"+d.Waiting.ID+"/cancel", "/bulk", "/bulk/new?do=resume&q=status:failed", "/bulk/new?do=cancel&q=status:failed", "/bulk/new?do=label&q=plan:ledger", "/failures/ack?all=1", "/find?q=re", "/plans/ledger/archive",
 		"/plans/ledger/diff/1/1", "/runs/compare?a="+d.Failed.ID+"&b="+d.Completed.ID, "/runs/"+d.Failed.ID+"/lineage", "/runs/"+d.Failed.ID+"/steps/2", "/runs/"+d.Failed.ID+"?critical=show&sort=took&idle=show", "/runs/"+d.Failed.ID+"?view=graph&node=done&paint=took&zoom=fit",
 		"/runs/"+d.Completed.ID+"?view=graph&mode=ran", "/runs/"+d.Completed.ID+"?view=state&cp=5&against=1", "/runs/"+d.Completed.ID+"?step=1&tab=change", "/runs/"+d.InDoubt.ID+"?tab=definition", "/runs/compare?a="+d.Hostile.ID+"&b="+d.Hostile.ID, "/audit?q=actor:marta+since:24h", "/audit/1", "/audit/verify", "/approvals?status=approved", "/handoffs", "/handoffs?view=loops", "/approvals?show=all", "/approvals?show=decided", "/approvals/bulk?plan=refund&node=ask&answer=reject")

@@ -1,0 +1,83 @@
+package web_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/kairosd/kairosd/web"
+	"github.com/kairosd/kairosd/web/webtest"
+)
+
+// unseeded are the addresses that tests of all pages leave out, and why.
+var unseeded = map[string]string{
+	"/login/code": noPage, "/login/oidc": provider, "/login/oidc/callback": provider, "/setup": "it is there before the first user only",
+	"/display": elsewhere, "/logout": elsewhere, "/help/shortcuts": elsewhere, "/columns": elsewhere, "/views": elsewhere, "/views/default": elsewhere, "/plans/drafts": elsewhere,
+	"/plans/drafts/:draft/refine": elsewhere, "/plans/drafts/:draft/accept": elsewhere, "/plans/drafts/:draft/discard": elsewhere, "/bulk/:bulk/stop": elsewhere, "/tools": elsewhere,
+	"/tools/:tool": elsewhere, "/providers": elsewhere, "/providers/:provider": elsewhere, "/system/logs": elsewhere, "/system/release": elsewhere, "/system/maintenance": elsewhere,
+	"/system/backup": elsewhere, "/settings/notifications/:channel/test": elsewhere, "/me/password": elsewhere, "/me/sessions": elsewhere, "/runs/:run/nodes/:node/resolve": elsewhere,
+	"/plans/check": "the editor of /plans/new by another name", "/settings": elsewhere,
+	"/live": "a stream", "/runs/changes": aFragment, "/runs/suggest": aFragment, "/audit/suggest": aFragment,
+	"/runs.csv": aFile, "/audit.jsonl": aFile, "/runs/:run/graph.svg": aFile, "/runs/:run/log.txt": aFile, "/runs/:run/summary.md": aFile, "/runs/:run/raw/:seq/:part": aFile,
+	"/runs/:run/steps/:seq/raw/:part": aFile, "/plans/:plan/v/:number/graph.svg": aFile, "/plans/:plan/v/:number/source": aFile, "/static/:hash/:file": aFile, "/healthz": aFile, "/readyz": aFile,
+	"/agents/tools/:tool/accept": "a tool whose definition changed is needed", "/settings/tokens/:token/revoke": "a token is needed, whose id changes",
+	"/memory/forget": "a session that remembers is needed",
+}
+
+// Why an address is no page of its own.
+const (
+	elsewhere = "it leads to the page where its act is"
+	aFile     = "no page, but text or data"
+	aFragment = "a part of a page, which scripts ask for"
+	provider  = "it leads to the identity provider, or comes from there"
+	noPage    = "the second step of a login, which begins at /login"
+)
+
+// patternOf is the route that answers an address: of those that could, the one with
+// the fewest names in it.
+func patternOf(routes []web.Route, address string) string {
+	path, _, _ := strings.Cut(address, "?")
+	got := strings.Split(path, "/")
+	best := ""
+	for _, r := range routes {
+		want := strings.Split(r.Path, "/")
+		if r.Method != http.MethodGet || len(want) != len(got) {
+			continue
+		}
+		same := true
+		for i := range want {
+			same = same && (want[i] == got[i] || strings.HasPrefix(want[i], ":"))
+		}
+		if same && (best == "" || strings.Count(r.Path, ":") < strings.Count(best, ":")) {
+			best = r.Path
+		}
+	}
+	return best
+}
+
+// Every page is among those that all tests of pages look at (axe, budgets, crawls),
+// or it is said why not.
+func TestEveryPageIsSeeded(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	routes := site.Routes()
+	covered := map[string]bool{}
+	for _, path := range site.Furnish(t, site.Seed(t)).Paths() {
+		p := patternOf(routes, path)
+		if p == "" {
+			t.Errorf("no route answers %s", path)
+		}
+		covered[p] = true
+	}
+	for _, r := range routes {
+		if r.Method != http.MethodGet {
+			continue
+		}
+		switch why := unseeded[r.Path]; {
+		case covered[r.Path] && why != "":
+			t.Errorf("%s is seeded, and yet it is said why not: %s", r.Path, why)
+		case !covered[r.Path] && why == "":
+			t.Errorf("%s is in no path of webtest.Seeded: add one, or say here why not", r.Path)
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package web_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/webtest"
+)
+
+// Where two people are needed, the inbox, the approval and the run say who is the
+// first; that one is refused by the page and the API, also by a token that they made;
+// another one decides (ruling 38, UI 3.3.10).
+func TestTwoPeopleDecide(t *testing.T) {
+	t.Parallel()
+	site := webtest.NewTwoPeople(t)
+	b := site.Browser(t).Login() // marta
+	run := site.Seed(t).Waiting
+	open, err := site.Store.Approvals(t.Context(), kairos.ApprovalFilter{Run: run.ID})
+	if err != nil || len(open.Items) != 1 {
+		t.Fatalf("%+v %v", open, err)
+	}
+	at := "/approvals/" + open.Items[0].ID
+	const says1of2 = "1 of 2: marta started the run, somebody else answers"
+	for _, path := range []string{"/approvals?show=all", at, "/runs/" + run.ID} {
+		if p := b.Get(path); !strings.Contains(p.Body, says1of2) {
+			t.Errorf("%s does not say that two people are needed: %d", path, p.Code)
+		}
+	}
+	form := b.Get(at).Hidden()
+	form.Set("approve", "yes")
+	form.Set("answer", "approve")
+	if p := b.Post(at, form); p.Code != http.StatusForbidden {
+		t.Errorf("whoever started it: %d %s", p.Code, words(p.Body))
+	}
+	ask := func(by kairos.Actor, name string) int {
+		t.Helper()
+		token, _, err := site.Auth.CreateToken(t.Context(), by, name, kairos.RoleOperator, nil, time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, site.URL+"/api/v1"+at, strings.NewReader(`{"approve": true, "values": {"note": "by the second"}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+token)
+		req.Header.Set("Content-Type", "application/json")
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		return resp.StatusCode
+	}
+	if code := ask(site.Admin, "of marta"); code != http.StatusForbidden {
+		t.Errorf("a token of whoever started it: %d", code)
+	}
+	if code := ask(kairos.Actor{Name: "cli:root", Role: kairos.RoleAdmin}, "of paul"); code != http.StatusOK {
+		t.Errorf("somebody else: %d", code)
+	}
+	got, err := site.Store.Approval(t.Context(), open.Items[0].ID)
+	if err != nil || got.Status != "approved" || got.DecidedBy != "token of paul" || !strings.Contains(string(got.Values), "by the second") {
+		t.Errorf("%+v %v", got, err)
+	}
+}
