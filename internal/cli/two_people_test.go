@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"encoding/json"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -53,7 +54,13 @@ edges: [{from: ask, to: paid, condition: "last.approved == true"}]
 	s.expect(0, "reject", second.RunID, "--comment", "no") // one is enough to say no
 	as(ana)
 	expires := s.file("expires.yaml", "id: expires\nnodes:\n  ask: {type: approval, input: {message: \"Pay?\", timeout: 50ms, on_timeout: reject}}\n")
-	if r := s.result(0, "run", "--plan", expires, "--json"); !strings.Contains(string(r.Output), `"approved":false`) {
-		t.Errorf("%+v", r)
+	out, stderr, _ = s.run("run", "--plan", expires, "--json") // it may have expired before it is seen to wait
+	var r struct{ RunID string }
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatal(err, stderr)
+	}
+	s.expect(0, "logs", "-f", r.RunID)
+	if out, _ := s.expect(0, "show", r.RunID, "--json"); !strings.Contains(out, `"approved":false`) || !strings.Contains(out, `"status":"completed"`) {
+		t.Error(out)
 	}
 }
