@@ -52,3 +52,63 @@ func TestAFailedPageGivesDetailsToSend(t *testing.T) {
 		t.Errorf("the details: %s", details)
 	}
 }
+
+// An error page says in the reader's language what it means; the error's own text
+// stands below it, marked as English (UI 3.2.11).
+func TestErrorsExplainThemselvesInTheReadersLanguage(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	for path, want := range map[string][]string{
+		"/plans/nothing":        {"No encontrado", "En esta dirección no hay nada, o ya no lo hay.", `lang="en">no plan &#34;nothing&#34;`},
+		"/nothing":              {"No encontrado", "En esta dirección no hay nada, o ya no lo hay."},
+		"/runs/06gzz0000000000": {"No encontrado", "No hay ninguna ejecución 06gzz0000000000."},
+		"/runs?q=statsu:failed": {"no hay ningún filtro «statsu»", "¿quería decir status:failed?"},
+	} {
+		req, err := http.NewRequest(http.MethodGet, site.URL+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Accept-Language", "es")
+		p := b.Do(req)
+		for _, w := range want {
+			if !strings.Contains(p.Body, w) {
+				t.Errorf("%s (%d) does not say %q: %s", path, p.Code, w, words(p.Body))
+			}
+		}
+	}
+}
+
+// A list whose filter cannot be read counts no new runs: it would ask for itself,
+// and show itself within itself.
+func TestAListWithABadFilterFollowsNothing(t *testing.T) {
+	t.Parallel()
+	b := webtest.New(t).Browser(t).Login()
+	if p := b.Get("/runs?q=statsu:failed"); p.Code != http.StatusBadRequest || strings.Contains(p.Body, `hx-get=""`) {
+		t.Errorf("%d: the list asks for itself", p.Code)
+	}
+}
+
+// Home without any run reloads once there is one.
+func TestTheFirstRunBringsHome(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	ask := func() webtest.Page {
+		req, err := http.NewRequest(http.MethodGet, site.URL+"/", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("HX-Request", "true")
+		req.Header.Set("HX-Target", "first")
+		return b.Do(req)
+	}
+	if p := ask(); p.Code != http.StatusNoContent || p.Header.Get("HX-Refresh") != "" {
+		t.Errorf("before any run: %d %q", p.Code, p.Header.Get("HX-Refresh"))
+	}
+	site.Plan(t, "id: hello\nnodes:\n  greet: {type: set, input: 1}\n")
+	site.Run(t, "hello", `null`)
+	if p := ask(); p.Code != http.StatusNoContent || p.Header.Get("HX-Refresh") != "true" {
+		t.Errorf("after a run: %d %q", p.Code, p.Header.Get("HX-Refresh"))
+	}
+}
