@@ -290,12 +290,12 @@ func checkpointName(p kairos.ForkPoint) string {
 	if p.Seq == 0 {
 		return "its input"
 	}
-	return fmt.Sprintf("%d (%s)", p.Seq, p.Label)
+	return fmt.Sprintf("checkpoint %d (%s)", p.Seq, p.Label)
 }
 
 // refuseDamaged says that something cannot be done to a run whose journal is damaged.
 func refuseDamaged(run string, d *kairos.Damage, code kairos.Code, doing string) *kairos.Error {
-	err := kairos.Errorf(code, "%s: journal row %d is damaged; %s is the last good checkpoint", doing, d.Row, checkpointName(d.Checkpoint))
+	err := kairos.Errorf(code, "%s: journal row %d is damaged; %s is the last good one", doing, d.Row, checkpointName(d.Checkpoint))
 	err.Reason = ReasonDamaged
 	return err.Suggest("fork the run from there: kairos fork %s --at %d --preview says what runs again; the damaged run stays as it is", kairos.ShortID(run), d.Checkpoint.Seq)
 }
