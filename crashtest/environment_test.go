@@ -137,7 +137,7 @@ func TestAFullDisk(t *testing.T) {
 	prooftest.Figure(t, "environment faults", 1)
 }
 
-// A full disk is when somebody must get in and look: people log in and read every
+// O12: a full disk is when somebody must get in and look: people log in and read every
 // page, though nothing of it can be stored.
 func TestPeopleGetInOnAFullDisk(t *testing.T) {
 	t.Parallel()
