@@ -246,7 +246,7 @@ func TestLongRun(t *testing.T) {
 	}
 	visits := int64(2 * (laps - laps/10))
 	t.Logf("%d visits hold %d bytes more, %d each", visits, late-early, (late-early)/visits)
-	if late-early > 400_000 { // what is under way at a moment; the outputs of all have 2,000 each
+	if late-early > 1_000_000 { // what is under way at a moment, more on a slow disk; the outputs of all are 2.7 MB
 		t.Errorf("%d visits that are over hold %d bytes", visits, late-early)
 	}
 }
