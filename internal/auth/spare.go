@@ -203,9 +203,7 @@ func (s *spare) late(said []kairos.AuditRecord) []kairos.AuditRecord {
 // say keeps records for later; the caller holds mu. Beyond the bound the log alone
 // has them.
 func (s *spare) say(said []kairos.AuditRecord) {
-	for _, r := range said[:min(len(said), mostUnsaid-len(s.unsaid))] {
-		s.unsaid = append(s.unsaid, r)
-	}
+	s.unsaid = append(s.unsaid, said[:min(len(said), mostUnsaid-len(s.unsaid))]...)
 }
 
 // denied records a refusal, now or later.

@@ -142,7 +142,7 @@ func (s *Service) start(ctx context.Context, actor kairos.Actor, r kairos.DraftR
 	case !actor.Role.Includes(kairos.RoleOperator):
 		return kairos.Draft{}, kairos.Errorf(kairos.CodeForbidden, "planning stores a plan, which needs the role %s", kairos.RoleOperator)
 	case r.Query == "":
-		return kairos.Draft{}, kairos.Errorf(kairos.CodeInvalid, "say what is wanted")
+		return kairos.Draft{}, kairos.Errorf(kairos.CodeInvalid, "Planning request must have valid intent and available skills").Suggest("say what is wanted") // PRE-PLAN-001
 	case len(r.Query)+len(r.Change)+len(r.Examples) > maxQuery:
 		return kairos.Draft{}, kairos.Errorf(kairos.CodeTooLarge, "the intent is longer than %d KiB", maxQuery>>10)
 	case r.Provider != "" && !slices.Contains(s.Planner.Planners(), r.Provider):
