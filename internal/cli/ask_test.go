@@ -85,6 +85,10 @@ func TestAskFindsItsPlanAndLearnsWhatSkillsTake(t *testing.T) {
 	if found, _ := s.ask(config, "write about tea and then stop", "--plan-only"); found.Version != 1 || found.Hash != first.Hash {
 		t.Errorf("before anybody accepted it, %+v is current", found)
 	}
+	// No run in between: what steps take would be estimated otherwise.
+	if again, _ := s.ask(config, "write about tea and then stop", "--plan-only", "--fresh"); again.Version != 2 {
+		t.Errorf("planned anew to the same content it is another version: %+v", again)
+	}
 	if run, _ := s.expect(0, "start", "--config", config, first.Key, "--prompt", "tea", "--json"); !strings.Contains(run, `"completed"`) {
 		t.Error(run)
 	}
@@ -97,9 +101,6 @@ func TestAskFindsItsPlanAndLearnsWhatSkillsTake(t *testing.T) {
 		if !strings.Contains(stderr, want) {
 			t.Errorf("%q is missing:\n%s", want, stderr)
 		}
-	}
-	if again, _ := s.ask(config, "write about tea and then stop", "--plan-only", "--fresh"); again.Version != 2 {
-		t.Errorf("planned anew to the same content it is another version: %+v", again)
 	}
 	if other, _ := s.ask(config, "write about coffee and then stop", "--plan-only"); other.Found || other.Key == first.Key {
 		t.Errorf("another request: %+v", other)
