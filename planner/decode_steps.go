@@ -29,7 +29,7 @@ func decodeStep(t *tree, r *reporter) Step {
 	s := Step{ID: o.text("id"), Order: int(o.integer("order", 0, math.MaxInt32)), SkillID: o.text("skillId"), AgentID: o.text("agentId"),
 		Tool: o.text("tool"), Task: o.text("task"), Dependencies: o.texts("dependencies"), ExpectedOutput: o.text("expectedOutput"),
 		Timeout: o.duration("timeout"), OnError: o.text("on_error")}
-	if t.kind == treeMap && t.get("id") == nil {
+	if v := t.get("id"); t.kind == treeMap && (v == nil || v.kind == treeString && v.text == "") {
 		r.error(t, "", "step.id_missing", "", "a step has no id")
 	}
 	if p := o.field("params"); p != nil {
