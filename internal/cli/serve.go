@@ -561,16 +561,20 @@ func (s *server) announce(ctx context.Context, url string) error {
 	if err != nil {
 		return err
 	}
+	var secret string
+	if needsSetup {
+		if secret, err = s.auth.BeginSetup(ctx); err != nil {
+			return err
+		}
+	}
+	// From here on nothing is asked of the database that can end the daemon: what
+	// becomes of it is for those to say who watch it.
 	s.printf("kairosd is ready at %s\n", url)
 	for _, n := range s.system.Notices(ctx) {
 		s.log.Warn("notice", "text", n.Text)
 		s.printf("%s\n", n.Text)
 	}
 	if needsSetup {
-		secret, err := s.auth.BeginSetup(ctx)
-		if err != nil {
-			return err
-		}
 		s.printf("Set up the first user (once, within an hour): %s/setup?token=%s\n", strings.TrimRight(url, "/"), secret)
 	}
 	return nil
