@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"testing/synctest"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/kairos"
@@ -17,11 +18,13 @@ import (
 // Goroutines therefore never race for what matters: the same seed lives the same
 // life.
 type order struct {
-	name func(run string) string
-	rng  *rand.Rand
-	wake chan struct{}
-	stop chan struct{}
-	over chan struct{}
+	name  func(run string) string
+	store func([]request) // checkpoints of one run
+	rng   *rand.Rand
+	turns moments
+	wake  chan struct{}
+	stop  chan struct{}
+	over  chan struct{}
 	// The disk of some worlds is full at times: of full checkpoints to come none
 	// finds space. Runs of which one was refused hand it over again.
 	fills bool
@@ -36,13 +39,41 @@ type order struct {
 
 // request is a read or a write of one run; those of one run keep their order.
 type request struct {
-	run    string
-	number int
-	do     func(done func())
+	run        string
+	number     int
+	kind       requestKind
+	turn       chan struct{} // closed when it may go on; a checkpoint has none
+	checkpoint kairos.Checkpoint
+	done       func(error)
 }
 
-func newOrder(name func(string) string, seed uint64) *order {
-	o := &order{name: name, rng: rand.New(rand.NewPCG(seed, 9)), wake: make(chan struct{}, 1), stop: make(chan struct{}), over: make(chan struct{}), short: map[string]bool{}}
+type requestKind int
+
+const (
+	aWrite      requestKind = iota // takes its turn alone
+	aRead                          // with those that wait beside it
+	aCheckpoint                    // with those that were handed over after it
+)
+
+// moments are when nothing moves. The world and its disk act in such moments
+// only, and never in the same: what a timer set going at that time is over then.
+type moments chan struct{}
+
+// next returns in the next moment that is an offset past a multiple of a step.
+func (m moments) next(step, offset time.Duration) {
+	now := time.Now()
+	at := now.Truncate(step).Add(offset)
+	if !at.After(now) {
+		at = at.Add(step)
+	}
+	time.Sleep(at.Sub(now))
+	m <- struct{}{} // two may not wait at once
+	synctest.Wait()
+	<-m
+}
+
+func newOrder(name func(string) string, turns moments, seed uint64) *order {
+	o := &order{name: name, turns: turns, rng: rand.New(rand.NewPCG(seed, 9)), wake: make(chan struct{}, 1), stop: make(chan struct{}), over: make(chan struct{}), short: map[string]bool{}}
 	o.fills = o.rng.IntN(2) == 0
 	go o.loop()
 	return o
@@ -57,17 +88,23 @@ func (o *order) loop() {
 			return
 		}
 		for o.busy() {
-			time.Sleep(time.Microsecond) // in virtual time: until nothing else moves
-			do := o.pick()
-			done := make(chan struct{})
-			do(func() { close(done) })
-			<-done
+			o.turns.next(time.Microsecond, 250)
+			list := o.pick()
+			if list[0].kind == aCheckpoint {
+				o.store(list)
+				continue
+			}
+			for _, r := range list {
+				close(r.turn)
+			}
 		}
 	}
 }
 
-// pick takes the first request of some run.
-func (o *order) pick() func(func()) {
+// pick takes the first request of some run, and with it what waits beside it.
+// How an actor divides what it hears of at one time, and which of two that look
+// at a run is the first, is not decided by the seed.
+func (o *order) pick() []request {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	slices.SortFunc(o.pending, func(a, b request) int {
@@ -80,15 +117,20 @@ func (o *order) pick() func(func()) {
 		}
 	}
 	i := first[o.rng.IntN(len(first))]
-	do := o.pending[i].do
-	o.pending = slices.Delete(o.pending, i, i+1)
-	return do
+	end := i + 1
+	for first := o.pending[i]; first.kind != aWrite && end < len(o.pending) && o.pending[end].run == first.run && o.pending[end].kind == first.kind; {
+		end++
+	}
+	list := slices.Clone(o.pending[i:end])
+	o.pending = slices.Delete(o.pending, i, end)
+	return list
 }
 
-func (o *order) submit(run string, do func(done func())) {
+func (o *order) submit(r request) {
 	o.mu.Lock()
 	o.arrived++
-	o.pending = append(o.pending, request{run, o.arrived, do})
+	r.number = o.arrived
+	o.pending = append(o.pending, r)
 	o.mu.Unlock()
 	select {
 	case o.wake <- struct{}{}:
@@ -110,7 +152,7 @@ func (o *order) aside(free bool) {
 	o.free = free
 }
 
-func (o *order) turn(run string) {
+func (o *order) turn(run string, kind requestKind) {
 	o.mu.Lock()
 	free := o.free
 	o.mu.Unlock()
@@ -118,7 +160,7 @@ func (o *order) turn(run string) {
 		return
 	}
 	turn := make(chan struct{})
-	o.submit(run, func(done func()) { close(turn); done() })
+	o.submit(request{run: run, kind: kind, turn: turn})
 	<-turn
 }
 
@@ -135,18 +177,18 @@ type watched struct {
 }
 
 func (s watched) Run(ctx context.Context, id string) (kairos.Run, error) {
-	s.o.turn(id)
+	s.o.turn(id, aRead)
 	return s.Store.Run(ctx, id)
 }
 
 func (s watched) Journal(ctx context.Context, id string, after int64) ([]kairos.Entry, error) {
-	s.o.turn(id)
+	s.o.turn(id, aRead)
 	return s.Store.Journal(ctx, id, after)
 }
 
 func (s watched) CreateRun(ctx context.Context, n kairos.NewRun) (run kairos.Run, created bool, err error) {
 	n = s.w.baptise(n)
-	s.o.turn(n.ID)
+	s.o.turn(n.ID, aWrite)
 	run, created, err = s.Store.CreateRun(ctx, n)
 	if err == nil && created {
 		s.w.acknowledged(run.ID, 0, n.Entries)
@@ -194,34 +236,42 @@ func (o *order) waits() string {
 
 func (s watched) Enqueue(list []kairos.Checkpoint, done func(error)) {
 	for _, c := range list {
-		s.enqueue(c, done)
+		s.o.submit(request{run: c.Run, kind: aCheckpoint, checkpoint: c, done: done})
 	}
 }
 
-func (s watched) enqueue(c kairos.Checkpoint, done func(error)) {
-	s.o.submit(c.Run, func(over func()) {
-		if !c.Chain.Broken() && !s.o.space(c.Run) {
-			s.w.refused++
-			c.Chain.Break()
-			done(kairos.Errorf(kairos.CodeNoSpace, "the disk is full"))
-			over()
-			return
-		}
+// store stores checkpoints of one run together, if the disk has space.
+func (s watched) store(list []request) {
+	if first := list[0]; !first.checkpoint.Chain.Broken() && !s.o.space(first.run) {
+		s.w.refused++
+		first.checkpoint.Chain.Break()
+		first.done(kairos.Errorf(kairos.CodeNoSpace, "the disk is full"))
+		list = list[1:]
+	}
+	checkpoints := make([]kairos.Checkpoint, len(list))
+	for i, r := range list {
+		checkpoints[i] = r.checkpoint
 		if s.w.mistake == mistakeAck {
-			s.w.acknowledged(c.Run, c.Fence, c.Entries)
+			s.w.acknowledged(r.run, r.checkpoint.Fence, r.checkpoint.Entries)
 		}
-		s.Store.Enqueue([]kairos.Checkpoint{c}, func(err error) {
-			if err == nil {
-				s.w.acknowledged(c.Run, c.Fence, c.Entries)
-			}
-			done(err)
-			over()
-		})
+	}
+	answers, over := 0, make(chan struct{}, len(list))
+	s.Store.Enqueue(checkpoints, func(err error) {
+		r := list[answers]
+		answers++
+		if err == nil {
+			s.w.acknowledged(r.run, r.checkpoint.Fence, r.checkpoint.Entries)
+		}
+		r.done(err)
+		over <- struct{}{}
 	})
+	for range list {
+		<-over
+	}
 }
 
 func (s watched) Commit(ctx context.Context, c kairos.Checkpoint) error {
-	s.o.turn(c.Run)
+	s.o.turn(c.Run, aWrite)
 	err := s.Store.Commit(ctx, c)
 	if err == nil {
 		s.w.acknowledged(c.Run, c.Fence, c.Entries)

@@ -33,7 +33,7 @@ func (w *world) press(req kairos.VerbRequest) {
 		if len(w.runs()) > 12 {
 			return
 		}
-		time.Sleep(time.Microsecond)
+		w.sleep(time.Microsecond)
 	}
 	w.note("%s %s", req.Action, w.name(req.Run))
 	w.mu.Lock()

@@ -179,7 +179,7 @@ func TestOneSimulation(t *testing.T) {
 func (w *world) live(t *testing.T) {
 	dir := prooftest.Dir(t)
 	synctest.Test(t, func(t *testing.T) {
-		w.t, w.dir = t, dir
+		w.t, w.dir, w.turns = t, dir, make(moments, 1)
 		began := time.Now()
 		defer func() {
 			w.passed = time.Since(began)
@@ -238,7 +238,7 @@ func (w *world) rest() bool {
 // still returns when nothing moves any more, and nothing waits for space.
 func (w *world) still() {
 	for since := time.Now(); ; {
-		synctest.Wait()
+		w.sleep(0)
 		w.mu.Lock()
 		ending := w.ending
 		w.mu.Unlock()
@@ -251,10 +251,15 @@ func (w *world) still() {
 				w.violate("%s does not go on though there is space", w.name(run))
 				return
 			}
-			time.Sleep(time.Second)
+			w.sleep(time.Second)
 		}
-		time.Sleep(10 * time.Microsecond)
 	}
+}
+
+// sleep lets time pass until a moment of the world's own.
+func (w *world) sleep(d time.Duration) {
+	time.Sleep(d)
+	w.turns.next(10*time.Microsecond, 750)
 }
 
 // choose picks what happens next.
@@ -345,7 +350,7 @@ func (w *world) pass() {
 		d = max(time.Until(due), 0) + time.Millisecond
 	}
 	w.note("%s pass", d)
-	time.Sleep(d)
+	w.sleep(d)
 }
 
 func (w *world) start() {
@@ -353,7 +358,7 @@ func (w *world) start() {
 		w.pass()
 		return
 	}
-	time.Sleep(time.Millisecond) // no two runs are of the same age
+	w.sleep(time.Millisecond) // no two runs are of the same age
 	req := kairos.StartRequest{Hash: w.plans[w.rng.IntN(len(w.plans))].Hash, Input: kairos.RawJSON(propertyInput), Priority: w.rng.IntN(3)}
 	switch w.rng.IntN(5) {
 	case 0:
@@ -390,7 +395,7 @@ func (w *world) drain() bool {
 				w.violate("%s is %s %s, nothing is under way and nothing is due", w.name(open[0].ID), open[0].Status, open[0].WaitReason)
 				return false
 			}
-			time.Sleep(max(time.Until(due), 0) + time.Millisecond)
+			w.sleep(max(time.Until(due), 0) + time.Millisecond)
 		}
 		if !w.rest() {
 			return false

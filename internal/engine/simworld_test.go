@@ -51,6 +51,7 @@ type world struct {
 	maxNodes   int
 	closed     bool
 
+	turns moments
 	plans []kairos.Version
 	roots []string // runs that were started, not children or forks
 	calm  bool     // operators only help
@@ -189,8 +190,10 @@ func (w *world) boot(files map[string][]byte) bool {
 	if w.store.RolledBack() {
 		w.violate("what is left looks like a rollback")
 	}
-	w.order = newOrder(w.name, w.seed+uint64(w.life))
-	w.engine, err = engine.New(engine.Config{Store: watched{w.store, w, w.order}, Registry: w.registry(),
+	w.order = newOrder(w.name, w.turns, w.seed+uint64(w.life))
+	disk := watched{w.store, w, w.order}
+	w.order.store = disk.store
+	w.engine, err = engine.New(engine.Config{Store: disk, Registry: w.registry(),
 		Options: engine.Options{MaxRunning: w.maxRunning, MaxNodes: w.maxNodes, StopGrace: 50 * time.Millisecond}})
 	if err != nil {
 		w.t.Fatal(err)
