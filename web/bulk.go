@@ -136,6 +136,7 @@ func (r *request) bulkRequest() (kairos.BulkRequest, bulkVerb, error) {
 		}
 		req.Labels[key] = value
 	}
+	req.Tool = form.Get("tool")
 	if req.Provider = form.Get("provider"); form.Get("at") != "" {
 		at, err := time.ParseInLocation("2006-01-02T15:04", form.Get("at"), r.display.zone)
 		if err != nil {
@@ -171,7 +172,10 @@ func (r *request) showBulkPreview(code int, req kairos.BulkRequest, v bulkVerb, 
 		Canary: req.Canary, CanCanary: v.canary && pre.Eligible > 1, Reason: req.Reason, Idem: newID(), Digest: pre.Digest, NeedsReason: v.needsReason,
 		Back: "/runs?q=" + url.QueryEscape(req.Query), Sample: r.runRows(pre.Sample)}
 	p.CanLabel, p.Labels = v.action == kairos.ActionLabel, labelsText(req.Labels)
-	if err := r.bulkConditions(&p, req, v); err != nil {
+	if len(pre.Circuits) == 1 && r.c.Request().Method == http.MethodGet && !r.c.Request().Form.Has("tool") {
+		req.Tool = pre.Circuits[0].Name() // what is better for most; nobody has chosen yet
+	}
+	if err := r.bulkConditions(&p, req, v, pre.Circuits); err != nil {
 		return err
 	}
 	if req.Rate > 0 {
@@ -243,9 +247,9 @@ func (r *request) bulkStart() error {
 	return err
 }
 
-// bulkConditions offers what a resume may wait for: a time, and a provider whose
-// calls fail.
-func (r *request) bulkConditions(p *view.BulkPage, req kairos.BulkRequest, v bulkVerb) error {
+// bulkConditions offers what a resume may wait for: a time, a provider whose calls
+// fail, and the circuits that are open for these runs.
+func (r *request) bulkConditions(p *view.BulkPage, req kairos.BulkRequest, v bulkVerb, open []kairos.ToolCircuit) error {
 	if v.action != kairos.ActionResume && v.action != kairos.ActionRerun {
 		return nil
 	}
@@ -263,6 +267,14 @@ func (r *request) bulkConditions(p *view.BulkPage, req kairos.BulkRequest, v bul
 	for _, n := range names {
 		p.Providers = append(p.Providers, view.Option{Value: n, Text: visible(n), Selected: n == req.Provider})
 	}
+	for _, c := range open {
+		p.Circuits = append(p.Circuits, r.openCircuit(c))
+		p.Tools = append(p.Tools, view.Option{Value: c.Name(), Text: circuitOf(c.Tool, c.Part), Selected: c.Name() == req.Tool})
+	}
+	if req.Tool != "" && !slices.ContainsFunc(open, func(c kairos.ToolCircuit) bool { return c.Name() == req.Tool }) {
+		tool, part, _ := strings.Cut(req.Tool, " ")
+		p.Tools = append(p.Tools, view.Option{Value: req.Tool, Text: circuitOf(tool, part), Selected: true})
+	}
 	return nil
 }
 
@@ -276,7 +288,7 @@ func labelsText(labels map[string]string) string {
 }
 
 func (r *request) bulkStatus(b kairos.Bulk) view.Status {
-	if !b.State.Final() && b.Acted+b.Refused == 0 && (b.NotBefore.After(r.s.now()) || b.Provider != "") {
+	if !b.State.Final() && b.Acted+b.Refused == 0 && (b.NotBefore.After(r.s.now()) || b.Provider != "" || b.Tool != "") {
 		return word("idle", "i-clock", locale.Mark("Waiting"), false)
 	}
 	switch b.State {
@@ -332,6 +344,20 @@ func (r *request) bulkShow() error {
 	add(r.t("Not before"), r.time(b.NotBefore).Text, "")
 	if b.Provider != "" {
 		add(r.t("When it takes calls"), visible(b.Provider), "/agents/providers")
+	}
+	if b.Tool != "" {
+		tool, part, _ := strings.Cut(b.Tool, " ")
+		add(r.t("When it takes calls"), circuitOf(tool, part), toolHref(tool))
+	}
+	if !b.State.Final() && b.Tool != "" && r.s.Crew != nil {
+		tools, err := r.s.Crew.Tools(r.ctx)
+		if err != nil {
+			return err
+		}
+		open, _ := kairos.OpenCircuits(tools, b.Tool)
+		for _, c := range open {
+			p.Circuits = append(p.Circuits, r.openCircuit(c))
+		}
 	}
 	add(r.t("Filter"), visible(b.Query), "/runs?q="+url.QueryEscape(b.Query))
 	add(r.t("Runs"), r.t("as a list"), "/runs?q="+url.QueryEscape("bulk:"+b.ID))

@@ -59,6 +59,20 @@ func (r *request) circuitRows(list []kairos.Circuit, page string) []view.Circuit
 	return out
 }
 
+// circuitOf names a circuit of a tool.
+func circuitOf(tool, part string) string {
+	if part == "" {
+		return visible(tool)
+	}
+	return visible(part) + " (" + visible(tool) + ")"
+}
+
+// openCircuit is one circuit of a tool where something waits for it, with a link to
+// the tool.
+func (r *request) openCircuit(c kairos.ToolCircuit) view.OpenCircuit {
+	return view.OpenCircuit{Name: circuitOf(c.Tool, c.Part), Href: toolHref(c.Tool), CircuitRow: r.circuitRow(c.Circuit, toolHref(c.Tool))}
+}
+
 func circuitHref(page, do, part string) string {
 	v := url.Values{"do": {do}}
 	if part != "" {

@@ -146,7 +146,22 @@ func TestAPersonOpensTheCircuitOfAHost(t *testing.T) {
 	if run.Status != kairos.RunFailed || run.Error.Code != "tool_circuit_open" || !strings.Contains(run.Error.Message, "marta has opened its circuit: they <b>migrate</b>") {
 		t.Errorf("%s %+v", run.Status, run.Error)
 	}
-	p := b.Get("/agents/tools/http")
+	// What failed is resumed as one act, which may wait for the host.
+	p := b.Get("/bulk/new?do=resume&q=status:failed")
+	says(t, p, http.StatusOK, "Calls that these runs make are refused now", "api.example (http)", `<option value="http api.example" selected>`)
+	crawl(t, "bulk", p.Body)
+	f = form(t, p.Body, `name="digest"`)
+	f.Set("tool", "http api.example")
+	if p = b.Post("/bulk", f); p.Code != http.StatusSeeOther {
+		t.Fatalf("an act that waits: %d %s", p.Code, words(p.Body))
+	}
+	p = b.Get(p.Location)
+	says(t, p, http.StatusOK, "Waiting", "It goes on when calls are let through", "When it takes calls", "api.example (http)")
+	crawl(t, "the act", p.Body)
+	if text := words(b.Get("/system").Body); !strings.Contains(text, "Circuits of tools and hosts ▲ high: 1 is open: api.example (http)") {
+		t.Errorf("the page of the system: %s", text)
+	}
+	p = b.Get("/agents/tools/http")
 	if text := words(p.Body); !strings.Contains(text, "api.example circuit open half open in 60") && !strings.Contains(text, "api.example circuit open half open in 1 h") && !strings.Contains(text, "half open in 59 min") || !strings.Contains(text, "marta has opened it: they &lt;b&gt;migrate&lt;/b&gt;") {
 		t.Errorf("the page: %s", text)
 	}

@@ -100,11 +100,7 @@ func (r *request) systemBand() (templ.Component, error) {
 		return nil, err
 	}
 	for _, t := range tools {
-		name := visible(t.Name)
-		if part := t.Circuits[0].Part; part != "" { // those that are open come first
-			name = visible(part) + " (" + name + ")"
-		}
-		add("need", r.t("circuit of %s open", name), toolHref(t.Name))
+		add("need", r.t("circuit of %s open", circuitOf(t.Name, t.Circuits[0].Part)), toolHref(t.Name)) // those that are open come first
 	}
 	return view.SystemNow(p), nil
 }

@@ -27,12 +27,16 @@ func (r *request) system() error {
 		return err
 	}
 	var providers []kairos.ProviderInfo
+	var tools []kairos.ToolInfo
 	if r.s.Crew != nil {
+		if tools, err = r.s.Crew.Tools(r.ctx); err != nil {
+			return err
+		}
 		if providers, err = r.s.Crew.Providers(r.ctx); err != nil {
 			return err
 		}
 	}
-	p := view.SystemPage{Vitals: r.vitals(v, i, providers), Shell: r.shell("system", "System"), Idem: newID(), Parts: r.systemTabs("/system"),
+	p := view.SystemPage{Vitals: r.vitals(v, i, providers, tools), Shell: r.shell("system", "System"), Idem: newID(), Parts: r.systemTabs("/system"),
 		HeldHref: "/runs?q=" + url.QueryEscape("waiting:held")}
 	if h := i.Hold; h != nil {
 		p.Hold = r.t("This database is older than what was recorded of it.") + " "

@@ -3,6 +3,7 @@ package web
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,7 +27,7 @@ const (
 
 // vitals are the lines of the System page: what is, from when on it is too much,
 // how it went, and what to do.
-func (r *request) vitals(v kairos.Vitals, i kairos.Installation, providers []kairos.ProviderInfo) []view.Vital {
+func (r *request) vitals(v kairos.Vitals, i kairos.Installation, providers []kairos.ProviderInfo, tools []kairos.ToolInfo) []view.Vital {
 	now := v.At
 	trend := func(pick func(kairos.Sample) float64) []string { return sparks(v.Samples, now, pick) }
 	var out []view.Vital
@@ -132,6 +133,21 @@ func (r *request) vitals(v kairos.Vitals, i kairos.Installation, providers []kai
 			state, text = "need", r.t("%s of %s in trouble: %s", r.number(int64(len(bad))), r.number(int64(len(providers))), strings.Join(bad, ", "))
 		}
 		add(state, r.t("Providers of models"), text, "", nil, r.t("Their pages, below Agents, say with what they fail."))
+	}
+	if slices.ContainsFunc(tools, func(t kairos.ToolInfo) bool { return t.Breaker != nil }) {
+		open, _ := kairos.OpenCircuits(tools, "")
+		state, text := "", r.t("none is open")
+		if len(open) > 0 {
+			names := make([]string, 0, circuitsListed+1)
+			for _, c := range open[:min(len(open), circuitsListed)] {
+				names = append(names, circuitOf(c.Tool, c.Part))
+			}
+			if n := len(open) - circuitsListed; n > 0 {
+				names = append(names, r.n(n, "%s more", "%s more"))
+			}
+			state, text = "need", r.n(len(open), "%s is open: %s", "%s are open: %s", strings.Join(names, ", "))
+		}
+		add(state, r.t("Circuits of tools and hosts"), text, "", nil, r.t("The page of each tool says why, and until when. An act on many runs can wait for it."))
 	}
 	clock, state := r.t("the system does not say"), ""
 	switch {

@@ -562,6 +562,7 @@ CREATE TABLE bulks (
     labels     TEXT    NOT NULL CHECK (json_valid(labels)), -- that runs are given
     not_before INTEGER NOT NULL, -- it begins then; 0: at once
     provider   TEXT    NOT NULL, -- that must take calls for it to go on; empty: none
+    tool       TEXT    NOT NULL, -- the same of a tool, or of one host of it: 'http api.example'
     state      TEXT    NOT NULL CHECK (state IN ('canary', 'running', 'stopped', 'done')),
     note       TEXT    NOT NULL DEFAULT '',
     total      INTEGER NOT NULL,

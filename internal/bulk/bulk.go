@@ -18,6 +18,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/filter"
 	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
 )
 
 // Store keeps bulk acts and knows the runs.
@@ -42,6 +43,8 @@ type Engine interface {
 	Act(ctx context.Context, actor kairos.Actor, r kairos.VerbRequest) (kairos.Run, error)
 	// Wait returns when the run is final or waits for a person.
 	Wait(ctx context.Context, run string) (kairos.Run, error)
+	// Program is a version of a plan, compiled.
+	Program(ctx context.Context, hash string) (*planner.Program, error)
 }
 
 // Config is what bulk acts need. Store and Engine are required.
@@ -60,6 +63,12 @@ type Config struct {
 	// are none. ProviderWait is how often it is asked; default 5 s.
 	Providers    func() []kairos.ProviderInfo
 	ProviderWait time.Duration
+	// Tools says how the tools and their circuits are, for acts that wait for one;
+	// nil: there are none. It is asked as often.
+	Tools func(ctx context.Context) ([]kairos.ToolInfo, error)
+	// Host is whom a call goes to of a tool that has a circuit for each host; empty:
+	// the arguments do not say. nil: nobody knows.
+	Host func(tool string, args any) string
 }
 
 // Service carries bulk acts out.
@@ -170,6 +179,9 @@ func (s *Service) selected(ctx context.Context, r kairos.BulkRequest) (runs []ka
 	if r.Provider != "" && !slices.ContainsFunc(s.providers(), func(p kairos.ProviderInfo) bool { return p.Name == r.Provider }) {
 		return nil, false, kairos.Errorf(kairos.CodeInvalid, "there is no provider %q to wait for", r.Provider)
 	}
+	if err := s.circuitKnown(ctx, r.Tool); err != nil {
+		return nil, false, err
+	}
 	f, problem := filter.Parse(r.Query, s.Now())
 	if problem != nil {
 		return nil, false, problem
@@ -239,6 +251,9 @@ func (s *Service) preview(ctx context.Context, actor kairos.Actor, r kairos.Bulk
 			}
 			p.Preview = &one
 		}
+		if p.Circuits, err = s.inTheWay(ctx, r.Action, eligible); err != nil {
+			return p, nil, err
+		}
 	}
 	return p, eligible, nil
 }
@@ -262,7 +277,7 @@ func (s *Service) Start(ctx context.Context, actor kairos.Actor, r kairos.BulkRe
 		return kairos.Bulk{}, kairos.Errorf(kairos.CodeConflict, "none of the %d matching runs can be acted on", p.Matching)
 	}
 	b := kairos.Bulk{ID: kairos.NewID(), Action: r.Action, Query: r.Query, Reason: r.Reason, Actor: actor.Name, Role: actor.Role, Surface: actor.Surface,
-		Canary: r.Canary && len(eligible) > 1, Rate: r.Rate, Labels: r.Labels, NotBefore: r.NotBefore, Provider: r.Provider, State: kairos.BulkRunning, Total: int64(len(eligible)), CreatedAt: s.Now().UTC()}
+		Canary: r.Canary && len(eligible) > 1, Rate: r.Rate, Labels: r.Labels, NotBefore: r.NotBefore, Provider: r.Provider, Tool: r.Tool, State: kairos.BulkRunning, Total: int64(len(eligible)), CreatedAt: s.Now().UTC()}
 	if b.Canary {
 		b.State = kairos.BulkCanary
 	}

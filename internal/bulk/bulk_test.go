@@ -13,6 +13,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/bulk"
 	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
@@ -136,6 +137,9 @@ type slow struct{ *webtest.Site }
 func (s slow) Preview(ctx context.Context, a kairos.Actor, r kairos.VerbRequest) (kairos.Preview, error) {
 	return s.Engine.Preview(ctx, a, r)
 }
+func (s slow) Program(ctx context.Context, hash string) (*planner.Program, error) {
+	return s.Engine.Program(ctx, hash)
+}
 func (s slow) Wait(ctx context.Context, run string) (kairos.Run, error) {
 	return s.Engine.Wait(ctx, run)
 }
@@ -253,4 +257,73 @@ func TestAnActWaitsForItsProvider(t *testing.T) {
 		t.Errorf("%+v", b)
 	}
 	_ = runs
+}
+
+// An act that waits for a tool's circuit does nothing while that is open, and goes
+// on by itself when calls are let through; one that does not wait says that it is
+// open and until when, before it begins and when its canary has failed.
+func TestAnActWaitsForTheCircuitOfATool(t *testing.T) {
+	t.Parallel()
+	site := webtest.NewTolerant(t)
+	mend, runs := outage(t, site, 3)
+	program, err := site.Engine.Program(t.Context(), runs[0].Hash)
+	if err != nil {
+		t.Fatal(err)
+	}
+	host := site.Tools.Host("http", program.Nodes[program.Index["push"]].Input.Source)
+	turn := func(part string, open bool) {
+		t.Helper()
+		if err := site.Tools.ChangeToolCircuit(t.Context(), site.Admin, "http", kairos.CircuitChange{Part: part, Open: open, Reason: "they migrate"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	turn(host, true)
+	turn("elsewhere.example", true) // nobody here calls it
+	asked := make(chan struct{}, 1000)
+	s := bulk.New(bulk.Config{Store: site.Store, Engine: slow{site}, ProviderWait: time.Millisecond, Host: site.Tools.Host, Tools: func(ctx context.Context) ([]kairos.ToolInfo, error) {
+		select {
+		case asked <- struct{}{}:
+		default:
+		}
+		return site.Tools.Tools(ctx)
+	}})
+	t.Cleanup(s.Close)
+	name := "http " + host
+	req := kairos.BulkRequest{Action: kairos.ActionResume, Query: "status:failed", Canary: true}
+	p, err := s.Preview(t.Context(), site.Admin, req)
+	if err != nil || len(p.Circuits) != 1 || p.Circuits[0].Name() != name || p.Circuits[0].OpenUntil.IsZero() {
+		t.Fatalf("the preview does not say what is in the way: %+v %v", p.Circuits, err)
+	}
+	for _, bad := range []string{"calculator", "nothing", "crm.find api.example"} {
+		if _, err := s.Preview(t.Context(), site.Admin, kairos.BulkRequest{Action: kairos.ActionResume, Query: "status:failed", Tool: bad}); kairos.CodeOf(err) != kairos.CodeInvalid {
+			t.Errorf("waiting for %q: %v", bad, err)
+		}
+	}
+
+	b, err := s.Start(t.Context(), site.Admin, req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b = wait(t, s, b.ID, over); b.State != kairos.BulkStopped || !strings.Contains(b.Note, "the circuit of "+name+" is open until "+p.Circuits[0].OpenUntil.Format("15:04:05 UTC")) {
+		t.Errorf("it does not say that the circuit is open: %+v", b)
+	}
+
+	req.Tool = name
+	if b, err = s.Start(t.Context(), site.Admin, req); err != nil {
+		t.Fatal(err)
+	}
+	for len(asked) > 0 {
+		<-asked
+	}
+	for range 10 {
+		<-asked
+	}
+	if b, err = s.Bulk(t.Context(), b.ID); err != nil || b.Tool != name || b.Acted != 0 || b.State.Final() {
+		t.Fatalf("it did not wait: %+v %v", b, err)
+	}
+	mend()
+	turn(host, false)
+	if b = wait(t, s, b.ID, over); b.State != kairos.BulkDone || b.Acted != 3 {
+		t.Errorf("%+v", b)
+	}
 }

@@ -1,6 +1,7 @@
 package bulk
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +20,8 @@ type worker struct {
 	// that failed as before since the last one that did not.
 	open []kairos.BulkItem
 	same int
-	// trials counts canaries that failed as before while a provider was waited for.
+	// trials counts canaries that failed as before while a provider or a tool was
+	// waited for.
 	trials int
 }
 
@@ -54,6 +56,9 @@ func (w *worker) run(ctx context.Context) (kairos.BulkState, string, error) {
 				}
 			}
 			first = false
+			if err := w.due(ctx); err != nil {
+				return "", "", err
+			}
 			if note, err := w.looked(ctx); note != "" || err != nil {
 				return kairos.BulkStopped, note, err
 			}
@@ -61,7 +66,7 @@ func (w *worker) run(ctx context.Context) (kairos.BulkState, string, error) {
 			if err != nil {
 				return "", "", err
 			}
-			if acted && w.b.State == kairos.BulkCanary && w.b.Provider != "" && w.trials < maxTrials {
+			if acted && w.b.State == kairos.BulkCanary && w.waits() && w.trials < maxTrials {
 				if again, err := w.again(ctx, it); err != nil {
 					return "", "", err
 				} else if again {
@@ -79,23 +84,37 @@ func (w *worker) run(ctx context.Context) (kairos.BulkState, string, error) {
 }
 
 // maxTrials is how many canaries may fail before an act that waits for a provider
-// gives up: it is not the provider then.
+// or a tool gives up: it is not the provider then.
 const maxTrials = 20
 
-// due waits until the act may begin: for its time, and until its provider takes
-// calls.
+// due waits until the act may go on: for its time, and until its provider and its
+// tool take calls. A circuit that is half open does: the next run is the trial.
 func (w *worker) due(ctx context.Context) error {
 	if wait := w.b.NotBefore.Sub(w.s.Now()); !w.b.NotBefore.IsZero() && wait > 0 {
 		if err := sleep(ctx, wait); err != nil {
 			return err
 		}
 	}
-	for w.b.Provider != "" && slices.ContainsFunc(w.s.providers(), func(p kairos.ProviderInfo) bool { return p.Name == w.b.Provider && p.Refuses() }) {
+	for {
+		refuses, err := w.refused(ctx)
+		if err != nil || !refuses {
+			return cmp.Or(err, ctx.Err())
+		}
 		if err := sleep(ctx, w.s.ProviderWait); err != nil {
 			return err
 		}
 	}
-	return ctx.Err()
+}
+
+// waits reports whether the act goes on only while somebody takes calls.
+func (w *worker) waits() bool { return w.b.Provider != "" || w.b.Tool != "" }
+
+// refused reports whether what the act waits for takes no calls now.
+func (w *worker) refused(ctx context.Context) (bool, error) {
+	if w.b.Provider != "" && slices.ContainsFunc(w.s.providers(), func(p kairos.ProviderInfo) bool { return p.Name == w.b.Provider && p.Refuses() }) {
+		return true, nil
+	}
+	return w.s.refuses(ctx, w.b.Tool)
 }
 
 func sleep(ctx context.Context, d time.Duration) error {
@@ -109,8 +128,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// again reports whether the canary failed as before, so that the provider is not
-// what it was taken for: the next run is the canary, once calls are taken again.
+// again reports whether the canary failed as before, so that the provider or the
+// tool is not what it was taken for: the next run is the canary, once calls are taken again.
 func (w *worker) again(ctx context.Context, it kairos.BulkItem) (bool, error) {
 	waiting, cancel := context.WithTimeout(ctx, w.s.CanaryWait)
 	defer cancel()
@@ -229,10 +248,12 @@ func (w *worker) canary(ctx context.Context, it kairos.BulkItem) (string, error)
 			return "", err
 		case err == nil && run.Status == kairos.RunFailed:
 			w.open = nil
+			how := "failed"
 			if sameFailure(it, run) {
-				return fmt.Sprintf("the canary %s failed the same way: %s", kairos.ShortID(run.ID), run.Headline), nil
+				how = "failed the same way"
 			}
-			return fmt.Sprintf("the canary %s failed: %s", kairos.ShortID(run.ID), run.Headline), nil
+			note := fmt.Sprintf("the canary %s %s: %s", kairos.ShortID(run.ID), how, run.Headline)
+			return w.s.explained(ctx, note, w.b.Action, run)
 		case err == nil && run.Status == kairos.RunCancelled:
 			return fmt.Sprintf("the canary %s was cancelled", kairos.ShortID(run.ID)), nil
 		}
@@ -252,6 +273,7 @@ func (w *worker) canary(ctx context.Context, it kairos.BulkItem) (string, error)
 // rest is left alone.
 func (w *worker) looked(ctx context.Context) (string, error) {
 	var why string
+	var last kairos.Run
 	for i := 0; i < len(w.open) && i < 50; i++ {
 		it := w.open[i]
 		run, err := w.s.Store.Run(ctx, result(it).run())
@@ -263,6 +285,7 @@ func (w *worker) looked(ctx context.Context) (string, error) {
 		switch {
 		case run.Status == kairos.RunFailed && sameFailure(it, run):
 			w.same++
+			last = run
 			why = fmt.Sprintf("%d runs in a row failed the same way again, the last one %s: %s", w.same, kairos.ShortID(run.ID), run.Headline)
 		case run.Status == kairos.RunCompleted:
 			w.same = 0
@@ -273,7 +296,7 @@ func (w *worker) looked(ctx context.Context) (string, error) {
 		i--
 	}
 	if w.same >= w.s.SameFailures {
-		return why, nil
+		return w.s.explained(ctx, why, w.b.Action, last)
 	}
 	return "", nil
 }

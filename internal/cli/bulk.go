@@ -21,6 +21,7 @@ type bulkFlags struct {
 	noCanary  bool
 	notBefore string
 	provider  string
+	tool      string
 }
 
 func (b *bulkFlags) add(cmd *cobra.Command, action kairos.Action) {
@@ -30,6 +31,7 @@ func (b *bulkFlags) add(cmd *cobra.Command, action kairos.Action) {
 	if action == kairos.ActionResume || action == kairos.ActionRerun {
 		f.BoolVar(&b.noCanary, "no-canary", false, "with many runs: do not try one first")
 		f.StringVar(&b.provider, "provider", "", "begin when this provider takes calls again")
+		f.StringVar(&b.tool, "tool", "", `begin when the circuit of this tool lets calls through, or of one host: "http api.example"`)
 	}
 	if action != kairos.ActionAck && action != kairos.ActionLabel {
 		f.StringVar(&b.notBefore, "not-before", "", "begin at this time: 06:00, 2h, or 2030-01-31T06:00")
@@ -48,11 +50,11 @@ func (b *bulkFlags) add(cmd *cobra.Command, action kairos.Action) {
 
 // asked reports whether more than one run is meant, or another time than now.
 func (b *bulkFlags) asked(args []string) bool {
-	return b.filter != "" || len(args) > 1 || b.notBefore != "" || b.provider != ""
+	return b.filter != "" || len(args) > 1 || b.notBefore != "" || b.provider != "" || b.tool != ""
 }
 
 func (b *bulkFlags) request(action kairos.Action, reason string) (r kairos.BulkRequest, err error) {
-	r = kairos.BulkRequest{Action: action, Query: b.filter, Reason: reason, Rate: b.rate, Provider: b.provider,
+	r = kairos.BulkRequest{Action: action, Query: b.filter, Reason: reason, Rate: b.rate, Provider: b.provider, Tool: b.tool,
 		Canary: !b.noCanary && (action == kairos.ActionResume || action == kairos.ActionRerun)}
 	if b.notBefore != "" {
 		r.NotBefore, err = moment("--not-before", b.notBefore, time.Now())
@@ -82,6 +84,9 @@ func (c *app) many(cmd *cobra.Command, req kairos.BulkRequest, runs []string, pr
 		c.errorf("%s: %d of %d matching runs\n", req.Action, p.Eligible, p.Matching)
 		for _, why := range slices.Sorted(maps.Keys(p.Refused)) {
 			c.errorf("  not %d: %s\n", p.Refused[why], why)
+		}
+		for _, k := range p.Circuits {
+			c.errorf("  the circuit of %s is open, its calls are refused until %s; wait for it with --tool %q\n", firstLine(k.Name()), stamp(k.OpenUntil), k.Name())
 		}
 		if p.Preview != nil {
 			c.errorf("the first, %s, ", kairos.ShortID(p.First))
@@ -173,8 +178,8 @@ func (c *app) bulkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "bulk", Short: "List, show and stop acts on many runs", Args: cobra.NoArgs,
 		Long: `Lists the newest acts on many runs, which are begun by a verb with --filter or with
-several runs, by --not-before or by --provider, or on the dashboard. They outlast
-restarts of the daemon.`,
+several runs, by --not-before, --provider or --tool, or on the dashboard. They
+outlast restarts of the daemon.`,
 		Example: "  kairos bulk\n  kairos bulk show 01jr8k2mf0aaaaaaaaaaaa7qx2\n  kairos bulk stop 01jr8k2mf0aaaaaaaaaaaa7qx2 --reason \"wrong filter\"",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.with(cmd, func(b backend) error {
@@ -219,9 +224,9 @@ restarts of the daemon.`,
 					}{act, items})
 				}
 				c.printf("bulk act %s: %s, %s: %d of %d acted on, %d refused\n  begun %s by %s %s\n", act.ID, act.Action, act.State, act.Acted, act.Total, act.Refused, stamp(act.CreatedAt), firstLine(act.Actor), firstLine(act.Reason))
-				for name, text := range map[string]string{"filter": act.Query, "waits for provider": act.Provider, "note": act.Note} {
-					if text != "" {
-						c.printf("  %s: %s\n", name, firstLine(text))
+				for _, fact := range [][2]string{{"filter", act.Query}, {"waits for provider", act.Provider}, {"waits for tool", act.Tool}, {"note", act.Note}} {
+					if fact[1] != "" {
+						c.printf("  %s: %s\n", fact[0], firstLine(fact[1]))
 					}
 				}
 				if !act.NotBefore.IsZero() {

@@ -204,7 +204,7 @@ func openLocal(ctx context.Context, path string, memory bool, cfg config.Config)
 		tools.Close()
 		return nil, errors.Join(err, s.Close())
 	}
-	return &local{e, stored{s}, offered{tools}, bulk.New(bulk.Config{Store: s, Engine: e, Log: log}), draft.New(draft.Config{Store: s, Planner: asker, Engine: e, Log: log}), full}, nil
+	return &local{e, stored{s}, offered{tools}, bulk.New(bulk.Config{Store: s, Engine: e, Log: log, Providers: tools.Models.ProviderInfos, Tools: tools.Tools, Host: tools.Host}), draft.New(draft.Config{Store: s, Planner: asker, Engine: e, Log: log}), full}, nil
 }
 
 // mentionOthers names unfinished runs that this command leaves alone.

@@ -243,7 +243,7 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe string) error {
 			return err
 		}
 	}
-	s.bulk = bulk.New(bulk.Config{Store: s.store, Engine: s.engine, Log: s.log, Providers: s.tools.Models.ProviderInfos})
+	s.bulk = bulk.New(bulk.Config{Store: s.store, Engine: s.engine, Log: s.log, Providers: s.tools.Models.ProviderInfos, Tools: s.tools.Tools, Host: s.tools.Host})
 	s.drafts = draft.New(draft.Config{Store: s.store, Planner: s.asker, Engine: s.engine, Log: s.log})
 	wake := make(chan struct{}, 1)
 	if s.notifier, err = s.newNotifier(wake); err != nil {

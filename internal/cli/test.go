@@ -115,5 +115,5 @@ func (c *app) mocked(ctx context.Context, table map[string]mock) (*local, error)
 	if err := e.Open(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	return &local{e, stored{s}, offered{tools}, bulk.New(bulk.Config{Store: s, Engine: e, Log: log}), draft.New(draft.Config{Store: s, Planner: newAsker(e, registry, s, cfg), Engine: e, Log: log}), nil}, nil
+	return &local{e, stored{s}, offered{tools}, bulk.New(bulk.Config{Store: s, Engine: e, Log: log, Providers: tools.Models.ProviderInfos, Tools: tools.Tools, Host: tools.Host}), draft.New(draft.Config{Store: s, Planner: newAsker(e, registry, s, cfg), Engine: e, Log: log}), nil}, nil
 }

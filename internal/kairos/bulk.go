@@ -32,9 +32,12 @@ type BulkRequest struct {
 	// Labels are given to the runs by ActionLabel.
 	Labels map[string]string `json:"labels,omitempty"`
 	// NotBefore is when it begins; zero: at once. Provider, if not empty, must take
-	// calls for it to begin, and to go on after a canary that failed as before.
+	// calls for it to begin, and to go on; after a canary that failed as before, the
+	// next run is one. Tool is the same of a tool, or of one host of it, as
+	// [CircuitName] writes them.
 	NotBefore time.Time `json:"notBefore,omitzero"`
 	Provider  string    `json:"provider,omitempty"`
+	Tool      string    `json:"tool,omitempty"`
 	// Digest is a preview's; CodeStale if other runs would be acted on by now.
 	Digest string `json:"digest,omitempty"`
 }
@@ -54,6 +57,9 @@ type BulkPreview struct {
 	// First is the run that would be the canary, and what the act does to it.
 	First   string   `json:"first"`
 	Preview *Preview `json:"preview,omitempty"`
+	// Circuits are those that are open of the tools which the runs call where they
+	// go on: as it is now, their calls would be refused.
+	Circuits []ToolCircuit `json:"circuits,omitempty"`
 	// Sample are the first eligible runs.
 	Sample []Run `json:"-"`
 }
@@ -72,6 +78,7 @@ type Bulk struct {
 	Labels    map[string]string `json:"labels,omitempty"`
 	NotBefore time.Time         `json:"notBefore,omitzero"`
 	Provider  string            `json:"provider,omitempty"`
+	Tool      string            `json:"tool,omitempty"`
 	State     BulkState         `json:"state"`
 	// Note says why it was stopped.
 	Note      string    `json:"note"`

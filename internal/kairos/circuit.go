@@ -1,6 +1,9 @@
 package kairos
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // CircuitState says whether calls are made.
 type CircuitState string
@@ -35,6 +38,37 @@ func (c Circuit) Refuses() bool { return c.State == CircuitOpen }
 
 // Disturbed reports whether calls are refused, or tried one at a time.
 func (c Circuit) Disturbed() bool { return c.State == CircuitOpen || c.State == CircuitHalfOpen }
+
+// ToolCircuit is a circuit of a tool.
+type ToolCircuit struct {
+	Tool string `json:"tool"`
+	Circuit
+}
+
+// Name is the circuit's, as [CircuitName] writes it.
+func (c ToolCircuit) Name() string { return CircuitName(c.Tool, c.Part) }
+
+// CircuitName writes which circuit of a tool is meant: "http api.example", or the
+// tool's name where it has one circuit, or where all of them are meant.
+func CircuitName(tool, part string) string { return strings.TrimSpace(tool + " " + part) }
+
+// OpenCircuits lists the open circuits of tools: of the one that name says, or of
+// all if it is empty. known reports whether there is such a tool.
+func OpenCircuits(tools []ToolInfo, name string) (open []ToolCircuit, known bool) {
+	tool, part, one := strings.Cut(name, " ")
+	for _, t := range tools {
+		if name != "" && t.Name != tool {
+			continue
+		}
+		known = known || t.Breaker != nil && (!one || t.Breaker.PerHost)
+		for _, c := range t.Circuits {
+			if c.Refuses() && (!one || c.Part == part) {
+				open = append(open, ToolCircuit{t.Name, c})
+			}
+		}
+	}
+	return open, known
+}
 
 // CircuitChange is what a person does to a circuit.
 type CircuitChange struct {

@@ -17,7 +17,7 @@ func (s *Store) CreateBulk(ctx context.Context, b kairos.Bulk, items []kairos.Bu
 	}
 	err := s.writer.perform(func(w *writer) ([]auditRow, error) {
 		id, err := w.q.BulkInsert(w.ctx, dbsqlc.BulkInsertParams{PublicID: b.ID, Action: string(b.Action), Query: b.Query, Reason: b.Reason, Actor: b.Actor,
-			Role: string(b.Role), Surface: b.Surface, Canary: flag(b.Canary), Rate: int64(b.Rate), Labels: labelsJSON(b.Labels), NotBefore: micros(b.NotBefore), Provider: b.Provider, State: string(b.State), Total: b.Total, CreatedAt: micros(b.CreatedAt)})
+			Role: string(b.Role), Surface: b.Surface, Canary: flag(b.Canary), Rate: int64(b.Rate), Labels: labelsJSON(b.Labels), NotBefore: micros(b.NotBefore), Provider: b.Provider, Tool: b.Tool, State: string(b.State), Total: b.Total, CreatedAt: micros(b.CreatedAt)})
 		if err != nil {
 			return nil, err
 		}
@@ -109,7 +109,7 @@ func bulk(r dbsqlc.Bulk) kairos.Bulk {
 	if json.Unmarshal([]byte(r.Labels), &labels) != nil || len(labels) == 0 {
 		labels = nil // the database checks that it is JSON, and only this package writes it
 	}
-	return kairos.Bulk{ID: r.PublicID, Labels: labels, NotBefore: fromMicros(r.NotBefore), Provider: r.Provider, Action: kairos.Action(r.Action), Query: r.Query, Reason: r.Reason, Actor: r.Actor, Role: kairos.Role(r.Role), Surface: r.Surface,
+	return kairos.Bulk{ID: r.PublicID, Labels: labels, NotBefore: fromMicros(r.NotBefore), Provider: r.Provider, Tool: r.Tool, Action: kairos.Action(r.Action), Query: r.Query, Reason: r.Reason, Actor: r.Actor, Role: kairos.Role(r.Role), Surface: r.Surface,
 		Canary: r.Canary != 0, Rate: int(r.Rate), State: kairos.BulkState(r.State), Note: r.Note, Total: r.Total, CreatedAt: fromMicros(r.CreatedAt),
 		EndedAt: fromMicros(r.EndedAt), Acted: r.Acted, Refused: r.Refused}
 }

@@ -40,6 +40,16 @@ func (s *Set) Reach(name string) Reach {
 	return r.reach
 }
 
+// Host is whom a call with these arguments goes to, as its circuit is named; empty:
+// the tool has one circuit, or the arguments do not say.
+func (s *Set) Host(name string, args any) string {
+	r, _ := s.lookup(name)
+	if r.reach != ReachesHosts {
+		return ""
+	}
+	return r.spec.HostOf(args)
+}
+
 // Breaker is when a circuit of a tool opens.
 func (s *Set) Breaker(name string) circuit.Settings { return said(s.breakers, name).WithDefaults() }
 

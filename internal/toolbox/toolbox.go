@@ -160,6 +160,10 @@ func (t *Box) Tools(context.Context) ([]kairos.ToolInfo, error) {
 	return list, nil
 }
 
+// Host is whom a call of a tool goes to, as its circuit is named; empty: it has one
+// circuit, or the arguments do not say.
+func (t *Box) Host(name string, args any) string { return t.set.Host(name, args) }
+
 func changeOf(c *mcp.Change) *kairos.ToolChange {
 	if c == nil {
 		return nil

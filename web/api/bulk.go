@@ -31,11 +31,12 @@ type BulkBody struct {
 	Labels    map[string]string `json:"labels,omitempty" doc:"Given to the runs by the action label."`
 	NotBefore time.Time         `json:"notBefore,omitzero" doc:"When it begins; nothing: at once."`
 	Provider  string            `json:"provider,omitempty" maxLength:"128" doc:"It begins when this provider takes calls, and a canary that fails as before is tried again with the next run."`
+	Tool      string            `json:"tool,omitempty" maxLength:"384" doc:"The same of a tool, or of one host of it, like \"http api.example\": it waits while its circuit is open."`
 	Digest    string            `json:"digest,omitempty" maxLength:"64" doc:"A preview's: refused if other runs would be acted on by now."`
 }
 
 func (b *BulkBody) request() kairos.BulkRequest {
-	return kairos.BulkRequest{Action: kairos.Action(b.Action), Query: b.Filter, Runs: b.Runs, Reason: b.Reason, Canary: b.Canary, Rate: b.Rate, Labels: b.Labels, NotBefore: b.NotBefore, Provider: b.Provider, Digest: b.Digest}
+	return kairos.BulkRequest{Action: kairos.Action(b.Action), Query: b.Filter, Runs: b.Runs, Reason: b.Reason, Canary: b.Canary, Rate: b.Rate, Labels: b.Labels, NotBefore: b.NotBefore, Provider: b.Provider, Tool: b.Tool, Digest: b.Digest}
 }
 
 // StopBody goes with stopping a bulk act.

@@ -41,11 +41,13 @@ type BulkPage struct {
 	NeedsReason       bool
 	CanLabel          bool
 	Labels            string
-	// What it may wait for: a time in a zone, and a provider.
-	CanWait   bool
-	At, Zone  string
-	Providers []Option
-	Back      string
+	// What it may wait for: a time in a zone, a provider, and a circuit of a tool.
+	// Circuits are those that are open for these runs.
+	CanWait          bool
+	At, Zone         string
+	Providers, Tools []Option
+	Circuits         []OpenCircuit
+	Back             string
 }
 
 // BulkProgress is an act on many runs under way, or over.
@@ -63,6 +65,7 @@ type BulkProgress struct {
 	Idem        string
 	Topic       string
 	Filter      string
+	Circuits    []OpenCircuit // that it waits for
 }
 
 // BulkRow is one run of it.

@@ -10,6 +10,12 @@ type CircuitList struct {
 	Open    Link // empty: nobody may, or the row says it
 }
 
+// OpenCircuit is a circuit of a tool that something else waits for.
+type OpenCircuit struct {
+	Name, Href string
+	CircuitRow
+}
+
 // CircuitRow is one circuit.
 type CircuitRow struct {
 	Part, Why, Row, Error string

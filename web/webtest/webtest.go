@@ -117,7 +117,7 @@ func build(tb testing.TB, on *store.Store, access auth.Config, breakers map[stri
 		tb.Fatal(err)
 	}
 	s.System = &System{engine: s.Engine}
-	s.Bulk = bulk.New(bulk.Config{Store: s.Store, Engine: s.Engine})
+	s.Bulk = bulk.New(bulk.Config{Store: s.Store, Engine: s.Engine, Tools: s.Tools.Tools, Host: s.Tools.Host})
 	if err := s.Bulk.Open(context.Background()); err != nil {
 		tb.Fatal(err)
 	}
@@ -264,8 +264,9 @@ func (s *Site) Run(tb testing.TB, plan, input string) kairos.Run {
 // Seeded are the runs that Seed makes.
 type Seeded struct {
 	Completed, Failed, Waiting, InDoubt, Hostile kairos.Run
-	// Approval, Draft and Bulk are ids of what Furnish adds.
-	Approval, Draft, Bulk string
+	// Approval, Draft, Bulk and Waiter, an act on many runs that waits for a circuit, are
+	// ids of what Furnish adds.
+	Approval, Draft, Bulk, Waiter string
 }
 
 // Hostile is a text that must never become markup.

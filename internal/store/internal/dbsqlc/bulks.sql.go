@@ -19,7 +19,7 @@ func (q *Queries) BulkCount(ctx context.Context, acted int64, refused int64, pub
 }
 
 const bulkGet = `-- name: BulkGet :one
-SELECT id, public_id, "action", "query", reason, actor, role, surface, canary, rate, labels, not_before, provider, state, note, total, acted, refused, created_at, ended_at FROM bulks WHERE public_id = ?1
+SELECT id, public_id, "action", "query", reason, actor, role, surface, canary, rate, labels, not_before, provider, tool, state, note, total, acted, refused, created_at, ended_at FROM bulks WHERE public_id = ?1
 `
 
 func (q *Queries) BulkGet(ctx context.Context, publicID string) (Bulk, error) {
@@ -39,6 +39,7 @@ func (q *Queries) BulkGet(ctx context.Context, publicID string) (Bulk, error) {
 		&i.Labels,
 		&i.NotBefore,
 		&i.Provider,
+		&i.Tool,
 		&i.State,
 		&i.Note,
 		&i.Total,
@@ -51,8 +52,8 @@ func (q *Queries) BulkGet(ctx context.Context, publicID string) (Bulk, error) {
 }
 
 const bulkInsert = `-- name: BulkInsert :one
-INSERT INTO bulks (public_id, action, query, reason, actor, role, surface, canary, rate, labels, not_before, provider, state, total, created_at)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
+INSERT INTO bulks (public_id, action, query, reason, actor, role, surface, canary, rate, labels, not_before, provider, tool, state, total, created_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
 RETURNING id
 `
 
@@ -69,6 +70,7 @@ type BulkInsertParams struct {
 	Labels    string
 	NotBefore int64
 	Provider  string
+	Tool      string
 	State     string
 	Total     int64
 	CreatedAt int64
@@ -88,6 +90,7 @@ func (q *Queries) BulkInsert(ctx context.Context, arg BulkInsertParams) (int64, 
 		arg.Labels,
 		arg.NotBefore,
 		arg.Provider,
+		arg.Tool,
 		arg.State,
 		arg.Total,
 		arg.CreatedAt,
@@ -214,7 +217,7 @@ func (q *Queries) BulkMove(ctx context.Context, arg BulkMoveParams) (int64, erro
 }
 
 const bulkNewest = `-- name: BulkNewest :many
-SELECT id, public_id, "action", "query", reason, actor, role, surface, canary, rate, labels, not_before, provider, state, note, total, acted, refused, created_at, ended_at FROM bulks WHERE id > 0 ORDER BY id DESC LIMIT ?1
+SELECT id, public_id, "action", "query", reason, actor, role, surface, canary, rate, labels, not_before, provider, tool, state, note, total, acted, refused, created_at, ended_at FROM bulks WHERE id > 0 ORDER BY id DESC LIMIT ?1
 `
 
 func (q *Queries) BulkNewest(ctx context.Context, max int64) ([]Bulk, error) {
@@ -240,6 +243,7 @@ func (q *Queries) BulkNewest(ctx context.Context, max int64) ([]Bulk, error) {
 			&i.Labels,
 			&i.NotBefore,
 			&i.Provider,
+			&i.Tool,
 			&i.State,
 			&i.Note,
 			&i.Total,
@@ -262,7 +266,7 @@ func (q *Queries) BulkNewest(ctx context.Context, max int64) ([]Bulk, error) {
 }
 
 const bulkUnderWay = `-- name: BulkUnderWay :many
-SELECT id, public_id, "action", "query", reason, actor, role, surface, canary, rate, labels, not_before, provider, state, note, total, acted, refused, created_at, ended_at FROM bulks WHERE ended_at = 0 ORDER BY id
+SELECT id, public_id, "action", "query", reason, actor, role, surface, canary, rate, labels, not_before, provider, tool, state, note, total, acted, refused, created_at, ended_at FROM bulks WHERE ended_at = 0 ORDER BY id
 `
 
 func (q *Queries) BulkUnderWay(ctx context.Context) ([]Bulk, error) {
@@ -288,6 +292,7 @@ func (q *Queries) BulkUnderWay(ctx context.Context) ([]Bulk, error) {
 			&i.Labels,
 			&i.NotBefore,
 			&i.Provider,
+			&i.Tool,
 			&i.State,
 			&i.Note,
 			&i.Total,

@@ -69,6 +69,7 @@ type Bulk struct {
 	Labels    string
 	NotBefore int64
 	Provider  string
+	Tool      string
 	State     string
 	Note      string
 	Total     int64

@@ -1,0 +1,134 @@
+package bulk
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// This file is about circuits of tools: an act on runs that failed because a
+// service was down waits until its circuit lets calls through, or says that it
+// does not.
+
+func (s *Service) tools(ctx context.Context) ([]kairos.ToolInfo, error) {
+	if s.Tools == nil {
+		return nil, nil
+	}
+	list, err := s.Tools(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("ask how the tools are: %w", err)
+	}
+	return list, nil
+}
+
+// circuitKnown refuses to wait for a tool that there is not, or that reaches nobody.
+func (s *Service) circuitKnown(ctx context.Context, name string) error {
+	if name == "" {
+		return nil
+	}
+	tools, err := s.tools(ctx)
+	if err != nil {
+		return err
+	}
+	if _, known := kairos.OpenCircuits(tools, name); !known {
+		return kairos.Errorf(kairos.CodeInvalid, "there is no tool with a circuit %q to wait for", name).Suggest("write a tool's name, or the tool and the host: http api.example")
+	}
+	return nil
+}
+
+// refuses reports whether calls of a tool are refused: by an open circuit, or
+// because a person has stopped them.
+func (s *Service) refuses(ctx context.Context, name string) (bool, error) {
+	if name == "" {
+		return false, nil
+	}
+	tools, err := s.tools(ctx)
+	if err != nil {
+		return false, err
+	}
+	tool, _, _ := strings.Cut(name, " ")
+	open, _ := kairos.OpenCircuits(tools, name)
+	return len(open) > 0 || slices.ContainsFunc(tools, func(t kairos.ToolInfo) bool { return t.Name == tool && t.Stop != nil }), nil
+}
+
+// callers are the types of nodes that call tools which no plan names: models choose
+// them, or another plan does.
+var callers = []string{planner.TypeAgent, planner.TypeRouter, planner.TypeTools, planner.TypePlan}
+
+// inTheWay lists the open circuits of tools that runs call where they go on: at
+// the step that failed, or anywhere for a rerun.
+func (s *Service) inTheWay(ctx context.Context, action kairos.Action, runs []kairos.Run) ([]kairos.ToolCircuit, error) {
+	if action != kairos.ActionResume && action != kairos.ActionRerun {
+		return nil, nil
+	}
+	tools, err := s.tools(ctx)
+	if err != nil {
+		return nil, err
+	}
+	open, _ := kairos.OpenCircuits(tools, "")
+	if len(open) == 0 {
+		return nil, nil
+	}
+	var calls []call
+	seen := map[[2]string]bool{}
+	for i := range runs {
+		r := &runs[i]
+		at := ""
+		if action == kairos.ActionResume && r.Error != nil {
+			at = r.Error.Node
+		}
+		if k := [2]string{r.Hash, at}; seen[k] {
+			continue
+		} else {
+			seen[k] = true
+		}
+		p, err := s.Engine.Program(ctx, r.Hash)
+		if err != nil {
+			continue // it names what this installation no longer has: its own preview says so
+		}
+		for i := range p.Nodes {
+			if n := &p.Nodes[i]; at == "" || n.ID == at {
+				calls = append(calls, s.callOf(n))
+			}
+		}
+	}
+	return slices.DeleteFunc(open, func(c kairos.ToolCircuit) bool {
+		return !slices.ContainsFunc(calls, func(k call) bool { return k.any || k.tool == c.Tool && (k.host == "" || k.host == c.Part) })
+	}), nil
+}
+
+// call is what a node calls.
+type call struct {
+	tool, host string // host: empty: it is known when it runs
+	any        bool   // whatever tool is chosen then
+}
+
+func (s *Service) callOf(n *planner.ProgramNode) call {
+	k := call{tool: n.Tool, any: slices.Contains(callers, n.Type)}
+	if k.tool != "" && s.Host != nil && n.Input != nil {
+		if k.host = s.Host(k.tool, n.Input.Source); strings.Contains(k.host, "$") {
+			k.host = "" // a reference
+		}
+	}
+	return k
+}
+
+// explained is why an act stopped after a run failed, with the circuits that are
+// open for it: until they let a call through, every run fails like it.
+func (s *Service) explained(ctx context.Context, note string, action kairos.Action, run kairos.Run) (string, error) {
+	open, err := s.inTheWay(ctx, action, []kairos.Run{run})
+	if err != nil {
+		return "", err
+	}
+	for _, c := range open {
+		note += fmt.Sprintf("; the circuit of %s is open until %s", c.Name(), c.OpenUntil.Format("15:04:05 UTC"))
+	}
+	if len(open) > 0 {
+		note += ": an act can wait for it"
+	}
+	return note, nil
+}
