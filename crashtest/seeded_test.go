@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,7 +35,7 @@ var bugs = []bug{
 	seed("synchronous=NORMAL", "internal/store/store.go", "synchronous(FULL)", "synchronous(NORMAL)", "./internal/store", "TestPowerCuts"),
 	seed("synchronous=OFF", "internal/store/store.go", "synchronous(FULL)", "synchronous(OFF)", "./internal/store", "TestPowerCuts"),
 	seed("audit in a second transaction", "internal/store/writer.go", "\tevents, mac, err := w.writeAudit(rows)\n",
-		"\tif _, err := w.end.exec(w.ctx); err != nil {\n\t\treturn nil, err\n\t}\n\tif _, err := w.begin.exec(w.ctx); err != nil {\n\t\treturn nil, err\n\t}\n\tevents, mac, err := w.writeAudit(rows)\n",
+		"\tif err := w.end.Exec(); err != nil {\n\t\treturn nil, err\n\t}\n\tif err := w.begin.Exec(); err != nil {\n\t\treturn nil, err\n\t}\n\tevents, mac, err := w.writeAudit(rows)\n",
 		"./internal/store", "TestPowerCuts"),
 	seed("checkpoints without an audit record", "internal/store/checkpoint.go", "if n := len(p.c.Entries); n > 0 ||", "if n := len(p.c.Entries); n < 0 ||",
 		"./internal/store", "TestCheckpointsAreReadBack|TestRowsAfterTheEnd"),
@@ -120,11 +121,22 @@ func (b bug) inject(t *testing.T) (path, text string) {
 	return path, text
 }
 
-// Every bug still fits the source.
+// Every bug still fits the source, and compiles in it.
 func TestSeededBugsFit(t *testing.T) {
 	t.Parallel()
+	var pkgs []string
 	for _, b := range bugs {
-		t.Run(b.name, func(t *testing.T) { b.inject(t) })
+		if pkg := "./" + filepath.ToSlash(filepath.Dir(b.file)); !slices.Contains(pkgs, pkg) {
+			pkgs = append(pkgs, pkg)
+		}
+	}
+	c := newChecker(t, pkgs...)
+	for _, b := range bugs {
+		t.Run(b.name, func(t *testing.T) {
+			if err := c.check(b.inject(t)); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 
