@@ -137,6 +137,100 @@ func TestAFullDisk(t *testing.T) {
 	prooftest.Figure(t, "environment faults", 1)
 }
 
+// A disk that kairosd itself has filled is emptied through kairosd: to remove runs
+// takes space too, and some is kept for that. It is not lost in a crash (RELIABILITY
+// 2.4).
+func TestAFullDiskIsEmptied(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	disk := tmpfs(t, 260)
+	data := filepath.Join(disk, "data")
+	if err := os.Mkdir(data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(t.TempDir(), "log"), filepath.Join(disk, "log")); err != nil {
+		t.Fatal(err)
+	}
+	config := configFile(t, "retention: {keep: 5}\n")
+	d := start(t, build(t), data, config)
+	// Small values stand in the rows: they go with their runs.
+	plan := "id: wide\nnodes:\n"
+	for i := range 8 {
+		plan += fmt.Sprintf("  n%d: {type: set, input: \"${input}\", needs: [n%d]}\n", i, i-1)
+	}
+	plan = strings.Replace(plan, ", needs: [n-1]", "", 1)
+	if _, _, _, problems, err := d.api.SavePlan(ctx, actor, []byte(plan), planner.FormatYAML, "upload", ""); err != nil {
+		t.Fatal(err, problems)
+	}
+	input := fmt.Appendf(nil, `{"text": %q}`, strings.Repeat("kairos ", 550))
+	var last string
+	begin := func() error {
+		r, err := d.api.Start(ctx, actor, kairos.StartRequest{Plan: "wide", Input: input})
+		if err == nil {
+			last = r.ID
+		}
+		return err
+	}
+	over := func() {
+		t.Helper()
+		if r, err := d.api.Wait(ctx, last); err != nil || r.Status != kairos.RunCompleted {
+			t.Fatalf("the last run is %s, %v", r.Status, err)
+		}
+	}
+	kept := func() int64 {
+		info, err := os.Stat(filepath.Join(data, "kairos.db-ballast"))
+		if err != nil {
+			return 0
+		}
+		return info.Size()
+	}
+	for i := 0; i < 560 || kept() < 24<<20; i++ {
+		if err := begin(); err != nil {
+			t.Fatalf("run %d: %v", i, err)
+		}
+		over()
+	}
+	stranger, err := os.Create(filepath.Join(disk, "stranger"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for piece := make([]byte, 64<<10); err == nil; {
+		_, err = stranger.Write(piece)
+	}
+	if err := stranger.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for err = nil; err == nil; { // the log has room of its own
+		err = begin()
+	}
+	if kairos.CodeOf(err) != kairos.CodeNoSpace || kept() != 0 {
+		t.Fatalf("on a full disk, with %d bytes kept: %v", kept(), err)
+	}
+	d.kill(t)
+	d = start(t, build(t), data, config)
+	for err = nil; err == nil; {
+		err = begin()
+	}
+	if kairos.CodeOf(err) != kairos.CodeNoSpace {
+		t.Errorf("started again on a full disk: %v", err)
+	}
+	if i, err := d.api.Installation(ctx); err != nil || i.Storage.Needs < 24<<20 {
+		t.Errorf("it says %+v, %v", i.Storage, err)
+	}
+	r, err := d.api.Retain(ctx, actor, false)
+	if err != nil || r.Runs < 500 {
+		t.Fatalf("%d runs were removed, %v", r.Runs, err)
+	}
+	over() // it waited
+	if err := begin(); err != nil {
+		t.Fatalf("after %d runs were removed: %v", r.Runs, err)
+	}
+	over()
+	d.kill(t)
+	prooftest.Figure(t, "environment faults", 1)
+}
+
 // O12: a full disk is when somebody must get in and look: people log in and read every
 // page, though nothing of it can be stored.
 func TestPeopleGetInOnAFullDisk(t *testing.T) {

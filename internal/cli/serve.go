@@ -569,6 +569,7 @@ func (s *server) announce(ctx context.Context, url string) error {
 	}
 	// From here on nothing is asked of the database that can end the daemon: what
 	// becomes of it is for those to say who watch it.
+	s.store.Started()
 	s.printf("kairosd is ready at %s\n", url)
 	for _, n := range s.system.Notices(ctx) {
 		s.log.Warn("notice", "text", n.Text)

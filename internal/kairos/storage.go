@@ -9,6 +9,9 @@ type Storage struct {
 	WAL      int64 `json:"wal"`
 	Free     int64 `json:"free"` // on its disk
 	Disk     int64 `json:"disk"` // size of its disk
+	// Needs is how many bytes must be free until anything but what makes space is
+	// stored; 0: everything is.
+	Needs int64 `json:"needs,omitzero"`
 	// MovedAt is when the write-ahead log was last moved into the database; zero:
 	// not since the start.
 	MovedAt time.Time `json:"movedAt,omitzero"`

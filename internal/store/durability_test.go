@@ -287,7 +287,21 @@ func TestFilesArePrivate(t *testing.T) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	s := storetest.OpenAt(t, filepath.Join(dir, "kairos.db"))
+	path := filepath.Join(dir, "kairos.db")
+	s, err := store.Open(t.Context(), path, store.Options{Stay: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	s.Started()
+	for { // it is laid out when there is nothing to write
+		if _, err := os.Stat(path + "-ballast"); err == nil {
+			break
+		}
+		if err := s.SetSetting(t.Context(), "a", "b"); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, p := range append(s.Files(), dir) {
 		info, err := os.Stat(p)
 		if err != nil || info.Mode().Perm()&0o077 != 0 {

@@ -63,8 +63,13 @@ func TestFilesOfOthers(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(path, 0o666); err != nil {
+	if err := os.WriteFile(path+ballastSuffix, nil, 0o600); err != nil {
 		t.Fatal(err)
+	}
+	for _, p := range []string{path, path + ballastSuffix} {
+		if err := os.Chmod(p, 0o666); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if s, err = Open(t.Context(), path, Options{}); err != nil {
 		t.Fatal(err)

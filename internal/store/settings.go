@@ -23,9 +23,10 @@ func (s *Store) SetSetting(_ context.Context, key, value string) error {
 }
 
 // SetSettingAs is SetSetting as the act of somebody: the record of it is written
-// in the same transaction (G12).
+// in the same transaction (G12). It is done also when the disk is full: how long
+// runs are kept is a setting.
 func (s *Store) SetSettingAs(_ context.Context, key, value string, r kairos.AuditRecord) error {
-	return s.writer.perform(func(w *writer) ([]auditRow, error) {
+	return s.writer.performToMakeSpace(func(w *writer) ([]auditRow, error) {
 		return []auditRow{{record: r}}, w.q.SettingPut(w.ctx, key, value)
 	})
 }

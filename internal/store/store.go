@@ -54,8 +54,10 @@ type Options struct {
 	// Restored names the backup that this database was made from: its runs are
 	// then held (G15).
 	Restored string
-	// Stay lays out the write-ahead log's room ahead of its use, for a process
-	// that stays: 18 MB of disk, which it would take anyway as it works.
+	// Stay is for a process that stays. It lays out the write-ahead log's room
+	// ahead of its use: 18 MB of disk, which it would take anyway as it works. And
+	// it keeps 27 MB in a file beside the database, unless the disk is a very small
+	// one, so that runs can be removed when it is full.
 	Stay bool
 
 	// NewKey goes on with a new key of the audit log where the one beside the
@@ -119,8 +121,10 @@ type Store struct {
 	held       map[string]*os.File // files of SQLite's that the writer opened too; its alone until it has ended
 	watching   chan struct{}       // closed when watch has ended
 	unwatch    chan struct{}
-	rowIDs     sync.Map     // public run id → row id
-	claims     sync.Map     // requests with an idempotency key that this process answers
+	rowIDs     sync.Map // public run id → row id
+	claims     sync.Map // requests with an idempotency key that this process answers
+	started    atomic.Bool
+	fullDisk   atomic.Bool  // only what makes space is stored, once it is started
 	moved      atomic.Int64 // when the write-ahead log was last moved, µs
 	closeOnce  sync.Once
 	closeErr   error
@@ -317,7 +321,11 @@ func (s *Store) startWriter(ctx context.Context, o Options) error {
 	if err != nil {
 		return errors.Join(err, conn.Close())
 	}
-	s.writer.wal.short = o.Stay
+	if s.writer.wal.short = o.Stay; o.Stay {
+		if s.writer.ballast, err = openBallast(s.path); err != nil {
+			s.log.Warn("no space is kept for a full disk", "err", err)
+		}
+	}
 	go s.writer.run()
 	if lost {
 		if err := s.Audit(ctx, kairos.AuditRecord{Action: actionNewKey, Actor: kairos.System.Name, Surface: kairos.System.Surface,
@@ -579,5 +587,5 @@ func openPlain(path, more string) (*sql.DB, error) {
 
 // Files are all files of the store: no tool may reach them.
 func (s *Store) Files() []string {
-	return []string{s.path, s.path + "-wal", s.path + "-shm", s.path + ".lock", s.path + ".key", s.path + ".anchor"}
+	return []string{s.path, s.path + "-wal", s.path + "-shm", s.path + ".lock", s.path + ".key", s.path + ".anchor", s.path + ballastSuffix}
 }

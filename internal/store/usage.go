@@ -15,6 +15,9 @@ import (
 // Usage says how much room the database takes and has.
 func (s *Store) Usage(ctx context.Context) (kairos.Storage, error) {
 	var u kairos.Storage
+	if s.fullDisk.Load() {
+		u.Needs = ballastSize + ballastSlack
+	}
 	for _, f := range []struct {
 		path string
 		into *int64

@@ -6,6 +6,8 @@ import (
 	"os"
 	"time"
 
+	lib "modernc.org/sqlite/lib"
+
 	"github.com/kairosd/kairosd/internal/failpoint"
 )
 
@@ -105,11 +107,16 @@ func (w *writer) checkpointIfDue() {
 	if w.wal.pages < w.s.walPages {
 		return
 	}
-	if err := w.checkpoint(); err != nil {
+	err = w.checkpoint()
+	if primary(err) == lib.SQLITE_FULL && w.dropBallast() {
+		err = w.checkpoint()
+	}
+	if now := w.s.now(); err != nil && (fatal(err) || now.Sub(w.wal.warned) > time.Minute) {
+		w.wal.warned = now
 		w.s.log.Error("move the write-ahead log into the database", "err", err)
-		if fatal(err) {
-			w.fail(err)
-		}
+	}
+	if err != nil && fatal(err) {
+		w.fail(err)
 	}
 }
 

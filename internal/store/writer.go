@@ -30,7 +30,9 @@ type op struct {
 	done  func(error)
 	// ofRun says that the operation touches nothing but one run.
 	ofRun bool
-	chain *kairos.Chain
+	// makesSpace says that the operation is for a full disk too.
+	makesSpace bool
+	chain      *kairos.Chain
 }
 
 // auditRow is an audit record on its way into the chain.
@@ -82,6 +84,7 @@ type writer struct {
 	// outcomes are runs of the batch that ended.
 	outcomes map[endedKey]int64
 	wal      walGauge
+	ballast  ballast
 	ctx      context.Context
 }
 
@@ -168,6 +171,11 @@ func (w *writer) perform(apply func(w *writer) ([]auditRow, error)) error {
 	return w.do(op{apply: apply})
 }
 
+// performToMakeSpace is perform for work that is done also when the disk is full.
+func (w *writer) performToMakeSpace(apply func(w *writer) ([]auditRow, error)) error {
+	return w.do(op{apply: apply, makesSpace: true})
+}
+
 func (w *writer) run() {
 	defer close(w.ended)
 	for {
@@ -185,7 +193,7 @@ func (w *writer) run() {
 		case len(batch) == 0 && closing:
 			return
 		case len(batch) == 0:
-			if !w.layOut() {
+			if !w.layOut() && !w.layBallast() {
 				<-w.wake
 			}
 		case failure != nil:
@@ -210,6 +218,7 @@ func (w *writer) commit(batch []op) {
 	results := make([]error, len(batch))
 	began := time.Now()
 	noRoom := w.makeRoom()
+	w.takeUp()
 	var events []kairos.AuditEvent
 	err := noRoom
 	if err == nil {
@@ -218,6 +227,13 @@ func (w *writer) commit(batch []op) {
 	if primary(err) == lib.SQLITE_FULL && !w.wal.full {
 		w.wal.full = true
 		if w.makeRoom() == nil && !w.wal.full {
+			clear(results)
+			events, err = w.transaction(batch, results)
+		}
+	}
+	if primary(err) == lib.SQLITE_FULL && w.dropBallast() {
+		w.wal.full = true
+		if noRoom = w.makeRoom(); noRoom == nil {
 			clear(results)
 			events, err = w.transaction(batch, results)
 		}
@@ -298,7 +314,10 @@ func (w *writer) transaction(batch []op, results []error) (_ []kairos.AuditEvent
 				return nil, err
 			}
 		}
-		added, opErr := o.apply(w)
+		added, opErr := []auditRow(nil), errFullDisk()
+		if o.makesSpace || !w.ballast.low || !w.s.started.Load() {
+			added, opErr = o.apply(w)
+		}
 		if opErr != nil {
 			if _, refused := errors.AsType[*kairos.Error](opErr); !refused {
 				return nil, opErr
