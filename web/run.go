@@ -181,7 +181,9 @@ func (b *runPage) build() (view.RunPage, error) {
 			return p, err
 		}
 	case "events":
-		p.Events = b.events()
+		if p.Events, err = b.events(); err != nil {
+			return p, err
+		}
 	case "log":
 		p.Log = b.log()
 	case "io":

@@ -1,28 +1,86 @@
 package web
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/kairosd/kairosd/internal/filter"
 	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
 
-// pageEvents bounds the journal rows of one page.
-const pageEvents = 500
+const (
+	// pageEvents bounds the rows of one page.
+	pageEvents = 500
+	// manyActs bounds what is read of the audit log; its own page has the rest.
+	manyActs = 1000
+)
 
-// events are the journal's rows, by kind and in pages: the ground truth.
-func (b *runPage) events() *view.Events {
-	v := &view.Events{}
+// Kinds of events that are not in the journal: what people did besides, and where
+// the run stood.
+const (
+	eventAct    = "act"
+	eventStatus = "status"
+)
+
+// eventKinds are the kinds in the order of their links, with their words.
+var eventKinds = []struct{ kind, word string }{
+	{string(kairos.EntryIntent), locale.Mark("begun")},
+	{string(kairos.EntryResult), locale.Mark("ended")},
+	{string(kairos.EntryWait), locale.Mark("waits")},
+	{string(kairos.EntryResolve), locale.Mark("answers")},
+	{string(kairos.EntrySubstep), locale.Mark("calls")},
+	{string(kairos.EntryReset), locale.Mark("resumed")},
+	{string(kairos.EntryReplan), locale.Mark("planned anew")},
+	{string(kairos.EntryVerb), locale.Mark("about the run")},
+	{eventAct, locale.Mark("acts")},
+	{eventStatus, locale.Mark("states")},
+}
+
+// eventWords name what happened, by the verb of a journal row or the action of an
+// audit event without "run.". What is not here is named by its code.
+var eventWords = map[string]string{
+	"pause": locale.Mark("paused"), "continue": locale.Mark("continued"), "cancel": locale.Mark("cancel asked for"), "retry-now": locale.Mark("retried at once"),
+	"release": locale.Mark("released"), "start-now": locale.Mark("started at once"), "limits": locale.Mark("limits changed"), "crash": locale.Mark("kairosd died"),
+	"quarantine": locale.Mark("parked"), "stop": locale.Mark("kairosd was stopped"), "plans": locale.Mark("plans fixed"), "memory": locale.Mark("memory read"),
+	"resume-options": locale.Mark("options of a resume"), "created": locale.Mark("created"), "resume": locale.Mark("resumed"), "fork": locale.Mark("forked"),
+	"rerun": locale.Mark("rerun"), "delete": locale.Mark("deleted"), "ack": locale.Mark("acknowledged"), "unack": locale.Mark("acknowledgement taken back"),
+	"note": locale.Mark("note"), "label": locale.Mark("labelled"), "export": locale.Mark("exported"),
+	"happened": locale.Mark("it happened"), "given": locale.Mark("result given"), "retry": locale.Mark("run again"), "skip": locale.Mark("skipped"), "fail": locale.Mark("failed by hand"),
+	"late": locale.Mark("late result"), "child": locale.Mark("child run ended"), "due": locale.Mark("time is up"), "asked_back": locale.Mark("asked back"),
+	"approved": locale.Mark("approved"), "rejected": locale.Mark("rejected"), "approval.assign": locale.Mark("given to somebody"),
+	string(kairos.EntryIntent): locale.Mark("begun"), string(kairos.EntryWait): locale.Mark("waits"), string(kairos.EntryResolve): locale.Mark("answered"),
+	string(kairos.EntryReset): locale.Mark("resumed"), string(kairos.EntryReplan): locale.Mark("planned anew"),
+}
+
+// runEvent is a row of the journal or an event of the audit log.
+type runEvent struct {
+	kind  string
+	entry *kairos.Entry
+	act   *kairos.AuditEvent
+}
+
+// events are what happened to the run, in order: the rows of its journal, what
+// people did besides, and where it stood, by kind and in pages.
+func (b *runPage) events() (*view.Events, error) {
+	acts, err := b.acts()
+	if err != nil {
+		return nil, err
+	}
+	all := mergeEvents(b.d.Journal, acts)
+	v := &view.Events{Audit: view.Link{Text: b.t("In the audit log"), Href: listAt("/audit", "run:"+filter.Quote(b.d.Run.ID))}}
 	kind := b.c.QueryParam("kinds")
-	count := map[kairos.EntryKind]int{}
-	var shown []*kairos.Entry
-	for i := range b.d.Journal {
-		e := &b.d.Journal[i]
-		count[e.Kind]++
-		if kind == "" || string(e.Kind) == kind {
+	count := map[string]int{}
+	var shown []runEvent
+	for _, e := range all {
+		count[e.kind]++
+		if kind == "" || e.kind == kind {
 			shown = append(shown, e)
 		}
 	}
@@ -33,30 +91,130 @@ func (b *runPage) events() *view.Events {
 		}
 		v.Kinds = append(v.Kinds, view.Link{Text: text, Count: b.number(int64(n)), Href: b.href(set), Current: current})
 	}
-	link(b.t("All"), "", len(b.d.Journal), kind == "")
-	for _, k := range []kairos.EntryKind{kairos.EntryIntent, kairos.EntryResult, kairos.EntryWait, kairos.EntryResolve, kairos.EntrySubstep, kairos.EntryReset, kairos.EntryReplan, kairos.EntryVerb} {
-		if count[k] > 0 {
-			link(string(k), string(k), count[k], kind == string(k))
+	link(b.t("All"), "", len(all), kind == "")
+	for _, k := range eventKinds {
+		if count[k.kind] > 0 {
+			link(b.t(k.word), k.kind, count[k.kind], kind == k.kind)
 		}
 	}
 	from, to, pages := b.rowPage(len(shown), pageEvents, 0, b.href)
 	for _, e := range shown[from:to] {
-		v.Rows = append(v.Rows, b.event(e))
+		if e.entry != nil {
+			v.Rows = append(v.Rows, b.event(e.entry))
+		} else {
+			v.Rows = append(v.Rows, b.actEvent(e.act))
+		}
 	}
 	v.Pages = pages
-	return v
+	return v, nil
+}
+
+// acts are the newest events of the audit log about the run but its checkpoints,
+// in order.
+func (b *runPage) acts() ([]kairos.AuditEvent, error) {
+	var out []kairos.AuditEvent
+	f := kairos.AuditFilter{Run: b.d.Run.ID, Exclude: kairos.AuditExclusion{Actions: []string{"checkpoint"}}, Page: kairos.Page{Limit: 200}}
+	for len(out) < manyActs {
+		list, err := b.s.Reader.AuditEvents(b.ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, list.Items...)
+		if list.Next == "" {
+			break
+		}
+		f.Page.After = list.Next
+	}
+	slices.Reverse(out)
+	return out, nil
+}
+
+// mergeEvents puts events of the audit log behind the journal row that they speak
+// of, or at their time. An act that is a row of the journal itself is one event.
+func mergeEvents(journal []kairos.Entry, acts []kairos.AuditEvent) []runEvent {
+	out := make([]runEvent, 0, len(journal)+len(acts))
+	next := 0
+	rows := func(before func(*kairos.Entry) bool) {
+		for ; next < len(journal) && before(&journal[next]); next++ {
+			out = append(out, runEvent{kind: string(journal[next].Kind), entry: &journal[next]})
+		}
+	}
+	for i := range acts {
+		a := &acts[i]
+		if a.RunSeq > 0 {
+			rows(func(e *kairos.Entry) bool { return e.Seq <= a.RunSeq })
+		} else {
+			rows(func(e *kairos.Entry) bool { return !e.At.After(a.At) })
+		}
+		if inJournal(journal[:next], a) {
+			continue
+		}
+		kind := eventAct
+		if a.Action == "run.status" {
+			kind = eventStatus
+		}
+		out = append(out, runEvent{kind: kind, act: a})
+	}
+	rows(func(*kairos.Entry) bool { return true })
+	return out
+}
+
+// inJournal says whether one of the last rows of a journal records the act: a
+// checkpoint can end with rows that follow from it.
+func inJournal(journal []kairos.Entry, a *kairos.AuditEvent) bool {
+	if a.RunSeq == 0 || a.Action == "run.status" {
+		return false
+	}
+	for i := len(journal) - 1; i >= max(0, len(journal)-32); i-- {
+		e := &journal[i]
+		if e.Actor != a.Actor {
+			continue
+		}
+		switch e.Kind {
+		case kairos.EntryVerb:
+			if "run."+payloadOf(e).Verb == a.Action {
+				return true
+			}
+		case kairos.EntryReset:
+			if a.Action == "run.resume" {
+				return true
+			}
+		case kairos.EntryResolve:
+			if a.Action == "node.resolve" || strings.HasPrefix(a.Action, "approval.") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// eventPayload is what the payload of a row says that it is about.
+type eventPayload struct{ Verb, Action string }
+
+func payloadOf(e *kairos.Entry) eventPayload {
+	var p eventPayload
+	if len(e.Decision) > 0 && json.Unmarshal(e.Decision, &p) != nil {
+		return eventPayload{} // the row is named by its kind
+	}
+	return p
 }
 
 func (b *runPage) event(e *kairos.Entry) view.EventRow {
-	row := view.EventRow{Seq: strconv.FormatInt(e.Seq, 10), At: b.time(e.At), What: strings.TrimSpace(string(e.Kind) + " " + string(e.Status)), Where: e.Node, Who: visible(e.Actor), Text: visible(e.Reason)}
+	row := view.EventRow{Seq: strconv.FormatInt(e.Seq, 10), At: b.time(e.At), What: b.eventWord(e), Where: e.Node, Who: visible(e.Actor), Text: visible(e.Reason)}
 	if e.Visit > 1 {
-		row.Where += fmt.Sprintf(" visit %d", e.Visit)
+		row.Where += " " + b.t("visit %d", e.Visit)
 	}
 	if e.Item >= 0 && e.Node != "" {
 		row.Where += fmt.Sprintf(" [%d]", e.Item)
 	}
 	if e.Attempt > 1 {
-		row.Where += fmt.Sprintf(" attempt %d", e.Attempt)
+		row.Where += " " + b.t("attempt %d", e.Attempt)
+	}
+	if e.Kind == kairos.EntryWait {
+		row.Text = cmp.Or(b.reason(kairos.WaitReason(e.Reason)), row.Text)
+		if !e.DueAt.IsZero() {
+			row.Text += ", " + b.t("until %s", b.time(e.DueAt).Text)
+		}
 	}
 	if e.Failure != nil {
 		row.Text = visible(e.Failure.Message)
@@ -64,5 +222,51 @@ func (b *runPage) event(e *kairos.Entry) view.EventRow {
 		row.Text = "→ " + d.To
 	}
 	row.Text = cut(row.Text, 500)
+	return row
+}
+
+// eventWord names what a row of the journal records.
+func (b *runPage) eventWord(e *kairos.Entry) string {
+	switch e.Kind {
+	case kairos.EntryResult:
+		return b.t(stepStatus(e.Status).Word)
+	case kairos.EntrySubstep:
+		return b.t("call") + " " + b.t(stepStatus(e.Status).Word)
+	case kairos.EntryVerb, kairos.EntryResolve:
+		p := payloadOf(e)
+		return b.actWord(cmp.Or(p.Verb, p.Action, string(e.Kind)))
+	}
+	return b.actWord(string(e.Kind))
+}
+
+func (r *request) actWord(code string) string {
+	if w, ok := eventWords[code]; ok {
+		return r.t(w)
+	}
+	return visible(code)
+}
+
+// actEvent is an event of the audit log among those of its run.
+func (b *runPage) actEvent(a *kairos.AuditEvent) view.EventRow {
+	row := view.EventRow{Href: fmt.Sprintf("/audit/%d", a.Seq), At: b.time(a.At), Who: visible(a.Actor), Text: visible(cut(a.Reason, 500))}
+	row.What = b.actWord(strings.TrimPrefix(a.Action, "run."))
+	if a.Action == "run.status" {
+		var d struct {
+			Status     kairos.RunStatus
+			WaitReason kairos.WaitReason
+			Headline   string
+		}
+		if json.Unmarshal(a.Detail, &d) == nil {
+			st := runStatus(d.Status, d.WaitReason)
+			row.What, row.Who = b.t(st.Word), ""
+			row.Text = visible(d.Headline)
+			if row.Text == string(d.WaitReason) {
+				row.Text = ""
+			}
+		}
+	}
+	if a.Result != "ok" {
+		row.What += " · " + b.t(auditResult(a.Result).Word)
+	}
 	return row
 }

@@ -103,8 +103,11 @@ func newAuditQuery(f kairos.AuditFilter, rowID int64) auditQuery {
 	checkpoints := f.Run != "" || slices.ContainsFunc(terms, func(t auditTerm) bool { return t.column == "action" && slices.Contains(t.any, ActionCheckpoint) })
 	matched := ""
 	if f.Run != "" {
-		add(`audit_events.seq IN (SELECT audit_seq FROM step_results WHERE step_results.run_id = ?
-UNION ALL SELECT seq FROM audit_events AS e WHERE e.run_id = ? AND e.run_id IS NOT NULL AND e.digest IS NULL)`, rowID, rowID)
+		of, args := "SELECT seq FROM audit_events AS e WHERE e.run_id = ? AND e.run_id IS NOT NULL AND e.digest IS NULL", []any{rowID}
+		if !slices.Contains(f.Exclude.Actions, ActionCheckpoint) {
+			of, args = "SELECT audit_seq FROM step_results WHERE step_results.run_id = ? UNION ALL "+of, append(args, rowID)
+		}
+		add("audit_events.seq IN ("+of+")", args...)
 	} else {
 		for _, t := range terms {
 			if index, clause := t.index(); index != "" {

@@ -139,7 +139,6 @@ var spanishCore = map[string]string{
 	"It may or may not have happened": "Puede haber ocurrido o no",
 	"Its output, if it happened":      "Su salida, si ocurrió",
 	"JSON, or plain text":             "JSON o texto",
-	"Journal of this run":             "Diario de esta ejecución",
 	"Journal rows":                    "Filas del diario",
 	"Journals are kept for ever. Set retention in the configuration to change that.": "Los diarios se conservan para siempre. Para cambiarlo, indique la retención en la configuración.",
 	"Jump to run or plan":  "Ir a una ejecución o un plan",

@@ -1,0 +1,52 @@
+package web_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/webtest"
+)
+
+// The events of a run are the whole truth: what the engine did, what people did,
+// under their names, and where the run stood, in order (UI 3.3.3).
+func TestEventsNameWhoDidWhat(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	run := site.Seed(t).Waiting
+	b := site.Browser(t).Login()
+	at := "/runs/" + run.ID
+	for _, act := range []kairos.VerbRequest{{Action: kairos.ActionPause, Reason: "the bank is closed"}, {Action: kairos.ActionContinue}} {
+		act.Run = run.ID
+		if _, err := site.Engine.Act(t.Context(), site.Admin, act); err != nil {
+			t.Fatal(err)
+		}
+	}
+	form := b.Get(at + "/note").Hidden()
+	form.Set("text", "asked Ana")
+	says(t, b.Post(at+"/note", form), http.StatusSeeOther)
+	body := tableText(b.Get(at + "?view=events").Body)
+	last := 0
+	for _, want := range []string{"created marta", "waits ask approval", "Needs you", "paused marta the bank is closed", "Paused", "continued marta", "Needs you", "note marta"} {
+		i := strings.Index(body[last:], want)
+		if i < 0 {
+			t.Fatalf("the events do not say %q after %q\n%s", want, body[:last], body)
+		}
+		last += i
+	}
+	if n := strings.Count(body, "paused marta"); n != 1 {
+		t.Errorf("the pause is told %d times\n%s", n, body)
+	}
+	acts := tableText(b.Get(at + "?view=events&kinds=act").Body)
+	if strings.Contains(acts, "waits ask") || !strings.Contains(acts, "created marta") {
+		t.Errorf("acts alone:\n%s", acts)
+	}
+}
+
+// tableText is what the list of events says, a blank between its cells.
+func tableText(body string) string {
+	_, rest, _ := strings.Cut(body, `<table class="list">`)
+	table, _, _ := strings.Cut(rest, "</table>")
+	return strings.Join(strings.Fields(tags.ReplaceAllString(table, " ")), " ")
+}
