@@ -84,12 +84,7 @@ func (r *request) usersPage(code int, problem string) error {
 			return err
 		}
 		row.Sessions = r.number(int64(len(sessions)))
-		for _, s := range sessions { // a login that is used counts, not only its beginning
-			if s.SeenAt.After(u.LastSeenAt) {
-				u.LastSeenAt = s.SeenAt
-			}
-		}
-		row.Seen = r.time(u.LastSeenAt)
+		row.Seen = r.time(lastSeen(u, sessions))
 		if row.Second, err = r.secondFactorWord(u); err != nil {
 			return err
 		}
@@ -133,6 +128,18 @@ func (r *request) key() string {
 	return ""
 }
 
+// lastSeen is when a user was last there: a login that is used counts, not only its
+// beginning.
+func lastSeen(u kairos.User, sessions []kairos.Session) time.Time {
+	last := u.LastSeenAt
+	for _, s := range sessions {
+		if s.SeenAt.After(last) {
+			last = s.SeenAt
+		}
+	}
+	return last
+}
+
 func (r *request) user() error { return r.userPage(http.StatusOK, "") }
 
 func (r *request) userPage(code int, problem string) error {
@@ -145,7 +152,12 @@ func (r *request) userPage(code int, problem string) error {
 		return err
 	}
 	p := view.UserPage{Shell: r.shell("settings", "Users"), Idem: newID(), Error: problem, Name: visible(u.Name), Action: "/settings/users/" + url.PathEscape(u.ID),
-		Role: string(u.Role), Roles: r.roleOptions(u.Role), Disabled: u.Disabled, Self: u.ID == r.who.ID, Created: r.time(u.CreatedAt), Seen: r.time(u.LastSeenAt)}
+		Role: string(u.Role), Roles: r.roleOptions(u.Role), Disabled: u.Disabled, Self: u.ID == r.who.ID, Created: r.time(u.CreatedAt)}
+	sessions, err := a.Sessions(r.ctx, u.ID)
+	if err != nil {
+		return err
+	}
+	p.Seen = r.time(lastSeen(u, sessions))
 	_, p.Provider = r.s.Auth.Ways()
 	p.Subject, p.Issuer, p.HasPassword = visible(u.Subject), visible(u.Issuer), u.PasswordHash != ""
 	if p.Sessions, err = r.sessions(u.ID); err != nil {

@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/url"
+	"slices"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
@@ -9,8 +10,18 @@ import (
 	"github.com/kairosd/kairosd/web/view"
 )
 
+// startedIt reports whether the reader may be who started a run: by their name, or by
+// a token that they made. The engine refuses their answer then (ruling 38).
+func (r *request) startedIt(starter string) (bool, error) {
+	if starter == r.who.Name || r.s.People == nil {
+		return starter == r.who.Name, nil
+	}
+	who, err := r.s.People(r.ctx, starter)
+	return slices.Contains(who, r.who.Name), err
+}
+
 // approvalView is an approval as a form or a row says it.
-func (r *request) approvalView(a kairos.Approval) view.ApprovalView {
+func (r *request) approvalView(a kairos.Approval) (view.ApprovalView, error) {
 	v := view.ApprovalView{ID: a.ID, Href: "/approvals/" + a.ID, Action: "/approvals/" + a.ID, Message: visible(a.Message), Run: kairos.ShortID(a.Run),
 		RunHref: "/runs/" + a.Run, Plan: a.PlanKey, PlanHref: "/plans/" + url.PathEscape(a.PlanKey), Node: a.Node, Since: r.time(a.CreatedAt), Digest: a.Digest, Status: a.Status,
 		DecidedBy: visible(a.DecidedBy), Comment: visible(a.Comment), CSRF: r.who.csrf, Idem: newID(), Agent: visible(a.Agent), Label: visible(cut(a.Label, 80)),
@@ -29,7 +40,12 @@ func (r *request) approvalView(a kairos.Approval) view.ApprovalView {
 	v.Due = r.dueWords(a)
 	v.StartedBy = visible(a.StartedBy)
 	if r.s.TwoPeople && a.StartedBy != "" {
-		v.Two, v.OwnRun = r.t("1 of 2: %s started the run, somebody else answers", v.StartedBy), a.StartedBy == r.who.Name
+		v.Two = r.t("1 of 2: %s started the run, somebody else answers", v.StartedBy)
+		var err error
+		if v.OwnRun, err = r.startedIt(a.StartedBy); err != nil {
+			return v, err
+		}
+		v.OwnToken = v.OwnRun && a.StartedBy != r.who.Name
 	}
 	if a.Tool != "" {
 		v.Tool, v.Arguments = a.Tool, visible(pretty(a.Arguments))
@@ -38,7 +54,7 @@ func (r *request) approvalView(a kairos.Approval) view.ApprovalView {
 	if schema := formSchema(a); schema != nil {
 		v.Fields = r.fields(schema)
 	}
-	return v
+	return v, nil
 }
 
 // dueWords say until when an approval waits, and what happens then.

@@ -36,7 +36,10 @@ func (r *request) showAlike(code int, problem string, refused []string) error {
 	p := view.ApprovalsBulkPage{Plan: r.c.FormValue("plan"), Node: r.c.FormValue("node"), Answer: answer, Idem: newID(), Error: problem, Refused: refused, Danger: answer == "reject",
 		Reason: r.c.FormValue("comment")}
 	for _, a := range list {
-		v := r.approvalView(a)
+		v, err := r.approvalView(a)
+		if err != nil {
+			return err
+		}
 		p.Items = append(p.Items, v)
 		p.Verb = v.Yes
 		if p.Danger {

@@ -16,7 +16,10 @@ import (
 // decision is an approval with all that helps to decide it: what the agent saw and
 // said, where each answer leads, and how it was decided before.
 func (r *request) decision(a kairos.Approval) (view.ApprovalView, error) {
-	v := r.approvalView(a)
+	v, err := r.approvalView(a)
+	if err != nil {
+		return v, err
+	}
 	if err := r.context(a, &v); err != nil {
 		return v, err
 	}
@@ -24,7 +27,9 @@ func (r *request) decision(a kairos.Approval) (view.ApprovalView, error) {
 	if err != nil {
 		return v, err
 	}
-	r.history(a, past.Items, &v)
+	if err := r.history(a, past.Items, &v); err != nil {
+		return v, err
+	}
 	if a.Status != "open" {
 		r.entered(a, a.Values, &v)
 		return v, nil
@@ -139,7 +144,7 @@ func folded(b view.Block) view.Block {
 }
 
 // history counts how the same was decided before.
-func (r *request) history(a kairos.Approval, past []kairos.Approval, v *view.ApprovalView) {
+func (r *request) history(a kairos.Approval, past []kairos.Approval, v *view.ApprovalView) error {
 	n, yes := 0, 0
 	for _, p := range past {
 		if p.ID == a.ID || n == historyMax || p.Status == "cancelled" {
@@ -149,12 +154,16 @@ func (r *request) history(a kairos.Approval, past []kairos.Approval, v *view.App
 		if p.Status == "approved" {
 			yes++
 		}
-		row := r.approvalView(p)
+		row, err := r.approvalView(p)
+		if err != nil {
+			return err
+		}
 		v.Past = append(v.Past, row)
 	}
 	if n > 0 {
 		v.History = r.n(n, "Last %s: %s approved", "Last %s: %s approved", r.number(int64(yes)))
 	}
+	return nil
 }
 
 // entered is how the values of a form differ from what was proposed.

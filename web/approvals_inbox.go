@@ -93,7 +93,10 @@ func (r *request) inbox(code int, chosen *kairos.Approval, problem string) error
 		return err
 	}
 	for i, a := range list.Items {
-		v := r.approvalView(a)
+		v, err := r.approvalView(a)
+		if err != nil {
+			return err
+		}
 		v.Href = with(v.Href, keep)
 		v.Current = chosen != nil && chosen.ID == a.ID || chosen == nil && i == 0
 		p.Items = append(p.Items, v)

@@ -167,7 +167,7 @@ func TestAnAgentIsAskedBack(t *testing.T) {
 	}
 	f.Set("answer", "ask")
 	f.Set("comment", "who wants that?")
-	says(t, b.Post("/approvals/"+a.ID, f), http.StatusUnprocessableEntity, "nobody can be asked back")
+	says(t, b.Post("/approvals/"+a.ID, f), http.StatusUnprocessableEntity, "Nobody can be asked back")
 	f.Set("comment", "")
 	says(t, b.Post("/approvals/"+a.ID, f), http.StatusUnprocessableEntity, "Write what you want to know.")
 }

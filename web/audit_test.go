@@ -55,8 +55,8 @@ func TestAuditLog(t *testing.T) {
 	checkpoint := regexp.MustCompile(`href="/audit/(\d+)"`).FindStringSubmatch(b.Get("/audit?q=run:" + short + "+action:checkpoint").Body)[1]
 	says(t, b.Get("/audit/"+checkpoint), http.StatusOK, "Journal rows of this checkpoint")
 
-	says(t, b.Get("/audit?q=akter:marta"), http.StatusBadRequest, "did you mean actor:marta?")
-	says(t, b.Get("/audit?q=result:denid"), http.StatusBadRequest, "did you mean result:denied?")
+	says(t, b.Get("/audit?q=akter:marta"), http.StatusBadRequest, "Did you mean actor:marta?")
+	says(t, b.Get("/audit?q=result:denid"), http.StatusBadRequest, "Did you mean result:denied?")
 	says(t, b.Get("/audit?q=run:zzzz"), http.StatusBadRequest, "run:zzzz")
 	says(t, b.Get("/audit/suggest?q=ac"), http.StatusOK, "actor:", "action:")
 	says(t, b.Get("/audit/suggest?q=action:run.f"), http.StatusOK, "action:run.fork")

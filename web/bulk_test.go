@@ -152,7 +152,7 @@ func TestFiltersHelp(t *testing.T) {
 	site := webtest.New(t)
 	site.Seed(t)
 	b := site.Browser(t).Login()
-	if p := b.Get("/runs?q=stats:failed"); p.Code != http.StatusBadRequest || !strings.Contains(p.Body, "did you mean status:failed?") {
+	if p := b.Get("/runs?q=stats:failed"); p.Code != http.StatusBadRequest || !strings.Contains(p.Body, "Did you mean status:failed?") {
 		t.Errorf("%d", p.Code)
 	}
 	if p := b.Get("/runs?q=" + url.QueryEscape("plan:report status:failed")); !strings.Contains(p.Body, "Without status:failed") || !strings.Contains(p.Body, "Without plan:report") {

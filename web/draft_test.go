@@ -154,7 +154,7 @@ func TestADraftIsTriedAcceptedOrDiscarded(t *testing.T) {
 	if p = act("accept"); p.Location != "/plans/"+d.Plan { // the same form, sent again
 		t.Errorf("accepting twice: %d", p.Code)
 	}
-	if p = act("discard"); p.Code != http.StatusConflict || !strings.Contains(p.Body, "the draft was accepted") {
+	if p = act("discard"); p.Code != http.StatusConflict || !strings.Contains(p.Body, "The draft was accepted") {
 		t.Errorf("discarding what was accepted: %d", p.Code)
 	}
 	page = b.Get(at)

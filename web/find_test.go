@@ -36,8 +36,8 @@ func TestAFilterKnowsItsValues(t *testing.T) {
 	b := site.Browser(t).Login()
 	code := seed.Failed.Error.Code
 	for q, want := range map[string]string{
-		"plan:legder": "did you mean plan:ledger?", "error:" + code + "x": "did you mean error:" + code + "?", "tool:htp": "did you mean tool:http?",
-		"agent:dsek": "did you mean agent:desk?", "-plan:repot": "did you mean plan:report?", "has:frok": "did you mean has:fork?", "stats:failed": "did you mean status:failed?",
+		"plan:legder": "Did you mean plan:ledger?", "error:" + code + "x": "Did you mean error:" + code + "?", "tool:htp": "Did you mean tool:http?",
+		"agent:dsek": "Did you mean agent:desk?", "-plan:repot": "Did you mean plan:report?", "has:frok": "Did you mean has:fork?", "stats:failed": "Did you mean status:failed?",
 	} {
 		p := b.Get("/runs?q=" + url.QueryEscape(q))
 		if p.Code != http.StatusBadRequest || !strings.Contains(p.Body, want) || !strings.Contains(p.Body, `id="list"`) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -141,9 +142,20 @@ func hidden(c rune) bool {
 
 // sentence is an error with its suggestion, for a form.
 func sentence(err error) string {
-	text := err.Error()
+	text := begun(err.Error())
 	if e, ok := errors.AsType[*kairos.Error](err); ok && e.Suggestion != "" {
-		text += ". " + strings.ToUpper(e.Suggestion[:1]) + e.Suggestion[1:]
+		text += ". " + begun(e.Suggestion)
+	}
+	return text
+}
+
+// firstWord is a word that may be written with a capital: no key, path or name.
+var firstWord = regexp.MustCompile(`^[a-z]+[ ,]`)
+
+// begun is an error's text as a sentence begins: errors have no capital, pages do.
+func begun(text string) string {
+	if firstWord.MatchString(text) {
+		return strings.ToUpper(text[:1]) + text[1:]
 	}
 	return text
 }

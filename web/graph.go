@@ -72,6 +72,9 @@ func (r *request) planGraph(p *planner.Program) *view.Graph {
 	}
 	drawn.drawing = r.s.layout(p, o)
 	g := r.paint(drawn)
+	if drawn.href == nil { // beside a text: whole, if it can be read so
+		fit(g, drawn.drawing, readable)
+	}
 	if o.Most > 0 && drawn.href != nil {
 		r.folded(g, drawn.drawing, len(p.Nodes), here+"?all=1")
 	}
@@ -211,8 +214,7 @@ func (p *painter) edge(e *diagram.Edge, v *view.GraphEdge, d *diagram.Drawing, p
 		v.Class, v.Marker = "e t", "art"
 	}
 	if n > 1 {
-		to := &d.Nodes[place[e.To]]
-		v.Times, v.TX, v.TY = "×"+strconv.Itoa(n), num(to.X-9), num(to.Y+to.H/2-6)
+		v.Times, v.TX, v.TY = "×"+strconv.Itoa(n), num(e.TipX-16), num(e.TipY-7)
 	}
 }
 
@@ -227,7 +229,7 @@ func (p *painter) weigh(e *diagram.Edge, v *view.GraphEdge) {
 		return
 	}
 	v.Class, v.Marker = "e t w"+strconv.Itoa(1+2*min(2, 3*n/max(p.flowRuns, 1))), "art"
-	v.Times, v.TX, v.TY = strconv.Itoa(n), num(e.TipX-9), num(e.TipY-5)
+	v.Times, v.TX, v.TY = strconv.Itoa(n), num(e.TipX-16), num(e.TipY-7)
 }
 
 func (r *request) boxLabel(n *diagram.Node) string {

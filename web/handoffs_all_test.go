@@ -26,8 +26,8 @@ func TestAllHandoffs(t *testing.T) {
 	says(t, p, http.StatusOK, "From whom to whom", "desk", "accountant", "compute 6*7", "/runs/"+run.ID+"?view=handoffs", "returned", "from%3Adesk+to%3Aaccountant")
 	says(t, b.Get("/handoffs?q=from:desk+to:accountant+plan:talk+status:returned+since:1h"), http.StatusOK, "compute 6*7")
 	says(t, b.Get("/handoffs?q=from:accountant+to:desk+status:failed"), http.StatusOK, "No handoff matches.")
-	says(t, b.Get("/handoffs?q=status:failt"), http.StatusBadRequest, "did you mean status:failed?")
-	says(t, b.Get("/handoffs?q=frm:desk"), http.StatusBadRequest, "did you mean from:desk?")
+	says(t, b.Get("/handoffs?q=status:failt"), http.StatusBadRequest, "Did you mean status:failed?")
+	says(t, b.Get("/handoffs?q=frm:desk"), http.StatusBadRequest, "Did you mean from:desk?")
 	says(t, b.Get("/handoffs?view=loops"), http.StatusOK, "No run goes back and forth.")
 	if strings.Contains(p.Body, "ZgotmplZ") {
 		t.Error("an address was refused")

@@ -174,7 +174,11 @@ func (r *request) approvalsBand() (templ.Component, error) {
 	oldest := r.s.now()
 	for i, a := range open.Items {
 		if i < homeRows {
-			p.Items = append(p.Items, r.approvalView(a))
+			v, err := r.approvalView(a)
+			if err != nil {
+				return nil, err
+			}
+			p.Items = append(p.Items, v)
 		}
 		if a.CreatedAt.Before(oldest) {
 			oldest = a.CreatedAt

@@ -168,8 +168,8 @@ func (r *request) setupPage() error {
 		return r.c.Redirect(http.StatusSeeOther, "/login")
 	}
 	p := view.LoginPage{Shell: r.shell("", "Set up"), Setup: true, Password: true, Token: r.c.QueryParam("token")}
-	if p.Token == "" {
-		p.Error = r.t("Open the link that kairosd printed when it started; it holds the setup token.")
+	if p.Token == "" { // nothing could come of the form
+		p.Password, p.SetupHint = false, true
 	}
 	return r.render(http.StatusOK, view.Login(p))
 }

@@ -1,6 +1,8 @@
 package web
 
 import (
+	"strings"
+
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
@@ -42,4 +44,22 @@ func (r *request) nav(section string, pending int64) []view.Link {
 		out = append(out, l)
 	}
 	return out
+}
+
+// lists are where an error page leads: home, and the list that the address belongs to.
+func (r *request) lists() []view.Link {
+	section := "runs"
+	if first, _, _ := strings.Cut(strings.TrimPrefix(r.c.Request().URL.Path, "/"), "/"); first != "" {
+		section = first
+	}
+	var home, list view.Link
+	for _, l := range r.nav(section, 0) {
+		switch {
+		case l.Href == "/":
+			home = view.Link{Text: l.Text, Href: l.Href}
+		case l.Current || l.Href == "/runs" && list.Href == "":
+			list = view.Link{Text: l.Text, Href: l.Href}
+		}
+	}
+	return []view.Link{home, list}
 }

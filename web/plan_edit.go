@@ -78,9 +78,6 @@ func (r *request) looked(p *view.PlanForm) (doc *planner.Document, valid bool) {
 	if valid {
 		if program, err := doc.Program(r.s.Engine.Catalog()); err == nil {
 			p.Graph = r.planGraph(program)
-			if wide, err := strconv.ParseFloat(p.Graph.Width, 64); err == nil && wide > 440 && wide < 720 {
-				p.Graph.Drawn = "100%" // whole beside the text, and still to be read
-			}
 			catalog := r.s.Engine.Catalog()
 			for i := range program.Nodes {
 				if n := &program.Nodes[i]; catalog.EffectOf(n) == planner.EffectUnsafe {

@@ -106,7 +106,7 @@ func (f *planFlow) settings(g *view.Graph, d *diagram.Drawing) {
 		values, words = append(values, z.key), append(words, f.t(z.word))
 		if f.c.QueryParam("zoom") == z.key {
 			if g.Drawn = num(d.Width * z.factor); z.factor == 0 {
-				g.Drawn = "100%"
+				fit(g, d, overview)
 			}
 		}
 	}

@@ -33,7 +33,7 @@ func TestAPlanSaysHowItsRunsWent(t *testing.T) {
 		t.Error("a step is chosen though nobody chose one")
 	}
 	p = b.Get("/plans/ledger?node=post&paint=failed&zoom=fit")
-	has(t, p, "the chosen step", `id="step"`, "Last failures", "Took longest", "/runs/"+seed.Failed.ID+"?step=", "/steps?q=plan%3Aledger+node%3Apost", "Shades:", `class="node plain q5`, `width="100%"`)
+	has(t, p, "the chosen step", `id="step"`, "Last failures", "Took longest", "/runs/"+seed.Failed.ID+"?step=", "/steps?q=plan%3Aledger+node%3Apost", "Shades:", `class="node plain q5`, ` fit" tabindex`)
 	has(t, b.Get("/plans/ledger?since=1h&node=gone"), "another window", "of the last 1h.")
 	has(t, b.Get("/plans/ledger?since=none"), "a window that is none", "of the last 7d.")
 	has(t, b.Get("/plans/payment"), "an unsafe plan", "unsafe")
@@ -60,7 +60,7 @@ func TestStepsAreSearchedAcrossRuns(t *testing.T) {
 	if p = b.Get("/steps?n=2"); !strings.Contains(p.Body, "after=") || strings.Count(p.Body, `class="go"`) != 2 {
 		t.Errorf("no second page: %s", words(p.Body))
 	}
-	if p = b.Get("/steps?q=nod:x"); p.Code != http.StatusBadRequest || !strings.Contains(p.Body, "did you mean node:x?") {
+	if p = b.Get("/steps?q=nod:x"); p.Code != http.StatusBadRequest || !strings.Contains(p.Body, "Did you mean node:x?") {
 		t.Errorf("a wrong key: %d", p.Code)
 	}
 	has(t, b.Get("/steps?q=node:nothing"), "nothing found", "No step is like that.")
@@ -83,7 +83,7 @@ func TestPlansAreFiltered(t *testing.T) {
 			t.Errorf("%s does not find %s: %s", q, want, words(p.Body))
 		}
 	}
-	if p := b.Get("/plans?q=tol:http"); p.Code != http.StatusBadRequest || !strings.Contains(p.Body, "did you mean tool:http?") {
+	if p := b.Get("/plans?q=tol:http"); p.Code != http.StatusBadRequest || !strings.Contains(p.Body, "Did you mean tool:http?") {
 		t.Errorf("a wrong key: %d", p.Code)
 	}
 	form := b.Get("/agents/tools/calculator/try").Hidden()

@@ -306,7 +306,7 @@ func (s *Server) fail(err error, c echo.Context) {
 	case translated:
 		p.Code, p.Message, p.Suggestion = statusOf[said.err.Code], said.says, said.suggests
 	case ours && statusOf[e.Code] != 0:
-		p.Code, p.Message, p.Suggestion = statusOf[e.Code], e.Message, e.Suggestion
+		p.Code, p.Message, p.Suggestion = statusOf[e.Code], begun(e.Message), begun(e.Suggestion)
 		if r.display.lang != locale.English && explained[p.Code] != "" {
 			p.Says = r.t(explained[p.Code])
 		}
@@ -323,6 +323,7 @@ func (s *Server) fail(err error, c echo.Context) {
 	}
 	p.Headline = r.t(p.Headline)
 	p.Title = p.Headline
+	p.Lists = r.lists()
 	component := view.Error(p)
 	if r.htmx() {
 		p.Part = r.target() != "dialog"

@@ -528,7 +528,10 @@ func (b *runPage) approvals(p *view.RunPage) error {
 		return err
 	}
 	for _, a := range list.Items {
-		v := b.approvalView(a)
+		v, err := b.approvalView(a)
+		if err != nil {
+			return err
+		}
 		v.OnRun = true
 		p.Approvals = append(p.Approvals, v)
 	}

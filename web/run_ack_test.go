@@ -42,7 +42,7 @@ func TestOneRunIsHandedOverToTheNextShift(t *testing.T) {
 	}
 	says(t, b.Get(run), http.StatusOK, "waiting for quota")
 	form = b.Get(run + "/ack").Hidden()
-	says(t, b.Post(run+"/ack", form), http.StatusConflict, "somebody took note of the run before")
+	says(t, b.Post(run+"/ack", form), http.StatusConflict, "Somebody took note of the run before")
 	says(t, b.Get("/runs/"+seed.Completed.ID+"/ack"), http.StatusOK, "it has not failed")
 
 	// The next shift.

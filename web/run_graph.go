@@ -23,6 +23,20 @@ var zooms = []struct {
 	factor    float64
 }{{"fit", locale.Mark("Fit"), 0}, {"", "100%", 1}, {"150", "150%", 1.5}}
 
+// Pictures that fit are drawn no smaller than these: where states are told apart, and
+// where names are read.
+const (
+	overview = 0.3
+	readable = 0.65
+	// screen is the height that a picture which fits has at most, if it may be so small.
+	screen = 800
+)
+
+// fit draws a picture as wide as there is room, and no smaller than least.
+func fit(g *view.Graph, d *diagram.Drawing, least float64) {
+	g.Drawn, g.Least = num(d.Width*min(1, max(least, screen/d.Height))), num(d.Width*least)
+}
+
 // graph is the plan's picture with what became of each node, or the run as it
 // went; in its own view it can be set.
 func (b *runPage) graph(own bool) *view.Graph {
@@ -87,7 +101,7 @@ func (b *runPage) settings(g *view.Graph, d *diagram.Drawing) {
 			continue
 		}
 		if g.Drawn = num(d.Width * z.factor); z.factor == 0 {
-			g.Drawn = "100%"
+			fit(g, d, overview)
 		}
 	}
 	row(b.t("Zoom"), "zoom", list)

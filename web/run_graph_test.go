@@ -33,7 +33,7 @@ func TestTheGraphTellsWhatRan(t *testing.T) {
 			`"request_scan not taken"`, "post_ledger not started, not started, side effects", `class="pip bad"`, "last==yes", "/graph.svg"},
 		failed + "?view=graph&paint=took":              {"Shades:", "q5", "node fail q5 sel lit"},
 		failed + "?view=graph&paint=attempts&zoom=150": {"3 tries", `aria-current="true">150%`},
-		failed + "?view=graph&zoom=fit":                {`width="100%"`},
+		failed + "?view=graph&zoom=fit":                {` fit" tabindex`},
 		failed + "?view=graph&node=post_ledger":        {"dag foc", `class="e lit"`},
 		loop + "?view=graph":                           {"×3", "draft 8.0 s ×3"},
 		loop + "?view=graph&mode=ran":                  {"draft#3 8.0 s", "improve#3 running"},

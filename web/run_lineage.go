@@ -73,6 +73,9 @@ func (r *request) lineage() error {
 		}
 		return n
 	}
+	if len(order) == 1 {
+		p.More = r.t("No other run came of this one, and it came of none.")
+	}
 	for _, id := range roots {
 		p.Roots = append(p.Roots, grow(id, 0))
 	}

@@ -97,7 +97,9 @@ func (b *runPage) log() *view.Log {
 		if n, err := strconv.Atoi(b.c.QueryParam("lines")); err == nil {
 			most = min(max(n, pageLines), keptLines)
 		}
-		from, to = max(0, len(all)-most), len(all)
+		// Parts begin at the same lines as long as the log grows: a page that follows
+		// it keeps those that it has, and where they stand.
+		from, to = max(0, len(all)-most)/chunkLines*chunkLines, len(all)
 		at = from / pageLines
 		if from > 0 && most < keptLines {
 			l.Older = &view.Link{Text: b.n(min(pageLines, from), "%s older line", "%s older lines"), Href: b.href(url.Values{"lines": {strconv.Itoa(most + pageLines)}, "line": nil}) + "#L" + strconv.Itoa(all[from].number)}

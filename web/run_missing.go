@@ -21,7 +21,7 @@ func (r *request) noRun(id string, missing error) error {
 	if !ok || e.Code != kairos.CodeNotFound && e.Code != kairos.CodeConflict {
 		return missing
 	}
-	p := view.ErrorPage{Shell: r.shell("runs", "Not found"), Code: statusOf[e.Code], Headline: r.t("Not found"), Message: visible(e.Message), Suggestion: e.Suggestion}
+	p := view.ErrorPage{Lists: r.lists(), Shell: r.shell("runs", "Not found"), Code: statusOf[e.Code], Headline: r.t("Not found"), Message: begun(visible(e.Message)), Suggestion: begun(e.Suggestion)}
 	if e.Code == kairos.CodeNotFound {
 		p.Message = r.t("There is no run %s.", visible(cut(id, 64)))
 	}
@@ -71,7 +71,7 @@ func (r *request) removed(run kairos.Run, row int64) error {
 			kept = r.keptInput(k)
 		}
 	}
-	p := view.ErrorPage{Shell: r.shell("runs", "Removed"), Code: http.StatusGone, Headline: r.t("Removed"), Message: r.wasRemoved(run, kept),
+	p := view.ErrorPage{Lists: r.lists(), Shell: r.shell("runs", "Removed"), Code: http.StatusGone, Headline: r.t("Removed"), Message: r.wasRemoved(run, kept),
 		Links: []view.Link{{Text: run.PlanKey + " " + run.ID, Href: "/runs/" + run.ID}}}
 	return r.render(p.Code, view.Error(p))
 }

@@ -248,5 +248,5 @@ func (r *request) filterProblem(problem *kairos.Error) (says, suggests string) {
 	if m := nearTerm.FindStringSubmatch(suggests); m != nil {
 		suggests = r.t("did you mean %s?", m[1])
 	}
-	return says, suggests
+	return begun(says), begun(suggests)
 }

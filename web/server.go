@@ -38,6 +38,9 @@ type Config struct {
 	Drafts Drafts
 	// TwoPeople: who started a run may not answer its approvals (ruling 38).
 	TwoPeople bool
+	// People are the persons behind the name of an actor: nobody is two people by
+	// making a token. Nil: a name is a person.
+	People func(ctx context.Context, name string) ([]string, error)
 	// Settings shows what the configuration says; nil: there are no pages for it.
 	Settings Settings
 	// Audit records acts that were denied; nil: nothing does.

@@ -174,13 +174,13 @@ func TestAnswersThatProveNothingAreRefused(t *testing.T) {
 		"forged signature": {func(h *house) { h.idp.Forge(true) }, "signature"},
 		"no signature":     {func(h *house) { h.idp.Unsigned(true) }, "cannot be trusted"},
 		"refused there":    {func(h *house) { h.idp.Refuse("access_denied") }, "did not let you in: access_denied"},
-		"unmapped group":   {func(h *house) { h.idp.Person("7", "olga", "strangers") }, "none of your groups has a role here"},
+		"unmapped group":   {func(h *house) { h.idp.Person("7", "olga", "strangers") }, "None of your groups has a role here"},
 		"no group": {func(h *house) {
 			h.idp.Claims(map[string]any{"sub": "7", "preferred_username": "olga", "groups": []string{}})
-		}, "none of your groups"},
+		}, "None of your groups"},
 		"name cannot be used": {func(h *house) { h.idp.Person("7", "<script>", "ops") }, "cannot be a name here"},
 		"reserved name":       {func(h *house) { h.idp.Person("7", "system", "ops") }, "cannot be a name here"},
-		"name of another":     {func(h *house) { h.idp.Person("7", "marta", "boss") }, "there is a user marta here already"},
+		"name of another":     {func(h *house) { h.idp.Person("7", "marta", "boss") }, "There is a user marta here already"},
 		"e-mail of another": {func(h *house) {
 			h.idp.Claims(map[string]any{"sub": "7", "preferred_username": "marta", "email": "marta@example.com", "email_verified": true, "groups": "boss"})
 		}, "not linked"},
@@ -291,7 +291,7 @@ func TestDisabledUsersStayOut(t *testing.T) {
 		t.Errorf("a disabled user is still in: %d", p.Code)
 	}
 	b = h.Browser(t)
-	h.refusedWith(t, b, h.enter(t, b), http.StatusForbidden, "your account olga is disabled")
+	h.refusedWith(t, b, h.enter(t, b), http.StatusForbidden, "Your account olga is disabled")
 }
 
 func TestOnlyAllowedGroupsComeIn(t *testing.T) {
@@ -338,7 +338,7 @@ func TestAnAdminLinksAUser(t *testing.T) {
 	admin := h.Browser(t).Login()
 	h.idp.Person("subject-of-olga", "olga", "ops")
 	b := h.Browser(t)
-	h.refusedWith(t, b, h.enter(t, b), http.StatusForbidden, "you have no account here")
+	h.refusedWith(t, b, h.enter(t, b), http.StatusForbidden, "You have no account here")
 	if p := admin.Get("/audit?q=action:login"); !strings.Contains(p.Body, "subject:subject-of-olga") {
 		t.Errorf("the audit log does not name the subject:\n%s", p.Body)
 	}
@@ -420,7 +420,7 @@ func TestPasswordsAreSwitchedOff(t *testing.T) {
 	if p := b.Get("/login"); strings.Contains(p.Body, `name="password"`) || !strings.Contains(p.Body, "kairosd user login-link") {
 		t.Errorf("the form is still there:\n%s", p.Body)
 	}
-	if p := b.Post("/login", url.Values{"csrf": {"anonymous"}, "name": {"marta"}, "password": {webtest.Password}}); p.Code != http.StatusForbidden || !strings.Contains(p.Body, "nobody logs in with a password here") {
+	if p := b.Post("/login", url.Values{"csrf": {"anonymous"}, "name": {"marta"}, "password": {webtest.Password}}); p.Code != http.StatusForbidden || !strings.Contains(p.Body, "Nobody logs in with a password here") {
 		t.Errorf("a password: %d\n%s", p.Code, p.Body)
 	}
 	if p := h.enter(t, b); p.Code != http.StatusOK {

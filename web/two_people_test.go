@@ -29,6 +29,11 @@ func TestTwoPeopleDecide(t *testing.T) {
 			t.Errorf("%s does not say that two people are needed: %d", path, p.Code)
 		}
 	}
+	for _, path := range []string{at, "/runs/" + run.ID} {
+		if p := b.Get(path); strings.Contains(p.Body, `data-key="approve"`) || !strings.Contains(p.Body, "You started this run") {
+			t.Errorf("%s offers to answer what will be refused: %s", path, words(p.Body))
+		}
+	}
 	form := b.Get(at).Hidden()
 	form.Set("approve", "yes")
 	form.Set("answer", "approve")
@@ -56,6 +61,17 @@ func TestTwoPeopleDecide(t *testing.T) {
 	}
 	if code := ask(site.Admin, "of marta"); code != http.StatusForbidden {
 		t.Errorf("a token of whoever started it: %d", code)
+	}
+	// A run that a token of theirs started is theirs as well, and says so beforehand.
+	hers, err := site.Engine.Start(t.Context(), kairos.Actor{Name: "token of marta", Role: kairos.RoleOperator}, kairos.StartRequest{Plan: "refund"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := site.Engine.Wait(t.Context(), hers.ID); err != nil {
+		t.Fatal(err)
+	}
+	if p := b.Get("/runs/" + hers.ID); strings.Contains(p.Body, `data-key="approve"`) || !strings.Contains(p.Body, "A token of yours started this run, which counts as you") {
+		t.Errorf("the run of a token offers to answer what will be refused: %s", words(p.Body))
 	}
 	if code := ask(kairos.Actor{Name: "cli:root", Role: kairos.RoleAdmin}, "of paul"); code != http.StatusOK {
 		t.Errorf("somebody else: %d", code)

@@ -227,6 +227,9 @@ type child struct {
 func (t *tree) node(key, path string, v any, depth int) view.Node {
 	t.lines--
 	n := view.Node{Key: visible(cut(key, 100)), Path: visible(cut(path, 300)), Open: depth < 2}
+	if path != "" && strings.HasSuffix(path, `"]`) { // no plain name: it is told from what is around it, and none is not nothing
+		n.Key = visible(strconv.Quote(cut(key, 100)))
+	}
 	if path != "" && len(path) <= maxPath {
 		n.At = path
 	}
@@ -235,10 +238,18 @@ func (t *tree) node(key, path string, v any, depth int) view.Node {
 	}
 	switch v := v.(type) {
 	case map[string]any:
+		if len(v) == 0 {
+			n.Kind, n.Text = "w", "{}"
+			break
+		}
 		n.Kind, n.Count = "object", fmt.Sprintf("{ %d }", len(v))
 		keys := sorted(v)
 		t.children(&n, path, depth, len(keys), func(i int) child { return child{keys[i], path + pathStep(keys[i]), v[keys[i]]} })
 	case []any:
+		if len(v) == 0 {
+			n.Kind, n.Text = "w", "[]"
+			break
+		}
 		n.Kind, n.Count = "list", fmt.Sprintf("[ %d ]", len(v))
 		t.children(&n, path, depth, len(v), func(i int) child { return child{strconv.Itoa(i), path + "[" + strconv.Itoa(i) + "]", v[i]} })
 	case string:
@@ -253,7 +264,7 @@ func (t *tree) node(key, path string, v any, depth int) view.Node {
 			n.More = size(len(v))
 		}
 		if n.Text = visible(strconv.Quote(short)); strings.Contains(v, "\n") {
-			n.Text = visible(short)
+			n.Kind, n.Text = "s t", visible(short)
 		}
 	case json.Number:
 		n.Kind, n.Text = "n", string(v)

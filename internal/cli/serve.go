@@ -463,6 +463,7 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 		Idle:      auth.DefaultIdleTimeout,
 		Ready:     s.ready,
 		TwoPeople: s.cfg.Approvals.Separate,
+		People:    peopleOf(s.store),
 	})
 	if err != nil {
 		public.Close()

@@ -292,6 +292,7 @@ var spanishCore = map[string]string{
 	"This database is older than what was recorded of it.":             "Esta base de datos es anterior a lo que consta de ella.",
 	"This database was restored from %s.":                              "Esta base de datos se restauró de %s.",
 	"This link works once. It makes the first user, an administrator.": "Este enlace sirve una vez. Crea el primer usuario, un administrador.",
+	"Without it, whoever runs the machine makes the first user:":       "Sin él, quien administra la máquina crea el primer usuario:",
 	"Timeline":                              "Cronología",
 	"Times":                                 "Horas",
 	"Tokens":                                "Tokens",

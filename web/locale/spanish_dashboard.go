@@ -64,6 +64,7 @@ var spanishDashboard = map[string]string{
 	"State at checkpoint %d":                "Estado en el punto de control %d",
 	"Steps ahead that touch the world outside, in each of them": "Pasos por delante que afectan al exterior, en cada una",
 	"Stop here, leave the rest as it is":                        "Detener aquí y dejar el resto como está",
+	"Stop…":                                                     "Detener…",
 	"Stopped":                                                   "Detenida",
 	"Take %s back":                                              "Recuperar %s",
 	"Take back…":                                                "Recuperar…",

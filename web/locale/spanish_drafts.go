@@ -48,6 +48,7 @@ var spanishDrafts = map[string]string{
 	"v%d is in use; this one takes its place when it is accepted.":                                                                   "v%d está en uso; esta la reemplaza cuando se acepte.",
 	"1 of 2: %s started the run, somebody else answers":                                                                              "1 de 2: %s inició la ejecución, contesta otra persona",
 	"You started this run: ask another operator, or give it to one.":                                                                 "Usted inició esta ejecución: pida a otro operador que conteste, o désela a uno.",
+	"A token of yours started this run, which counts as you: ask another operator, or give it to one.":                               "Una ficha suya inició esta ejecución, y cuenta como usted: pida a otro operador que conteste, o désela a uno.",
 	"Open handoffs":     "Traspasos abiertos",
 	"line %d":           "línea %d",
 	"%s tokens, %s: %s": "%s tokens, %s: %s",

@@ -248,6 +248,8 @@
     }
   };
   centre();
+  // So does a row of tabs or chips with the current one.
+  for (const a of $$("nav.tabs [aria-current], nav.filters [aria-current]")) { const n = a.parentElement; n.scrollLeft = a.offsetLeft - n.offsetLeft - (n.clientWidth - a.offsetWidth) / 2; }
 
   // On the page of a run, another step swaps the inspector, another view the pane:
   // the same addresses, which the server has pushed (UI 3.3.3).

@@ -31,6 +31,8 @@ type ApprovalView struct {
 	// is, and may not answer.
 	Two    string
 	OwnRun bool
+	// OwnToken: they did so by a token that they made.
+	OwnToken bool
 	// By says who asks; Agent is the agent, if it is one.
 	By, Agent string
 	Label     string // of the risk or amount

@@ -11,6 +11,7 @@ type ErrorPage struct {
 	ID         string
 	Details    string // what to send to whoever is to look at it; empty: nobody need
 	Links      []Link
+	Lists      []Link // where to go on
 	Similar    []Link // what may have been meant
 	Part       bool   // it is shown over a page that has its own heading
 }

@@ -3,8 +3,10 @@ package view
 // Graph is a drawn plan, or a run as it went; numbers are SVG user units.
 type Graph struct {
 	Width, Height string // of the picture
-	// Drawn is how wide it is on the page: a length, or 100% to fit.
+	// Drawn is how wide it is on the page, where there is room; Least to what width it
+	// shrinks to fit, empty: to none.
 	Drawn  string
+	Least  string
 	Label  string
 	Shapes []GraphShape
 	Nodes  []GraphNode

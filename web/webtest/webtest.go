@@ -101,8 +101,8 @@ func build(tb testing.TB, on *store.Store, access auth.Config, breakers map[stri
 	tb.Cleanup(s.Tools.Close)
 	registry := newCrew(tb, s.Tools)
 	registry.SetSkills(map[string]planner.SkillInfo{"collect": {Tool: "set"}, "notify": {Tool: "http"}})
-	if s.Engine, err = engine.New(engine.Config{Store: s.Store, Registry: registry, Options: engine.Options{StopGrace: time.Second, SeparateApprovals: twoPeople,
-		People: func(ctx context.Context, name string) ([]string, error) { return auth.People(ctx, on, name) }}}); err != nil {
+	people := func(ctx context.Context, name string) ([]string, error) { return auth.People(ctx, on, name) }
+	if s.Engine, err = engine.New(engine.Config{Store: s.Store, Registry: registry, Options: engine.Options{StopGrace: time.Second, SeparateApprovals: twoPeople, People: people}}); err != nil {
 		tb.Fatal(err)
 	}
 	s.Store.OnCommit(s.Engine.HandleCommit)
@@ -137,7 +137,7 @@ func build(tb testing.TB, on *store.Store, access auth.Config, breakers map[stri
 	if err != nil {
 		tb.Fatal(err)
 	}
-	site, err := web.New(web.Config{TwoPeople: twoPeople, AuditLog: checker, Memory: s.Store, Planner: planners, Drafts: s.Drafts, Crew: s.Tools, Reader: s.Store, Engine: s.Engine, Auth: s.Auth, Accounts: s.Auth, System: s.System, Bulk: s.Bulk, Audit: s.Store, Settings: set, API: public, Hosts: []string{server.Listener.Addr().String()}, Version: "test", Idle: cmp.Or(access.IdleTimeout, auth.DefaultIdleTimeout)})
+	site, err := web.New(web.Config{TwoPeople: twoPeople, People: people, AuditLog: checker, Memory: s.Store, Planner: planners, Drafts: s.Drafts, Crew: s.Tools, Reader: s.Store, Engine: s.Engine, Auth: s.Auth, Accounts: s.Auth, System: s.System, Bulk: s.Bulk, Audit: s.Store, Settings: set, API: public, Hosts: []string{server.Listener.Addr().String()}, Version: "test", Idle: cmp.Or(access.IdleTimeout, auth.DefaultIdleTimeout)})
 	if err != nil {
 		tb.Fatal(err)
 	}
