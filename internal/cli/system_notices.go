@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 )
@@ -31,6 +32,9 @@ func (s *system) Notices(ctx context.Context) []kairos.Notice {
 	}
 	if s.clock != "" {
 		add(true, "", "", "%s", s.clock)
+	}
+	if d := s.engine.ClockAhead(); d > time.Minute {
+		add(true, "", "", "The clock of this machine was put back by %s while kairosd runs. Timers keep to the time before, and what is recorded bears it, until kairosd is started again.", d.Round(time.Minute))
 	}
 	held := int64(0)
 	if counts, err := s.store.RunCounts(ctx); err == nil {

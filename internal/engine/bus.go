@@ -135,7 +135,7 @@ func (b *bus) live(ev kairos.Event) {
 
 // Announce tells listeners of all runs something that is not stored.
 func (e *Engine) Announce(typ string, data map[string]any) {
-	e.bus.live(kairos.Event{Type: typ, At: nowMicros(), Data: data})
+	e.bus.live(kairos.Event{Type: typ, At: e.now(), Data: data})
 }
 
 func (l *listener) push(events []kairos.Event) {

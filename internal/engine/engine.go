@@ -82,6 +82,7 @@ type Engine struct {
 	programs programs
 	stepRuns stepRuns
 	bus      *bus
+	clock    *clock
 	timers   *timers
 	sched    *scheduler
 	admit    sync.Mutex // one start with a concurrency key at a time
@@ -130,12 +131,12 @@ func New(c Config) (*Engine, error) {
 	e := &Engine{
 		store: c.Store, registry: c.Registry, secrets: c.Secrets, log: log, opts: o,
 		actors: map[string]*actor{}, created: map[string]*kairos.Run{}, watchers: map[string][]chan struct{}{},
-		stopped: make(chan struct{}),
+		stopped: make(chan struct{}), clock: newClock(),
 	}
 	e.base, e.cancel = context.WithCancelCause(context.Background())
 	e.bus = newBus(c.Store)
 	e.sched = newScheduler(o.MaxRunning, o.MaxNodes, e.granted)
-	e.timers = newTimers(func(run string) { e.post(run, timerMsg{}) })
+	e.timers = newTimers(e.clock.now, func(run string) { e.post(run, timerMsg{}) })
 	return e, nil
 }
 
@@ -293,9 +294,12 @@ func (e *Engine) isStopping() bool {
 }
 
 // now is the time as the journal keeps it: microseconds, UTC.
-func (e *Engine) now() time.Time { return nowMicros() }
+func (e *Engine) now() time.Time { return e.clock.now() }
 
-func nowMicros() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
+// ClockAhead is how far the engine's time is ahead of the machine's clock because
+// that was put back while the engine worked: it goes on from where it was, until it
+// is started again. 0: it was not.
+func (e *Engine) ClockAhead() time.Duration { return e.clock.ahead() }
 
 // post hands a message to a run's actor, bringing the run back if it only
 // waits. It reports false when the engine does not execute (any more).

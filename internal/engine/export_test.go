@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
@@ -15,6 +16,16 @@ import (
 // checkpoint that is handed over.
 func (e *Engine) OnFlush(f func(run string, seq int64, digest string)) {
 	e.flushed = func(run string, s *state) { f(run, s.seq, s.digest()) }
+}
+
+// PutClock puts the machine's clock off by as much as off says from now on. It is
+// called before the engine is opened.
+func (e *Engine) PutClock(off func() time.Duration) {
+	machine := e.clock.machine
+	e.clock.machine = func() reading {
+		r := machine()
+		return reading{r.time.Add(off()), r.passed}
+	}
 }
 
 // FoldDigest folds the first rows of a journal and returns the state's digest.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 )
@@ -66,7 +67,7 @@ func (e *Engine) ReleaseHeld(ctx context.Context, actor kairos.Actor, plan, reas
 	released := 0
 	for i := range unfinished {
 		done.Add(1)
-		e.store.Enqueue([]kairos.Checkpoint{releaseOf(&unfinished[i], actor, reason)}, func(err error) {
+		e.store.Enqueue([]kairos.Checkpoint{releaseOf(&unfinished[i], actor, reason, e.now())}, func(err error) {
 			defer done.Done()
 			mu.Lock()
 			defer mu.Unlock()
@@ -95,9 +96,9 @@ func (e *Engine) ReleaseHeld(ctx context.Context, actor kairos.Actor, plan, reas
 }
 
 // releaseOf is the checkpoint that releases a held run without taking it up.
-func releaseOf(r *kairos.Run, actor kairos.Actor, reason string) kairos.Checkpoint {
+func releaseOf(r *kairos.Run, actor kairos.Actor, reason string, at time.Time) kairos.Checkpoint {
 	row := kairos.Entry{Kind: kairos.EntryVerb, Item: noItem, Decision: payload{Verb: "release"}.json(), Actor: actor.Name, Reason: reason,
-		At: nowMicros()}
+		At: at}
 	headline := ""
 	return kairos.Checkpoint{Run: r.ID, Fence: r.LastSeq, Entries: []kairos.Entry{row},
 		Patch: &kairos.RunPatch{Status: kairos.RunQueued, Headline: &headline},

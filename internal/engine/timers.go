@@ -11,6 +11,7 @@ import (
 // timers is the one heap of due times of all runs: a waiting run costs an entry
 // here and no goroutine.
 type timers struct {
+	now  func() time.Time
 	fire func(run string)
 
 	mu   sync.Mutex
@@ -27,8 +28,8 @@ type alarm struct {
 	index int
 }
 
-func newTimers(fire func(run string)) *timers {
-	return &timers{fire: fire, due: map[string]*alarm{}, wake: make(chan struct{}, 1), done: make(chan struct{})}
+func newTimers(now func() time.Time, fire func(run string)) *timers {
+	return &timers{now: now, fire: fire, due: map[string]*alarm{}, wake: make(chan struct{}, 1), done: make(chan struct{})}
 }
 
 // set makes the run due at a time, replacing what was set before; the zero time
@@ -85,7 +86,7 @@ func (t *timers) fireDue() time.Duration {
 	var due []string
 	wait := mostWait
 	t.mu.Lock()
-	now := time.Now()
+	now := t.now()
 	for len(t.heap) > 0 {
 		if left := t.heap[0].at.Sub(now); left > 0 {
 			wait = min(wait, left)

@@ -23,6 +23,8 @@ var Operator = kairos.Actor{Name: "marta", Role: kairos.RoleAuthor, Surface: "te
 type Registry struct {
 	// Replanner, if set before the engine is opened, plans anew.
 	Replanner engine.Replanner
+	// Before, if set, gets the engine before it is opened.
+	Before func(*engine.Engine)
 
 	mu       sync.Mutex
 	handlers map[string]engine.Handler
@@ -181,6 +183,9 @@ func OpenWith(tb testing.TB, s *store.Store, through engine.Store, r *Registry, 
 	}
 	if r.Replanner != nil {
 		e.SetReplanner(r.Replanner)
+	}
+	if r.Before != nil {
+		r.Before(e)
 	}
 	s.OnCommit(e.HandleCommit)
 	if err := e.Open(context.Background()); err != nil {

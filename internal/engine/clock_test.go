@@ -1,0 +1,82 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/engine/enginetest"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// The clock is put back by two days, or forwards, under an engine that works. Put
+// back, it changes nothing: what waits is due as it was, and so is what begins to
+// wait. Put forwards, it is followed: what is due by it is due. No row is older than
+// the one before it (A48).
+func TestAClockThatIsMovedUnderTheEngine(t *testing.T) {
+	t.Parallel()
+	const plan = `{nodes: {w: {type: wait, input: {for: 1h}}}}`
+	synctest.Test(t, func(t *testing.T) {
+		var off atomic.Int64
+		reg := enginetest.NewRegistry().Handle("call", planner.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
+			if c.Attempt == 1 {
+				return engine.Result{}, errors.New("not yet")
+			}
+			return engine.Result{Output: "done"}, nil
+		})
+		reg.Before = func(e *engine.Engine) { e.PutClock(func() time.Duration { return time.Duration(off.Load()) }) }
+		e := enginetest.Open(t, reg)
+		waits := e.Run(plan, "").ID
+		retries := e.Run(`{nodes: {a: {type: call, retry: {max_attempts: 2, backoff: [2h]}}}}`, "").ID
+		asks := e.Run(`{nodes: {a: {type: approval, input: {message: "well?", timeout: 3h, on_timeout: approve}}}}`, "").ID
+		e.Until(waits, kairos.RunWaiting, kairos.WaitTimer)
+		e.Until(retries, kairos.RunWaiting, kairos.WaitRetry)
+		e.Until(asks, kairos.RunWaiting, kairos.WaitApproval)
+		time.Sleep(30 * time.Minute)
+		if d := e.ClockAhead(); d != 0 {
+			t.Errorf("the engine is %s ahead of a clock that nobody has touched", d)
+		}
+		off.Store(int64(-48 * time.Hour))
+		late := e.Run(plan, "").ID
+		e.Until(late, kairos.RunWaiting, kairos.WaitTimer)
+		began := time.Now()
+		for _, x := range []struct {
+			run    string
+			reason kairos.WaitReason
+			after  time.Duration
+		}{{waits, kairos.WaitTimer, 30 * time.Minute}, {late, kairos.WaitTimer, time.Hour}, {retries, kairos.WaitRetry, 90 * time.Minute}, {asks, kairos.WaitApproval, 150 * time.Minute}} {
+			time.Sleep(time.Until(began.Add(x.after - time.Minute)))
+			e.Until(x.run, kairos.RunWaiting, x.reason)
+			time.Sleep(15 * time.Minute) // a retry comes up to a tenth later
+			if r := e.Settle(x.run); r.Status != kairos.RunCompleted || r.EndedAt.After(time.Now()) {
+				t.Errorf("%s after the clock was put back, the run that waited for %s is %s since %s", x.after, x.reason, r.Status, r.EndedAt)
+			}
+		}
+		if d := e.ClockAhead(); d != 48*time.Hour {
+			t.Errorf("the engine is %s ahead of the clock", d)
+		}
+		forwards := e.Run(plan, "").ID
+		e.Until(forwards, kairos.RunWaiting, kairos.WaitTimer)
+		off.Store(int64(2 * time.Hour))
+		time.Sleep(time.Minute + time.Second)
+		if r := e.Settle(forwards); r.Status != kairos.RunCompleted || e.ClockAhead() != 0 {
+			t.Errorf("a minute after the clock was put forwards the run is %s, the engine %s ahead", r.Status, e.ClockAhead())
+		}
+		for _, run := range []string{waits, late, retries, asks, forwards} {
+			rows, err := e.Store.Journal(context.Background(), run, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range rows[1:] {
+				if rows[i+1].At.Before(rows[i].At) {
+					t.Errorf("row %d is of %s, the one before it of %s", i+2, rows[i+1].At, rows[i].At)
+				}
+			}
+		}
+	})
+}
