@@ -100,18 +100,15 @@ func New(c Config) (*Service, error) {
 	if c.Store == nil {
 		return nil, errors.New("auth: no store given")
 	}
-	h, err := newHasher()
-	if err != nil {
-		return nil, err
-	}
 	s := &Service{
 		audit: c.Audit, log: c.Log, clock: c.Now, file: c.SetupFile,
 		idle:     cmp.Or(c.IdleTimeout, DefaultIdleTimeout),
 		lifetime: cmp.Or(c.SessionLifetime, DefaultSessionLifetime),
 		provider: c.Provider, issuer: c.Issuer, createUsers: c.CreateUsers, noPassword: c.NoPassword,
-		hasher: h, throttle: newThrottle(), links: map[string]loginLink{}, tickets: map[string]*ticket{}, confirmed: map[string]time.Time{},
+		hasher: newHasher(), throttle: newThrottle(), links: map[string]loginLink{}, tickets: map[string]*ticket{}, confirmed: map[string]time.Time{},
 	}
 	s.settings, _ = c.Store.(Settings)
+	var err error
 	if s.sealer, err = newSealer(c.Key); err != nil {
 		return nil, err
 	}

@@ -2,11 +2,14 @@ package auth
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/base64"
 	"fmt"
 	"strings"
 	"sync/atomic"
 
 	"github.com/alexedwards/argon2id"
+	"golang.org/x/crypto/argon2"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 )
@@ -83,12 +86,14 @@ type hasher struct {
 	dummy string
 }
 
-func newHasher() (*hasher, error) {
-	dummy, err := argon2id.CreateHash(newSecret(), &hashParams)
-	if err != nil {
-		return nil, fmt.Errorf("hash a password: %w", err)
-	}
-	return &hasher{slots: make(chan struct{}, hashSlots), dummy: dummy}, nil
+// newHasher computes nothing: of the dummy, which nobody's password is to match,
+// any bytes will do.
+func newHasher() *hasher {
+	b := make([]byte, hashParams.SaltLength+hashParams.KeyLength)
+	rand.Read(b) // never fails (crypto/rand)
+	salt, key := base64.RawStdEncoding.EncodeToString(b[:hashParams.SaltLength]), base64.RawStdEncoding.EncodeToString(b[hashParams.SaltLength:])
+	return &hasher{slots: make(chan struct{}, hashSlots),
+		dummy: fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, hashParams.Memory, hashParams.Iterations, hashParams.Parallelism, salt, key)}
 }
 
 func (h *hasher) enter(ctx context.Context) (leave func(), err error) {

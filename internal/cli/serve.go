@@ -36,6 +36,9 @@ import (
 	"github.com/kairosd/kairosd/web/api"
 )
 
+// settling is how long a start goes on after the daemon is ready.
+const settling = 300 * time.Millisecond
+
 // drain is how long a stopping daemon lets running nodes finish (O13).
 const drain = 20 * time.Second
 
@@ -432,12 +435,6 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 		return nil, nil, nil, err
 	}
 	actor := localActor()
-	base.Local = &actor
-	socket, err := api.New(base)
-	if err != nil {
-		public.Close()
-		return nil, nil, nil, err
-	}
 	site, err := web.New(web.Config{
 		Observe:   s.metrics.Request,
 		Memory:    s.store,
@@ -467,10 +464,9 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 	})
 	if err != nil {
 		public.Close()
-		socket.Close()
 		return nil, nil, nil, err
 	}
-	return site, socket, func() { site.Close(); public.Close(); socket.Close() }, nil
+	return site, public.Door(&actor), func() { site.Close(); public.Close() }, nil
 }
 
 // ready reports why the daemon cannot serve, if it cannot.
@@ -530,6 +526,11 @@ func (s *server) answer(ctx context.Context, handler, local http.Handler) error 
 		return err
 	}
 	go func() {
+		select { // what the start set going looks around first
+		case <-time.After(settling):
+		case <-ctx.Done():
+			return
+		}
 		if err := giveBack(); err != nil {
 			s.log.Warn("give back memory", "err", err)
 		}

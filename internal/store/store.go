@@ -29,6 +29,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store/filelayer"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 	"github.com/kairosd/kairosd/internal/store/latch"
+	"github.com/kairosd/kairosd/internal/store/pagecache"
 )
 
 //go:generate env CGO_ENABLED=0 go -C ../.. tool -modfile=tools/go.mod sqlc generate
@@ -147,6 +148,7 @@ func (o Options) files() fs.FS {
 
 var driverSetup = sync.OnceValue(func() error {
 	latch.Install() // it works without
+	pagecache.Install()
 	// POSIX locks would be dropped by any close of the file in this process.
 	if _, err := sqlite.OFDLocking(true); err != nil {
 		return fmt.Errorf("lock by open file description: %w", err)
@@ -233,9 +235,9 @@ func (s *Store) dsn(reader bool) string {
 	q := "_defensive=1&_dqs=0&_error_rc=1&_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)&_pragma=trusted_schema(0)" +
 		"&_pragma=cell_size_check(1)&_pragma=temp_store(2)"
 	if reader {
-		q += "&mode=ro&_query_only=1&_pragma=cache_size(-2000)" // what it lacks is in the system's cache
+		q += "&mode=ro&_query_only=1&_pragma=cache_size(-1000)" // what it lacks is in the system's cache
 	} else {
-		q += "&mode=rw&_pragma=cache_size(-8000)&_pragma=wal_autocheckpoint(0)&_txlock=immediate&_pragma=auto_vacuum(2)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=journal_size_limit(67108864)"
+		q += "&mode=rw&_pragma=cache_size(-4000)&_pragma=wal_autocheckpoint(0)&_txlock=immediate&_pragma=auto_vacuum(2)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=journal_size_limit(67108864)"
 	}
 	if vfs := cmp.Or(s.vfs, filelayer.Name); vfs != "" && !reader {
 		q += "&vfs=" + vfs

@@ -102,15 +102,16 @@ type Version struct {
 // API serves [Base] and everything below it.
 type API struct {
 	Config
-	huma    huma.API
-	echo    *echo.Echo
-	streams chan struct{}
-	stop    context.Context
-	end     context.CancelFunc
-	open    sync.WaitGroup
-	forgot  atomic.Int64 // when old answers were removed last, Unix seconds
-	routes  []string     // "METHOD /path" as registered
-	errs    []error
+	huma   huma.API
+	echo   *echo.Echo
+	front  http.Handler
+	starts chan struct{} // a place for each start that is worked on
+	stop   context.Context
+	end    context.CancelFunc
+	open   sync.WaitGroup
+	forgot atomic.Int64 // when old answers were removed last, Unix seconds
+	routes []string     // "METHOD /path" as registered
+	errs   []error
 }
 
 // New builds the API. It fails when a route has no entry in the access table,
@@ -134,7 +135,8 @@ func New(c Config) (*API, error) {
 	c.Heartbeat = cmp.Or(c.Heartbeat, 15*time.Second)
 	c.WriteTimeout = cmp.Or(c.WriteTimeout, 30*time.Second)
 
-	a := &API{Config: c, echo: echo.New(), streams: make(chan struct{}, c.MaxStreams)}
+	a := &API{Config: c, echo: echo.New(), starts: make(chan struct{}, maxStarts)}
+	a.front = a.Door(c.Local)
 	a.stop, a.end = context.WithCancel(context.Background())
 	a.echo.HTTPErrorHandler = a.unrouted
 	a.echo.Use(a.observed)
@@ -225,9 +227,55 @@ func (a *API) Close() {
 // methods are those that any route may have; all others are refused (A10).
 var methods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodDelete, http.MethodOptions}
 
+// door is a way into an API.
+type door struct {
+	*API
+	local   *kairos.Actor // who everybody is that comes in here; nil: the request says
+	streams chan struct{} // a place for each stream that is open
+}
+
+// Door is another way into the same API, with places for streams of its own.
+// Every request that comes in there acts as local, without any credential; nil:
+// it has one, as everywhere.
+func (a *API) Door(local *kairos.Actor) http.Handler {
+	return &door{API: a, local: local, streams: make(chan struct{}, a.MaxStreams)}
+}
+
+// ServeHTTP admits a request and routes it.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.front.ServeHTTP(w, r) }
+
+const (
+	// maxStarts is how many runs are started at a time: more than a processor
+	// works on, and enough to be committed together. What a start takes while it
+	// waits for the disk, the others need not take meanwhile.
+	maxStarts = 64
+	// startsWait is how long a start waits for its turn at most, so that requests
+	// which do not get on hold up no others.
+	startsWait = time.Second
+)
+
+// takeTurn waits until a start may be worked on.
+func (a *API) takeTurn(ctx context.Context) (end func()) {
+	end = func() { <-a.starts }
+	select {
+	case a.starts <- struct{}{}:
+		return end
+	default:
+	}
+	patience := time.NewTimer(startsWait)
+	defer patience.Stop()
+	select {
+	case a.starts <- struct{}{}:
+		return end
+	case <-patience.C:
+	case <-ctx.Done():
+	}
+	return func() {}
+}
+
 // ServeHTTP admits a request and routes it. Who may come in is decided before
 // anything of the request but its head is read (S01).
-func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (a *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer func() {
 		if v := recover(); v != nil {
 			if v == http.ErrAbortHandler {
@@ -249,7 +297,10 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a.refuse(w, r, problemOf(http.StatusMethodNotAllowed, "this method is not offered"))
 		return
 	}
-	info := &requestInfo{request: r}
+	if r.Method == http.MethodPost && r.URL.Path == Base+"/runs" {
+		defer a.takeTurn(r.Context())()
+	}
+	info := &requestInfo{request: r, streams: a.streams}
 	if !public[strings.TrimPrefix(r.URL.Path, Base)] {
 		check, err := a.credential(r)
 		if err == nil {
@@ -315,6 +366,8 @@ type requestInfo struct {
 	// check finds the principal anew, for streams that stay open.
 	check func(context.Context) (kairos.Actor, error)
 	head  bool
+	// streams are the places for streams of the door that it came in by.
+	streams chan struct{}
 	// claim is set while the request holds an Idempotency-Key.
 	claim *kairos.StoredResponse
 	// done is what the audit log says that the same request did, before the daemon

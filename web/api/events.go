@@ -136,8 +136,9 @@ func (a *API) position(ctx context.Context, header, query, otherwise string) (fr
 
 // begin takes one of the places for streams and subscribes.
 func (a *API) begin(ctx context.Context, f from, run string) (events <-chan kairos.Event, end func(), err error) {
+	streams := infoOf(ctx).streams
 	select {
-	case a.streams <- struct{}{}:
+	case streams <- struct{}{}:
 	default:
 		e := kairos.Errorf(kairos.CodeUnavailable, "too many event streams are open").Suggest("try again in a moment")
 		e.RetryAfter = 5 * time.Second
@@ -149,14 +150,14 @@ func (a *API) begin(ctx context.Context, f from, run string) (events <-chan kair
 	if err != nil {
 		cancel()
 		stopWatching()
-		<-a.streams
+		<-streams
 		return nil, nil, err
 	}
 	a.open.Add(1)
 	return events, func() {
 		cancel()
 		stopWatching()
-		<-a.streams
+		<-streams
 		a.open.Done()
 	}, nil
 }

@@ -10,9 +10,9 @@ import (
 
 // credential finds what a request proves itself with, as a function that asks
 // for the principal, now and again while a stream stays open.
-func (a *API) credential(r *http.Request) (func(context.Context) (kairos.Actor, error), error) {
-	if a.Local != nil {
-		local := *a.Local
+func (a *door) credential(r *http.Request) (func(context.Context) (kairos.Actor, error), error) {
+	if a.local != nil {
+		local := *a.local
 		return func(context.Context) (kairos.Actor, error) { return local, nil }, nil
 	}
 	if header := r.Header["Authorization"]; len(header) > 0 {
