@@ -99,6 +99,8 @@ func stepStatus(s kairos.NodeStatus) view.Status {
 		return word("fail", "i-doubt", locale.Mark("interrupted"), false)
 	case kairos.NodeWaiting:
 		return word("idle", "i-wait", locale.Mark("waiting"), false)
+	case nodeLost:
+		return lostStatus()
 	}
 	return word("idle", "i-queued", locale.Mark("not started"), false)
 }

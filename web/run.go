@@ -80,7 +80,9 @@ func (r *request) openRun(id string) (*runPage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &runPage{request: r, d: d, program: program, steps: stepsOf(d.Run, d.Journal)}, nil
+	b := &runPage{request: r, d: d, program: program, steps: stepsOf(d.Run, d.Journal)}
+	b.settleLost()
+	return b, nil
 }
 
 // runPage builds the page of one run.
@@ -249,7 +251,7 @@ func (b *runPage) choose() *step {
 			}
 		}
 		for _, st := range b.steps {
-			if st.node == s || st.visit > 1 && stepName(st.node, st.visit) == s {
+			if st.lost != nil && strconv.FormatInt(st.seq, 10) == s || st.node == s || st.visit > 1 && stepName(st.node, st.visit) == s {
 				return st
 			}
 		}
@@ -276,7 +278,7 @@ func (b *runPage) choose() *step {
 			return worst
 		}
 	}
-	for _, want := range []kairos.NodeStatus{kairos.NodeInDoubt, kairos.NodeFailed, kairos.NodeWaiting, kairos.NodeRunning} {
+	for _, want := range []kairos.NodeStatus{nodeLost, kairos.NodeInDoubt, kairos.NodeFailed, kairos.NodeWaiting, kairos.NodeRunning} {
 		if b.d.Run.Status == kairos.RunCompleted && want == kairos.NodeFailed {
 			continue // handled
 		}

@@ -21,6 +21,7 @@ var looks = []look{
 	{"reused", word("ok", "i-reuse", locale.Mark("reused"), true)},
 	{"failed", stepStatus(kairos.NodeFailed)},
 	{"interrupted", stepStatus(kairos.NodeInDoubt)},
+	{"lost", lostStatus()},
 	{"needs", word("need", "i-need", locale.Mark("needs you"), false)},
 	{"retrying", word("need", "i-retry", locale.Mark("retrying"), false)},
 	{"running", stepStatus(kairos.NodeRunning)},
@@ -50,6 +51,8 @@ func (st *step) look() string {
 		return "failed"
 	case kairos.NodeInDoubt:
 		return "interrupted"
+	case nodeLost:
+		return "lost"
 	case kairos.NodeRunning:
 		return "running"
 	case kairos.NodeWaiting:
@@ -86,7 +89,7 @@ func lookOf(key string) view.Status {
 }
 
 // loudLooks are the keys in the order in which they must be seen.
-var loudLooks = []string{"interrupted", "failed", "needs", "retrying", "waiting", "running", "ok", "reused", "cancelled", "skipped"}
+var loudLooks = []string{"lost", "interrupted", "failed", "needs", "retrying", "waiting", "running", "ok", "reused", "cancelled", "skipped"}
 
 // is reports whether a step passes a timeline's filter.
 func (st *step) is(only string) bool {

@@ -65,7 +65,7 @@ func overlaps(l line, shown timeline.Span, now time.Time) bool {
 
 func (t *timelinePage) row(l line) view.StepRow {
 	st := l.steps[0]
-	row := view.StepRow{Number: strconv.Itoa(st.number), Name: l.name, Status: t.statusOf(l), Kind: t.kind(st.node), Sub: l.child, Took: took(t.tookOf(l)),
+	row := view.StepRow{Number: strconv.Itoa(st.number), Name: l.name, Status: t.statusOf(l), Kind: t.kind(st.node), Sub: l.child, Took: t.tookText(l),
 		Href: t.href(url.Values{"step": {strconv.FormatInt(st.seq, 10)}, "try": nil, "tab": nil, "node": nil}) + "#inspector"}
 	segments := map[int][]timeline.Segment{}
 	add := func(from, to time.Time, kind int) { t.segment(segments, from, to, kind) }
@@ -195,7 +195,7 @@ func (t *timelinePage) stepBars(st *step, add func(from, to time.Time, kind int)
 			}
 		case kairos.NodeFailed, kairos.NodeInDoubt:
 			kind = barFailed
-		case kairos.NodeSkipped, kairos.NodeCancelled:
+		case kairos.NodeSkipped, kairos.NodeCancelled, nodeLost:
 			kind = barIdle
 		}
 		add(a.started, t.endOf(a), kind)
@@ -296,6 +296,9 @@ func (t *timelinePage) notes(st *step) string {
 	}
 	if st.status == kairos.NodeSkipped && st.last.Reason != "" {
 		out = append(out, visible(cut(st.last.Reason, 80)))
+	}
+	if st.lost != nil {
+		out = append(out, t.lostNote(st.lost))
 	}
 	if st.status == kairos.NodeWaiting && len(st.waits) > 0 {
 		w := st.waits[len(st.waits)-1]

@@ -23,6 +23,9 @@ type step struct {
 	final          *kairos.Entry
 	// reused says that a fork took it over; it ran in the other run.
 	reused bool
+	// lost is what is known of it behind the damage of its journal; nil: nothing of
+	// it is damaged.
+	lost *kairos.LostStep
 }
 
 // attempt is one try of a step.

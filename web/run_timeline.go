@@ -443,7 +443,7 @@ func (t *timelinePage) sort(v *view.Timeline, lines []line) {
 }
 
 // loudest are the states of a step, what must be seen first.
-var loudest = []kairos.NodeStatus{kairos.NodeInDoubt, kairos.NodeFailed, kairos.NodeWaiting, kairos.NodeRunning, kairos.NodeCompleted, kairos.NodeCancelled, kairos.NodeSkipped}
+var loudest = []kairos.NodeStatus{nodeLost, kairos.NodeInDoubt, kairos.NodeFailed, kairos.NodeWaiting, kairos.NodeRunning, kairos.NodeCompleted, kairos.NodeCancelled, kairos.NodeSkipped}
 
 // tookOf is how long the work of a line took from first to last.
 func (t *timelinePage) tookOf(l line) time.Duration {
@@ -460,6 +460,15 @@ func (t *timelinePage) tookOf(l line) time.Duration {
 		}
 	}
 	return max(to.Sub(from), 0)
+}
+
+// tookText is how long the work of a line took; of a step that the damage of the
+// journal took, nobody knows.
+func (t *timelinePage) tookText(l line) string {
+	if l.call == nil && len(l.steps) == 1 && l.steps[0].lost != nil {
+		return "–"
+	}
+	return took(t.tookOf(l))
 }
 
 // reason is a wait reason as people read it.
