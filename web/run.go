@@ -114,6 +114,11 @@ func (b *runPage) build() (view.RunPage, error) {
 	if !run.PurgedAt.IsZero() {
 		p.Notices = append(p.Notices, view.Notice{Text: b.t("Retention removed the journal, input and output of this run on %s.", b.time(run.PurgedAt).Text)})
 	}
+	if b.d.Damage == nil {
+		for _, text := range b.damagedParts(run.Damaged) { // what ends nothing: its output
+			p.Notices = append(p.Notices, view.Notice{Bad: true, Text: text})
+		}
+	}
 	b.view = b.c.QueryParam("view")
 	if !slices.Contains([]string{"timeline", "graph", "state", "log", "handoffs", "events", "io"}, b.view) {
 		b.view = "timeline"
@@ -191,6 +196,11 @@ func (b *runPage) build() (view.RunPage, error) {
 	case "io":
 		read := b.reading()
 		p.Blocks = []view.Block{read.block("in", b.t("Input"), run.Input, "/runs/"+run.ID+"/raw/0/input"), read.block("out", b.t("Output"), run.Output, "/runs/"+run.ID+"/raw/0/output")}
+		for i, part := range []kairos.RunPart{kairos.PartInput, kairos.PartOutput} {
+			if text := b.damagedValue(run, part); text != "" {
+				p.Blocks[i].Text, p.Blocks[i].Raw = text, ""
+			}
+		}
 		if !run.PurgedAt.IsZero() { // there is nothing to show, and nothing to download
 			if p.Blocks, err = b.removedBlocks(false); err != nil {
 				return p, err

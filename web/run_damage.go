@@ -17,11 +17,42 @@ const shownLost = 20
 var rowProblems = map[kairos.RowProblem]string{kairos.RowChecksum: locale.Mark("Row %d of the journal fails its checksum"), kairos.RowMissing: locale.Mark("Row %d of the journal is missing"),
 	kairos.RowValue: locale.Mark("Row %d of the journal names a value that is damaged or gone"), kairos.RowMisfit: locale.Mark("Row %d of the journal contradicts the rows before it")}
 
+// damagedWords say which part of a run's own row is damaged.
+var damagedWords = map[kairos.RunPart]string{kairos.PartDetails: locale.Mark("What this run was started with is damaged"), kairos.PartInput: locale.Mark("The input of this run is damaged"),
+	kairos.PartOutput: locale.Mark("The output of this run is damaged"), kairos.PartLimits: locale.Mark("The limits of this run are damaged"), kairos.PartLabels: locale.Mark("The labels of this run are damaged"),
+	kairos.PartParent: locale.Mark("What this run says of its parent is damaged"), kairos.PartConcurrency: locale.Mark("The concurrency key of this run is damaged")}
+
+// damagedParts say what of a run's own row is damaged, each with how it shows.
+func (r *request) damagedParts(parts []kairos.DamagedPart) []string {
+	out := make([]string, len(parts))
+	for i, p := range parts {
+		out[i] = r.t(damagedWords[p.Part]) + ": " + visible(p.Message)
+	}
+	return out
+}
+
+// damagedValue stands in place of a value of the run that is damaged; empty: it is
+// not.
+func (r *request) damagedValue(run kairos.Run, part kairos.RunPart) string {
+	for _, p := range run.Damaged {
+		if p.Part == part || p.Part == kairos.PartDetails {
+			return r.damagedParts([]kairos.DamagedPart{p})[0]
+		}
+	}
+	return ""
+}
+
 // damaged is the band of a run whose journal is damaged: which row it is, what the
 // last good checkpoint is, what of the rest is known, and what can be done.
 func (b *runPage) damaged() *view.Why {
 	d, run := b.d.Damage, b.d.Run
 	w := &view.Why{}
+	if len(d.Parts) > 0 {
+		w.Headline, w.Items = b.damageHeadline(d), b.damagedParts(d.Parts)
+		w.Then = b.t("It cannot go on or be forked: restore a backup, or start a new run like it.") + " " + b.t("What else is shown is as it was written; this run stays as it is, as evidence.")
+		w.Links = append(w.Links, view.Link{Text: b.t("Start a new run like it"), Href: "/runs/new?like=" + run.ID})
+		return w
+	}
 	if d.Row == 0 {
 		w.Headline = b.t("The journal of this run cannot be read: %s", visible(d.Message))
 		w.Then = b.t("It cannot go on or be forked: restore a backup, or start a new run like it.")
@@ -56,6 +87,9 @@ func (b *runPage) damaged() *view.Why {
 
 // damageHeadline is the finding in one line.
 func (r *request) damageHeadline(d *kairos.Damage) string {
+	if len(d.Parts) > 0 {
+		return r.t(damagedWords[d.Parts[0].Part])
+	}
 	problem := kairos.RowChecksum
 	if len(d.Rows) > 0 {
 		problem = d.Rows[0].Problem

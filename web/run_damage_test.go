@@ -19,6 +19,12 @@ import (
 // waited for an answer.
 func damagedSite(t *testing.T) (site *webtest.Site, run string) {
 	t.Helper()
+	return damagedBy(t, `UPDATE step_results SET output = '"receipt 4712"' WHERE node = 'pay' AND final = 1`)
+}
+
+// damagedBy is the same, damaged by a statement.
+func damagedBy(t *testing.T, statement string) (site *webtest.Site, run string) {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "kairos.db")
 	s, err := store.Open(t.Context(), path, store.Options{})
 	if err != nil {
@@ -31,7 +37,7 @@ func damagedSite(t *testing.T) (site *webtest.Site, run string) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	storetest.Alter(t, path, `UPDATE step_results SET output = '"receipt 4712"' WHERE node = 'pay' AND final = 1`)
+	storetest.Alter(t, path, statement)
 
 	return webtest.NewOn(t, storetest.OpenAt(t, path)), r.ID
 }
@@ -120,4 +126,83 @@ func TestNoStepOfADamagedRunIsAtWork(t *testing.T) {
 		crawl(t, view, p.Body)
 	}
 	says(t, b.Get(page+"?step=book&tab=output"), http.StatusOK, "Not known: by row", "behind the damage.")
+}
+
+// What is asked in the name of a damaged run asks nobody any more: it is in no inbox
+// and no count, and its own page says why, with the way to the run.
+func TestADamagedRunAsksNobody(t *testing.T) {
+	t.Parallel()
+	site, run := damagedSite(t)
+	b := site.Browser(t).Login()
+	list, err := site.Store.Approvals(t.Context(), kairos.ApprovalFilter{Run: run})
+	if err != nil || len(list.Items) != 1 {
+		t.Fatal(list.Items, err)
+	}
+	question := "/approvals/" + list.Items[0].ID
+	says(t, b.Get("/runs/"+run), http.StatusOK, "fails its checksum") // being looked at is enough
+	if _, err := site.Engine.WaitFor(t.Context(), run, func(r kairos.Run) bool { return r.WaitReason == kairos.WaitQuarantined }); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/approvals", "/approvals?show=all", "/"} {
+		if p := b.Get(path); p.Code != http.StatusOK || strings.Contains(p.Body, question) || strings.Contains(words(p.Body), "1 waiting for you") {
+			t.Errorf("%s still asks: %s", path, words(p.Body))
+		}
+	}
+	p := b.Get(question)
+	says(t, p, http.StatusOK, "cancelled", "is damaged; the run can go on as a fork from checkpoint", "/runs/"+run)
+	crawl(t, question, p.Body)
+	says(t, b.Get("/api/v1/approvals/"+list.Items[0].ID), http.StatusOK, `"status":"cancelled"`, "is damaged; the run can go on as a fork")
+}
+
+// A run that has lost its input or its settings answers everywhere: what is damaged
+// and what to do stands on its page, in lists and over the API, beside all the rest
+// of it.
+func TestARunThatLostItsInputIsStillShown(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ statement, says, part string }{
+		"input":   {`UPDATE run_details SET input = '{"order"'`, "The input of this run is damaged", "input"},
+		"limits":  {`PRAGMA ignore_check_constraints = 1; UPDATE run_details SET limits = '{"max'`, "The limits of this run are damaged", "limits"},
+		"details": {`DELETE FROM run_details`, "What this run was started with is damaged", "details"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			site, run := damagedBy(t, c.statement)
+			b := site.Browser(t).Login()
+			page := "/runs/" + run
+			says(t, b.Get(page), http.StatusOK, c.says, "restore a backup, or start a new run like it", "/runs/new?like="+run, "it waited; the run is put aside", "succeeded")
+			for _, view := range []string{"?view=graph", "?view=state", "?view=handoffs", "?view=events", "?view=log", "?view=io", "?step=pay", "/steps/2", "/peek", "/lineage", "/cancel", "/note", "/resume", "/fork?at=1", "/rerun", "/export"} {
+				p := b.Get(page + view)
+				if p.Code >= 500 || strings.Contains(p.Body, "live-bar") {
+					t.Errorf("%s: %d %s", view, p.Code, words(p.Body))
+				}
+				if !strings.HasPrefix(view, "/export") {
+					crawl(t, view, p.Body)
+				}
+			}
+			if c.part != "limits" {
+				says(t, b.Get(page+"?view=io"), http.StatusOK, c.says+": ")
+			}
+			if _, err := site.Engine.WaitFor(t.Context(), run, func(r kairos.Run) bool { return r.WaitReason == kairos.WaitQuarantined }); err != nil {
+				t.Fatal(err)
+			}
+			says(t, b.Get("/runs"), http.StatusOK, page, c.part+" of the run is damaged")
+			says(t, b.Get("/runs.csv"), http.StatusOK, run)
+			says(t, b.Get("/"), http.StatusOK, page)
+			says(t, b.Get("/runs/new?like="+run), http.StatusOK, "billing")
+			says(t, b.Get("/api/v1/runs/"+run), http.StatusOK, `"parts":[{"part":"`+c.part+`"`, `"damaged":[{"part":"`+c.part+`"`, `"pay":"receipt 4711"`)
+			says(t, b.Get("/api/v1/runs"), http.StatusOK, run)
+			says(t, b.Get("/api/v1/runs/"+run+"/journal"), http.StatusOK, "receipt 4711")
+			says(t, b.Get("/api/v1/runs/"+run+"/preview?action=resume"), http.StatusOK, `"allowed":false`, c.part+" of the run is damaged")
+			form := b.Get(page + "/cancel").Hidden()
+			form.Set("do", "act")
+			form.Set("reason", "a new one does it")
+			if p := b.Post(page+"/cancel", form); p.Code != http.StatusSeeOther {
+				t.Errorf("cancel: %d %s", p.Code, words(p.Body))
+			}
+			says(t, b.Get(page), http.StatusOK, c.says, "Delete…")
+			if c.part != "input" { // which lists have not
+				says(t, b.Get("/runs"), http.StatusOK, c.says)
+			}
+		})
+	}
 }

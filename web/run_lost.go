@@ -65,14 +65,21 @@ func (st *step) lose(s kairos.LostStep) {
 }
 
 // lostNote says in a few words what is known of a step that the damage took.
-func (r *request) lostNote(s *kairos.LostStep) string {
+func (b *runPage) lostNote(s *kairos.LostStep) string {
+	whole := b.d.Damage != nil && len(b.d.Damage.Parts) > 0 // its journal is
 	switch s.Status {
 	case "":
-		return r.t("row %d, which would tell, is damaged", s.Row)
+		return b.t("row %d, which would tell, is damaged", s.Row)
 	case kairos.NodePending, kairos.NodeRunning, kairos.NodeInDoubt:
-		return r.t("it had begun; what followed is damaged")
+		if whole {
+			return b.t("it had begun; the run is put aside")
+		}
+		return b.t("it had begun; what followed is damaged")
 	case kairos.NodeWaiting:
-		return r.t("it waited; what followed is damaged")
+		if whole {
+			return b.t("it waited; the run is put aside")
+		}
+		return b.t("it waited; what followed is damaged")
 	}
-	return r.t("by row %d, behind the damage", s.Row)
+	return b.t("by row %d, behind the damage", s.Row)
 }

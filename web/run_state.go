@@ -116,7 +116,11 @@ func (b *runPage) state() view.StateView {
 		v.Same = b.n(n, "%s older output is not shown: open its step, or look at an earlier checkpoint.", "%s older outputs are not shown: open their steps, or look at an earlier checkpoint.")
 	}
 	if against < 0 {
-		v.Blocks = append(v.Blocks, b.reading().block("cp-input", "input", run.Input, "/runs/"+run.ID+"/raw/0/input"))
+		input := b.reading().block("cp-input", "input", run.Input, "/runs/"+run.ID+"/raw/0/input")
+		if text := b.damagedValue(run, kairos.PartInput); text != "" {
+			input.Text, input.Raw = text, ""
+		}
+		v.Blocks = append(v.Blocks, input)
 		v.Find = b.findForm(v.Blocks)
 	}
 	if len(points) > 0 {

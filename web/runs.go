@@ -18,7 +18,7 @@ import (
 func (r *request) runRow(run kairos.Run) view.RunRow {
 	row := view.RunRow{ID: run.ID, Short: kairos.ShortID(run.ID), Href: "/runs/" + run.ID, Status: r.statusOf(run),
 		Plan: run.PlanKey, PlanHref: "/plans/" + url.PathEscape(run.PlanKey), Version: fmt.Sprintf("v%d", run.Version),
-		Headline: visible(run.Headline), Started: r.time(run.CreatedAt)}
+		Headline: r.damagedHeadline(run), Started: r.time(run.CreatedAt)}
 	switch {
 	case !run.EndedAt.IsZero():
 		row.Took = took(run.EndedAt.Sub(run.CreatedAt))
@@ -46,6 +46,15 @@ func (r *request) runRow(run kairos.Run) view.RunRow {
 }
 
 func percent(f float64) string { return strconv.FormatFloat(f, 'f', 3, 64) + "%" }
+
+// damagedHeadline is where a run stands in one line; of one that is over and of which
+// something is damaged, that.
+func (r *request) damagedHeadline(run kairos.Run) string {
+	if len(run.Damaged) > 0 && run.Status.Final() {
+		return r.t(damagedWords[run.Damaged[0].Part])
+	}
+	return visible(run.Headline)
+}
 
 func (r *request) runRows(list []kairos.Run) []view.RunRow {
 	rows := make([]view.RunRow, len(list))

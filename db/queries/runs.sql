@@ -22,6 +22,23 @@ JOIN plans ON plans.id = runs.plan_id
 JOIN plan_versions ON plan_versions.id = runs.version_id
 WHERE runs.public_id = @public_id;
 
+-- A run without what stands in the row of its details, which may be damaged.
+-- name: RunBare :one
+SELECT sqlc.embed(runs), plans.public_id AS plan_public_id, plans.key AS plan_key, plan_versions.number AS version, plan_versions.hash AS hash
+FROM runs
+JOIN plans ON plans.id = runs.plan_id
+JOIN plan_versions ON plan_versions.id = runs.version_id
+WHERE runs.public_id = @public_id;
+
+-- Unfinished runs whose row of details is gone.
+-- name: RunUnfinishedBare :many
+SELECT sqlc.embed(runs), plans.public_id AS plan_public_id, plans.key AS plan_key, plan_versions.number AS version, plan_versions.hash AS hash
+FROM runs
+JOIN plans ON plans.id = runs.plan_id
+JOIN plan_versions ON plan_versions.id = runs.version_id
+WHERE runs.ended_at = 0 AND NOT EXISTS (SELECT 1 FROM run_details WHERE run_details.run_id = runs.id)
+ORDER BY runs.priority DESC, runs.id;
+
 -- name: RunByKey :one
 SELECT public_id FROM runs WHERE run_key = @run_key;
 

@@ -13,17 +13,26 @@ var rowProblems = map[kairos.RowProblem]string{kairos.RowChecksum: "fails its ch
 // showDamage says what of a run's journal cannot be trusted, what is known of the
 // rest, and how to go on.
 func (c *app) showDamage(run string, d *kairos.Damage) {
-	if d.Row == 0 {
+	if d.Row == 0 && len(d.Parts) == 0 {
 		c.printf("damaged: %s\n  restore a backup, or start a new run of the plan\n", d.Message)
 		return
 	}
 	c.printf("%s", damageText(d))
+	if d.Row == 0 {
+		return
+	}
 	c.printf("  kairos fork %s --at %d --preview\n", kairos.ShortID(run), d.Checkpoint.Seq)
 }
 
 // damageText is a journal's damage as lines.
 func damageText(d *kairos.Damage) string {
 	text := ""
+	if len(d.Parts) > 0 {
+		for _, p := range d.Parts {
+			text += fmt.Sprintf("damaged: %s: %s\n", p.Part, firstLine(p.Message))
+		}
+		return text + "the run cannot go on or be forked: restore a backup, or start a new run of the plan; this run stays as it is\n"
+	}
 	for _, row := range d.Rows {
 		text += fmt.Sprintf("damaged: journal row %d %s", row.Seq, rowProblems[row.Problem])
 		if row.Node != "" {

@@ -31,9 +31,9 @@ edges: [{from: fetch, to: pay}, {from: pay, to: book}, {from: book, to: gate}]
 	} else if _, err := fmt.Sscanf(out[i:], "damaged: journal row %d", &row); err != nil {
 		t.Fatal(err)
 	}
-	if i := strings.Index(out, "checkpoint "); i < 0 {
+	if i := strings.Index(out, "\ncheckpoint "); i < 0 {
 		t.Fatalf("show: %s", out)
-	} else if _, err := fmt.Sscanf(out[i:], "checkpoint %d (after fetch) is the last good one", &at); err != nil {
+	} else if _, err := fmt.Sscanf(out[i+1:], "checkpoint %d (after fetch) is the last good one", &at); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	if strings.Contains(out, "receipt 4712") || !strings.Contains(out, "behind    pay (unsafe) it may have happened") || !strings.Contains(out, "behind    book (idempotent) completed") {
@@ -59,4 +59,36 @@ edges: [{from: fetch, to: pay}, {from: pay, to: book}, {from: book, to: gate}]
 		t.Errorf("logs: exit %d\n%s%s", code, out, said)
 	}
 	s.expect(0, "cancel", r.RunID, "--reason", "goes on as a fork")
+}
+
+// A run that has lost its input is still listed and shown, with what is damaged and
+// what to do, and can be ended.
+func TestARunWithoutItsInputAtTheCommandLine(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	plan := s.file("billing.yaml", `
+id: billing
+nodes:
+  fetch: {type: set, input: "the order"}
+  gate: {type: approval, input: {message: "go on?"}}
+edges: [{from: fetch, to: gate}]
+`)
+	r := s.result(3, "run", "--plan", plan, "--input", `{"order": 4711}`, "--json")
+	storetest.Alter(t, s.env["KAIROS_DB"], `UPDATE run_details SET input = '{"order"'`)
+	if out, _ := s.expect(0, "runs"); !strings.Contains(out, "billing") {
+		t.Errorf("runs: %s", out)
+	}
+	if out, _ := s.expect(0, "show", r.RunID); !strings.Contains(out, "damaged: input: ") || !strings.Contains(out, "start a new run of the plan") || !strings.Contains(out, "the order") {
+		t.Errorf("show: %s", out)
+	}
+	if out, _ := s.expect(0, "show", r.RunID, "--json"); !strings.Contains(out, `"parts":`) {
+		t.Errorf("show --json: %s", out)
+	}
+	if _, said, code := s.run("resume", r.RunID); code == 0 || !strings.Contains(said, "input of the run is damaged") || !strings.Contains(said, "restore a backup") {
+		t.Errorf("resume: exit %d, %s", code, said)
+	}
+	if _, said, code := s.run("fork", r.RunID, "--at", "1", "--preview"); code != 0 || !strings.Contains(said, "not possible") || strings.Contains(said, "from the input") {
+		t.Errorf("preview of a fork: exit %d, %s", code, said)
+	}
+	s.expect(0, "cancel", r.RunID, "--reason", "a new one does it")
 }

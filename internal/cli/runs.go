@@ -211,9 +211,17 @@ func (c *app) show(d kairos.RunDetail) {
 	}
 	if d.Damage != nil {
 		c.showDamage(r.ID, d.Damage)
+	} else {
+		for _, p := range r.Damaged {
+			c.printf("damaged: %s: %s\n", p.Part, firstLine(p.Message))
+		}
 	}
 	for _, w := range d.Waits {
-		c.printf("waits for %s at %s %s\n", w.Reason, w.Node, w.Message)
+		at := ""
+		if w.Node != "" {
+			at = " at " + w.Node
+		}
+		c.printf("%s\n", strings.TrimSuffix(fmt.Sprintf("waits for %s%s: %s", w.Reason, at, firstLine(w.Message)), ": "))
 	}
 	if r.Output != nil {
 		c.printf("output: %s\n", text(r.Output))

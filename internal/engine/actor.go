@@ -307,6 +307,9 @@ func (a *actor) load() error {
 		}
 		a.run = r
 	}
+	if err := a.run.Corrupt(); err != nil {
+		return err
+	}
 	p, err := a.e.program(ctx, a.run.Hash)
 	if err != nil {
 		return a.unrunnable(ctx, err)

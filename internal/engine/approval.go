@@ -158,7 +158,11 @@ func (e *Engine) Decide(ctx context.Context, actor kairos.Actor, req kairos.Deci
 		}
 	}
 	if p.Status != "open" {
-		return p, kairos.Errorf(kairos.CodeConflict, "the approval was %s by %s already", p.Status, cmp.Or(p.DecidedBy, "the system"))
+		err := kairos.Errorf(kairos.CodeConflict, "the approval was %s by %s already", p.Status, cmp.Or(p.DecidedBy, "the system"))
+		if p.DecidedBy == kairos.System.Name && p.Comment != "" {
+			err.Message += ": " + p.Comment
+		}
+		return p, err
 	}
 	if req.Digest != "" && req.Digest != p.Digest {
 		return p, kairos.Errorf(kairos.CodeStale, "the question has changed since you looked").Suggest("read it again, then decide")

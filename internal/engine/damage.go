@@ -97,6 +97,9 @@ func (e *Engine) salvage(ctx context.Context, run string, cause error, compile f
 	if err != nil {
 		return nil, false
 	}
+	if err := r.Corrupt(); err != nil {
+		return e.halved(ctx, r, err), true
+	}
 	d := e.damage(ctx, r, cause)
 	if d == nil {
 		return nil, false
@@ -127,6 +130,18 @@ func (e *Engine) salvage(ctx context.Context, run string, cause error, compile f
 		v.damage = v.describe(d)
 		return v, true
 	}
+}
+
+// halved is the view of a run that has lost its input or its settings: what it came
+// to can be looked at, but nothing can be worked out from it.
+func (e *Engine) halved(ctx context.Context, r kairos.Run, cause error) *view {
+	journal, err := e.store.Journal(ctx, r.ID, 0) // those that can be trusted, if not all
+	v := &view{e: e, run: r, journal: journal, damage: unreadable(cause)}
+	v.damage.Parts, v.damage.Good = r.Damaged, int64(len(journal))
+	if err != nil {
+		v.damage.Message += "; " + err.Error()
+	}
+	return v
 }
 
 // versionAfter is the hash of the version that a run follows after rows of its
@@ -295,6 +310,11 @@ func checkpointName(p kairos.ForkPoint) string {
 
 // refuseDamaged says that something cannot be done to a run whose journal is damaged.
 func refuseDamaged(run string, d *kairos.Damage, code kairos.Code, doing string) *kairos.Error {
+	if len(d.Parts) > 0 {
+		err := kairos.Errorf(code, "%s: %s of the run is damaged: %s", doing, d.Parts[0].Part, d.Parts[0].Message)
+		err.Reason = ReasonDamaged
+		return err.Suggest("restore a backup, or start a new run of its plan; this run stays as it is")
+	}
 	err := kairos.Errorf(code, "%s: journal row %d is damaged; %s is the last good one", doing, d.Row, checkpointName(d.Checkpoint))
 	err.Reason = ReasonDamaged
 	return err.Suggest("fork the run from there: kairos fork %s --at %d --preview says what runs again; the damaged run stays as it is", kairos.ShortID(run), d.Checkpoint.Seq)
@@ -332,11 +352,28 @@ func endsDamaged(r kairos.Run, req kairos.VerbRequest, d *kairos.Damage) error {
 	case req.Action == kairos.ActionCancel, req.Action == kairos.ActionDelete:
 		return nil
 	}
-	return refuseDamaged(r.ID, d, kairos.CodeConflict, fmt.Sprintf("%s needs the whole journal", req.Action))
+	whole := "journal"
+	if len(d.Parts) > 0 {
+		whole = "run"
+	}
+	return refuseDamaged(r.ID, d, kairos.CodeConflict, fmt.Sprintf("%s needs the whole %s", req.Action, whole))
 }
 
-// damagedDetail is what a damaged run's page shows.
+// asideAt is what the row of a damaged run says once it is put aside.
+func asideAt(d *kairos.Damage) (headline, node string) {
+	if len(d.Parts) > 0 {
+		return fmt.Sprintf("%s of the run is damaged; it cannot go on", d.Parts[0].Part), ""
+	}
+	return fmt.Sprintf("journal row %d is damaged; the run can go on as a fork from %s", d.Row, checkpointName(d.Checkpoint)), d.Rows[0].Node
+}
+
+// damagedDetail is what a damaged run's page shows. One that is not over is shown
+// as it stands once it is put aside: it takes no answer, and does nothing.
 func (v *view) damagedDetail() kairos.RunDetail {
+	if r := &v.run; !r.Status.Final() {
+		r.Status, r.WaitReason, r.DueAt = kairos.RunWaiting, kairos.WaitQuarantined, time.Time{}
+		r.Headline, r.Node = asideAt(v.damage)
+	}
 	d := kairos.RunDetail{Run: v.run, Journal: v.journal, Damage: v.damage}
 	if v.run.Status == kairos.RunWaiting {
 		d.Waits = []kairos.Wait{{Item: noItem, Reason: v.run.WaitReason, Message: v.run.Headline}}
@@ -380,22 +417,32 @@ func (a *actor) setAside(cause error) bool {
 	return true
 }
 
-// park records that the run waits for a person. Its journal gets no row: there is
-// none that it could follow.
+// park records that the run waits for a person, and takes its questions back: no
+// answer to them would lead anywhere. Its journal gets no row: there is none that it
+// could follow.
 func (a *actor) park(ctx context.Context, v *view) error {
 	r := &a.run
-	if r.Status.Final() || r.Status == kairos.RunWaiting && r.WaitReason == kairos.WaitQuarantined {
+	if r.Status.Final() {
+		return nil
+	}
+	aside := r.Status == kairos.RunWaiting && r.WaitReason == kairos.WaitQuarantined
+	headline, node := asideAt(v.damage)
+	questions, err := a.openQuestions(ctx, headline)
+	if err != nil {
+		return err
+	}
+	if aside && len(questions) == 0 {
 		return nil
 	}
 	d := v.damage
-	headline := fmt.Sprintf("journal row %d is damaged; the run can go on as a fork from %s", d.Row, checkpointName(d.Checkpoint))
-	node := d.Rows[0].Node
-	patch := &kairos.RunPatch{Status: kairos.RunWaiting, WaitReason: kairos.WaitQuarantined, Headline: &headline, Node: &node, DueAt: &time.Time{}}
 	record := kairos.AuditRecord{Action: "run.damaged", Actor: kairos.System.Name, Surface: kairos.System.Surface, Run: a.id, Result: "failed", Reason: d.Message,
-		Detail: detail(map[string]any{"row": d.Row, "lastGood": d.Good, "checkpoint": d.Checkpoint.Seq, "damaged": d.Bad})}
-	err := a.e.store.Commit(ctx, kairos.Checkpoint{Run: a.id, Fence: r.LastSeq, Patch: patch,
-		Audit: []kairos.AuditRecord{record, statusRecord(a.id, kairos.RunWaiting, kairos.WaitQuarantined, headline)}})
-	if err != nil {
+		Detail: detail(map[string]any{"row": d.Row, "lastGood": d.Good, "checkpoint": d.Checkpoint.Seq, "damaged": d.Bad, "parts": d.Parts, "questions": len(questions)})}
+	c := kairos.Checkpoint{Run: a.id, Fence: r.LastSeq, Approvals: questions, Audit: []kairos.AuditRecord{record},
+		Patch: &kairos.RunPatch{Status: kairos.RunWaiting, WaitReason: kairos.WaitQuarantined, Headline: &headline, Node: &node, DueAt: &time.Time{}}}
+	if !aside {
+		c.Audit = append(c.Audit, statusRecord(a.id, kairos.RunWaiting, kairos.WaitQuarantined, headline))
+	}
+	if err := a.e.store.Commit(ctx, c); err != nil {
 		return err
 	}
 	r.Status, r.WaitReason, r.Headline, r.Node = kairos.RunWaiting, kairos.WaitQuarantined, headline, node
@@ -428,7 +475,7 @@ func (a *actor) endDamaged(ctx context.Context, v *view, m verbMsg) error {
 	c.Patch = &kairos.RunPatch{Status: kairos.RunCancelled, Headline: &headline, EndedAt: &now, DueAt: &time.Time{}, Paused: &off}
 	c.Audit = append(c.Audit, statusRecord(a.id, kairos.RunCancelled, "", headline))
 	var err error
-	if c.Approvals, err = a.openQuestions(ctx, v); err != nil {
+	if c.Approvals, err = a.openQuestions(ctx, headline); err != nil {
 		return err
 	}
 	if err := a.e.store.Commit(ctx, c); err != nil {
@@ -444,24 +491,53 @@ func (a *actor) endDamaged(ctx context.Context, v *view, m verbMsg) error {
 	return nil
 }
 
-// openQuestions takes back the questions that the run's rows tell of.
-func (a *actor) openQuestions(ctx context.Context, v *view) ([]kairos.Approval, error) {
-	var list []kairos.Approval
-	for _, row := range slices.Concat(v.journal, v.after) {
-		if row.Kind != kairos.EntryWait || kairos.WaitReason(row.Reason) != kairos.WaitApproval || row.Ref == "" {
-			continue
-		}
-		p, err := a.e.store.Approval(ctx, row.Ref)
-		if kairos.CodeOf(err) == kairos.CodeNotFound || err == nil && p.Status != "open" {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		p.Status, p.DecidedAt, p.DecidedBy = "cancelled", a.e.now(), kairos.System.Name
-		list = append(list, p)
+// openQuestions takes back what is asked in a run's name, and says why.
+func (a *actor) openQuestions(ctx context.Context, why string) ([]kairos.Approval, error) {
+	list, err := a.e.store.Approvals(ctx, kairos.ApprovalFilter{Run: a.id, Status: "open"})
+	if err != nil {
+		return nil, err
 	}
-	return list, nil
+	for i := range list.Items {
+		p := &list.Items[i]
+		p.Status, p.DecidedAt, p.DecidedBy, p.Comment = "cancelled", a.e.now(), kairos.System.Name, why
+	}
+	return list.Items, nil
+}
+
+// askAgain asks anew what was taken back when the run was put aside: what was read
+// then can be read now, and a person lets the run go on.
+func (a *actor) askAgain() error {
+	for _, w := range a.s.sorted() {
+		if w.phase != phaseWaiting || w.reason != kairos.WaitApproval || w.ref == "" {
+			continue
+		}
+		p, err := a.e.store.Approval(context.WithoutCancel(a.e.base), w.ref)
+		if err != nil {
+			return err
+		}
+		if p.Status == "cancelled" {
+			p.Status, p.DecidedAt, p.DecidedBy, p.Comment = "open", time.Time{}, "", ""
+			a.next.Approvals = append(a.next.Approvals, p)
+		}
+	}
+	return nil
+}
+
+// Examine looks at a run of which something on the disk was found to be damaged. One
+// that is not over is put aside when that is so, by whoever takes it up; one that is
+// at work goes on by what it has in memory until it comes to rest.
+func (e *Engine) Examine(ctx context.Context, run string) error {
+	if e.opts.OwnRunsOnly {
+		return nil
+	}
+	r, err := e.store.Run(ctx, run)
+	if err != nil {
+		return err
+	}
+	if !r.Status.Final() && !e.post(r.ID, timerMsg{}) {
+		return e.notOpen()
+	}
+	return nil
 }
 
 // cancelChildren cancels the children of a run that cannot tell which they are.

@@ -31,6 +31,9 @@ func (e *Engine) newRun(ctx context.Context, actor kairos.Actor, req kairos.Verb
 	if err != nil {
 		return kairos.Run{}, err
 	}
+	if d := v.damage; d != nil && len(d.Parts) > 0 {
+		return kairos.Run{}, endsDamaged(v.run, req, d)
+	}
 	if req.Rev != 0 && req.Rev != v.run.LastSeq {
 		return kairos.Run{}, kairos.Errorf(kairos.CodeStale, "the run has moved on from revision %d to %d", req.Rev, v.run.LastSeq).Suggest("look at it again")
 	}

@@ -46,6 +46,8 @@ type Store interface {
 	Enqueue(list []kairos.Checkpoint, done func(error))
 
 	Approval(ctx context.Context, id string) (kairos.Approval, error)
+	// Approvals lists those of a filter; the engine asks for those of one run.
+	Approvals(ctx context.Context, f kairos.ApprovalFilter) (kairos.List[kairos.Approval], error)
 	// Audit adds a record that belongs to no checkpoint (a refused verb).
 	Audit(ctx context.Context, r kairos.AuditRecord) error
 

@@ -223,6 +223,9 @@ func (a *actor) act(m verbMsg) error {
 		if !a.s.quarantined && !a.s.held {
 			return a.conflict("the run is neither held nor quarantined")
 		}
+		if err := a.askAgain(); err != nil {
+			return err
+		}
 		row(payload{Verb: "release"})
 		a.due()
 	case kairos.ActionStartNow:

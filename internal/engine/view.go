@@ -37,6 +37,9 @@ func (e *Engine) viewBy(ctx context.Context, run string, compile func(context.Co
 	if err != nil {
 		return nil, err
 	}
+	if err := r.Corrupt(); err != nil {
+		return nil, err
+	}
 	p, err := compile(ctx, r.Hash)
 	if err != nil {
 		return nil, err
@@ -397,7 +400,7 @@ func (e *Engine) Preview(ctx context.Context, actor kairos.Actor, req kairos.Ver
 	switch {
 	case needsJournal(v.run, req):
 		err = purged(v.run)
-	case v.damage != nil && req.Action != kairos.ActionFork && req.Action != kairos.ActionRerun:
+	case v.damage != nil && (req.Action != kairos.ActionFork && req.Action != kairos.ActionRerun || len(v.damage.Parts) > 0):
 		pre, err = v.damagedVerb(req)
 	case req.Action == kairos.ActionResume:
 		pre, _, _, err = v.resume(req)

@@ -19,9 +19,42 @@ type Damage struct {
 	// Intact is how many rows behind the first damaged one are as they were written.
 	// They happened; what they build on cannot be read.
 	Intact int `json:"intact"`
+	// Parts are what of the run's own row is damaged, besides its journal. A run that
+	// has lost its input or its settings cannot go on from any row: Row is 0 then.
+	Parts []DamagedPart `json:"parts,omitempty"`
 	// Steps began or ended behind the checkpoint, as far as rows tell: a fork from it
 	// does them again.
 	Steps []LostStep `json:"steps"`
+}
+
+// RunPart is a part of a run's own row.
+type RunPart string
+
+const (
+	PartDetails     RunPart = "details" // all of those below
+	PartInput       RunPart = "input"
+	PartOutput      RunPart = "output"
+	PartLimits      RunPart = "limits"
+	PartLabels      RunPart = "labels"
+	PartParent      RunPart = "parent"
+	PartConcurrency RunPart = "concurrency"
+)
+
+// DamagedPart is a part of a run that cannot be read as it was written.
+type DamagedPart struct {
+	Part    RunPart `json:"part"`
+	Message string  `json:"message"`
+}
+
+// Corrupt is why a run cannot go on: what it was started with is damaged
+// (CodeCorrupt). A damaged output ends nothing: nil.
+func (r Run) Corrupt() error {
+	for _, p := range r.Damaged {
+		if p.Part != PartOutput {
+			return Errorf(CodeCorrupt, "run %s: %s: %s", ShortID(r.ID), p.Part, p.Message)
+		}
+	}
+	return nil
 }
 
 // MaxDamagedRows bounds [Damage.Rows].

@@ -22,7 +22,10 @@ type Run struct {
 
 	Input  RawJSON
 	Output RawJSON
-	Error  *RunError
+	// Damaged are the parts that cannot be read as they were written; they are left
+	// out. Lists, which have no input and output, say nothing of those.
+	Damaged []DamagedPart
+	Error   *RunError
 	// Alike is of the error's message, as the function Alike gives it; empty unless
 	// the run failed.
 	Alike string

@@ -50,6 +50,8 @@ type RunFacts struct {
 	DeletedAt time.Time `json:"deletedAt,omitzero"`
 	PurgedAt  time.Time `json:"purgedAt,omitzero" doc:"When retention took its journal, input and output away."`
 	RunningMs int64     `json:"runningMs"` // waits not counted
+
+	Damaged []DamagedPart `json:"damaged,omitempty" doc:"Parts that cannot be read as they were written; they are left out."`
 }
 
 // RunView is a run in a list.
@@ -146,7 +148,7 @@ func (f RunFacts) run() Run {
 		Session: f.Session, Priority: f.Priority, Labels: f.Labels, Limits: limits, Key: f.Key, Concurrency: f.Concurrency,
 		LastSeq: f.Rev, Steps: f.Steps, Crashes: f.Crashes, Paused: f.Paused,
 		CreatedAt: f.CreatedAt, StartAt: f.StartAt, StartedAt: f.StartedAt, EndedAt: f.EndedAt, DueAt: f.DueAt, DeletedAt: f.DeletedAt, PurgedAt: f.PurgedAt,
-		RunningTime: time.Duration(f.RunningMs) * time.Millisecond,
+		RunningTime: time.Duration(f.RunningMs) * time.Millisecond, Damaged: f.Damaged,
 	}
 }
 
@@ -166,7 +168,7 @@ func factsOf(r Run) RunFacts {
 		Session: r.Session, Priority: r.Priority, Labels: r.Labels, Limits: ViewLimits(r.Limits), Key: r.Key, Concurrency: r.Concurrency,
 		Rev: r.LastSeq, Steps: r.Steps, Crashes: r.Crashes, Paused: r.Paused,
 		CreatedAt: r.CreatedAt, StartAt: r.StartAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt, DueAt: r.DueAt, DeletedAt: r.DeletedAt, PurgedAt: r.PurgedAt,
-		RunningMs: r.RunningTime.Milliseconds(),
+		RunningMs: r.RunningTime.Milliseconds(), Damaged: r.Damaged,
 	}
 }
 

@@ -83,7 +83,8 @@ func version(v dbsqlc.PlanVersion, planID, planKey string) kairos.Version {
 
 // run assembles a run from its hot row and its details; payload references in
 // input and output are not followed.
-func run(r dbsqlc.Run, d dbsqlc.RunDetail, planID, planKey string, number int64, hash string) (kairos.Run, error) {
+// run is a run as stored. What of it cannot be read is left out, and said.
+func run(r dbsqlc.Run, d dbsqlc.RunDetail, planID, planKey string, number int64, hash string) kairos.Run {
 	out := kairos.Run{ID: r.PublicID, PlanID: planID, PlanKey: planKey, Version: int(number), Hash: hash,
 		Status: kairos.RunStatus(r.Status), WaitReason: kairos.WaitReason(r.WaitReason), Headline: r.Headline, Node: r.Node,
 		Input: rawJSON(d.Input), Output: rawJSON(d.Output), ForkedFrom: r.ForkedFrom, ForkSeq: r.ForkSeq, RerunOf: r.RerunOf,
@@ -96,18 +97,24 @@ func run(r dbsqlc.Run, d dbsqlc.RunDetail, planID, planKey string, number int64,
 	if r.ErrorCode != "" {
 		out.Error = &kairos.RunError{Code: r.ErrorCode, Message: d.ErrorMessage, Node: d.ErrorNode}
 	}
+	if d.Limits == "" { // it always says something
+		out.Damaged = []kairos.DamagedPart{{Part: kairos.PartDetails, Message: "it is without its details: their row is gone or cannot be read"}}
+		return out
+	}
 	for _, f := range []struct {
+		part kairos.RunPart
 		text string
 		into any
-	}{{d.Limits, &out.Limits}, {d.Labels, &out.Labels}, {d.GivenLabels, &out.Labels}, {orEmpty(d.Parent), &out.Parent}, {orEmpty(d.Concurrency), &out.Concurrency}} {
+	}{{kairos.PartLimits, d.Limits, &out.Limits}, {kairos.PartLabels, d.Labels, &out.Labels}, {kairos.PartLabels, d.GivenLabels, &out.Labels},
+		{kairos.PartParent, orEmpty(d.Parent), &out.Parent}, {kairos.PartConcurrency, orEmpty(d.Concurrency), &out.Concurrency}} {
 		if f.text == "" || f.text == "{}" {
 			continue
 		}
 		if err := json.Unmarshal([]byte(f.text), f.into); err != nil {
-			return out, kairos.Errorf(kairos.CodeCorrupt, "run %s: %w", r.PublicID, err)
+			out.Damaged = append(out.Damaged, kairos.DamagedPart{Part: f.part, Message: err.Error()})
 		}
 	}
-	return out, nil
+	return out
 }
 
 func reversed(s string) string {

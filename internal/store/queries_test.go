@@ -288,6 +288,9 @@ func TestEveryQueryRuns(t *testing.T) {
 	if ended, err := s.EndHold(ctx, kairos.System, ""); err != nil || !ended {
 		t.Errorf("end a hold: %v, %v", ended, err)
 	}
+	if _, err := s.Run(ctx, kairos.NewID()); kairos.CodeOf(err) != kairos.CodeNotFound { // neither with its details nor without
+		t.Errorf("a run there is not: %v", err)
+	}
 	checks, err := s.Doctor(ctx)
 	must("doctor", err)
 	for _, c := range checks {

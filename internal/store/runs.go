@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -34,9 +35,9 @@ func (s *Store) CreateRun(ctx context.Context, r kairos.NewRun) (kairos.Run, boo
 	}
 	if n.created {
 		s.rowIDs.Store(n.id, n.row.ID) // only now is it certain to be the run's row
-		run, err := run(n.row, n.details, n.version.planID, n.version.planKey, n.version.number, r.Hash)
+		run := run(n.row, n.details, n.version.planID, n.version.planKey, n.version.number, r.Hash)
 		run.Input = r.Input
-		return run, true, err
+		return run, true, nil
 	}
 	// Whoever asked must hear of the one that is there.
 	run, err := s.Run(context.WithoutCancel(ctx), n.id)
@@ -216,24 +217,47 @@ func (n *newRun) apply(w *writer) ([]auditRow, error) {
 	return rows, nil
 }
 
-// Run finds a run by its id, input and output included; CodeNotFound.
+// Run finds a run by its id, input and output included; CodeNotFound. What of it is
+// damaged is left out, and named in [kairos.Run.Damaged].
 func (s *Store) Run(ctx context.Context, id string) (kairos.Run, error) {
 	row, err := s.q.RunByPublicID(ctx, id)
 	if err != nil {
+		if r, bareErr := s.bareRun(ctx, id); bareErr == nil {
+			return r, nil
+		}
 		if errors.Is(err, sql.ErrNoRows) {
 			return kairos.Run{}, kairos.Errorf(kairos.CodeNotFound, "no run %s", id)
 		}
 		return kairos.Run{}, translate(err, "read run "+id)
 	}
-	r, err := run(row.Run, row.RunDetail, row.PlanPublicID, row.PlanKey, row.Version, row.Hash)
+	r := run(row.Run, row.RunDetail, row.PlanPublicID, row.PlanKey, row.Version, row.Hash)
+	for _, v := range []struct {
+		part   kairos.RunPart
+		column *string
+		into   *kairos.RawJSON
+	}{{kairos.PartInput, row.RunDetail.Input, &r.Input}, {kairos.PartOutput, row.RunDetail.Output, &r.Output}} {
+		*v.into, err = s.fetch(ctx, v.column)
+		switch code := kairos.CodeOf(err); {
+		case code == kairos.CodeCorrupt, code == kairos.CodeNotFound:
+			r.Damaged = append(r.Damaged, kairos.DamagedPart{Part: v.part, Message: err.Error()})
+			*v.into = nil
+		case err != nil:
+			return r, err
+		case *v.into != nil && !strings.HasPrefix(*v.column, payloadMark) && !json.Valid(*v.into):
+			r.Damaged = append(r.Damaged, kairos.DamagedPart{Part: v.part, Message: "it is no JSON any more"})
+			*v.into = nil
+		}
+	}
+	return r, nil
+}
+
+// bareRun is a run whose row of details is gone, or on a page that cannot be read.
+func (s *Store) bareRun(ctx context.Context, id string) (kairos.Run, error) {
+	row, err := s.q.RunBare(ctx, id)
 	if err != nil {
-		return r, err
+		return kairos.Run{}, err
 	}
-	if r.Input, err = s.fetch(ctx, row.RunDetail.Input); err != nil {
-		return r, err
-	}
-	r.Output, err = s.fetch(ctx, row.RunDetail.Output)
-	return r, err
+	return run(row.Run, dbsqlc.RunDetail{}, row.PlanPublicID, row.PlanKey, row.Version, row.Hash), nil
 }
 
 // FindRun finds a run by id, or by any unambiguous tail or prefix of at least 4
@@ -301,9 +325,7 @@ func (s *Store) Unfinished(ctx context.Context) ([]kairos.Run, error) {
 	}
 	out := make([]kairos.Run, len(rows))
 	for i, row := range rows {
-		if out[i], err = run(row.Run, row.RunDetail, row.PlanPublicID, row.PlanKey, row.Version, row.Hash); err != nil {
-			return nil, err
-		}
+		out[i] = run(row.Run, row.RunDetail, row.PlanPublicID, row.PlanKey, row.Version, row.Hash)
 		s.rowIDs.Store(row.Run.PublicID, row.Run.ID)
 		for _, column := range []*kairos.RawJSON{&out[i].Input, &out[i].Output} {
 			if strings.HasPrefix(string(*column), payloadMark) {
@@ -311,7 +333,12 @@ func (s *Store) Unfinished(ctx context.Context) ([]kairos.Run, error) {
 			}
 		}
 	}
-	return out, nil
+	bare, err := s.q.RunUnfinishedBare(ctx)
+	for _, row := range bare {
+		out = append(out, run(row.Run, dbsqlc.RunDetail{}, row.PlanPublicID, row.PlanKey, row.Version, row.Hash))
+		s.rowIDs.Store(row.Run.PublicID, row.Run.ID)
+	}
+	return out, translate(err, "read unfinished runs")
 }
 
 // ActiveByConcurrency lists active runs with that concurrency key, oldest first.

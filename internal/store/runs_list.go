@@ -14,10 +14,12 @@ const runColumns = `runs.id, runs.public_id, runs.tail, runs.plan_id, runs.versi
 runs.steps, runs.path, runs.headline, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority, runs.run_key, runs.conc_key, runs.parent_run,
 runs.forked_from, runs.fork_seq, runs.rerun_of, runs.start_at, runs.due_at, runs.input_tokens, runs.output_tokens, runs.cost, runs.crashes, runs.paused,
 runs.created_at, runs.started_at, runs.ended_at, runs.running_us, runs.deleted_at, runs.purged_at, runs.alike,
-run_details.error_message, run_details.error_node, run_details.session, run_details.limits, run_details.labels, run_details.given_labels, run_details.parent, run_details.concurrency,
+coalesce(run_details.error_message, ''), coalesce(run_details.error_node, ''), coalesce(run_details.session, ''), coalesce(run_details.limits, ''), coalesce(run_details.labels, ''),
+coalesce(run_details.given_labels, ''), run_details.parent, run_details.concurrency,
 plans.public_id, plans.key, plan_versions.number, plan_versions.hash`
 
-const runJoins = ` JOIN run_details ON run_details.run_id = runs.id JOIN plans ON plans.id = runs.plan_id JOIN plan_versions ON plan_versions.id = runs.version_id`
+// A run whose details are gone is in lists, too, and says so.
+const runJoins = ` LEFT JOIN run_details ON run_details.run_id = runs.id JOIN plans ON plans.id = runs.plan_id JOIN plan_versions ON plan_versions.id = runs.version_id`
 
 const (
 	// scanDeadline bounds a list whose filter no index serves: what was found by
@@ -145,8 +147,7 @@ func scanRun(rows *sql.Rows) (int64, kairos.Run, error) {
 		&planID, &planKey, &number, &hash); err != nil {
 		return 0, kairos.Run{}, err
 	}
-	out, err := run(r, d, planID, planKey, number, hash)
-	return r.ID, out, err
+	return r.ID, run(r, d, planID, planKey, number, hash), nil
 }
 
 const runAtSQL = "SELECT id, created_at FROM runs WHERE id >= ? ORDER BY id LIMIT 1"

@@ -5,11 +5,13 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"encoding/hex"
-	"errors"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
 // maxFindings bounds how many problems one check lists.
@@ -23,10 +25,22 @@ func find(c *kairos.Check, format string, args ...any) bool {
 	return len(c.Problems) >= maxFindings
 }
 
+// maxFoundRuns bounds how many runs one check names.
+const maxFoundRuns = 10_000
+
+// findOf adds a problem of a run. The runs of all problems are named, also where
+// only some problems are listed.
+func findOf(c *kairos.Check, run, format string, args ...any) {
+	find(c, format, args...)
+	if n := len(c.Runs); n < maxFoundRuns && (n == 0 || c.Runs[n-1] != run) { // they come run by run
+		c.Runs = append(c.Runs, run)
+	}
+}
+
 // Verify examines everything that is in the database file, without changing it.
 func (s *Store) Verify(ctx context.Context) ([]kairos.Check, error) {
 	var out []kairos.Check
-	for _, check := range []func(context.Context, *kairos.Check) error{s.checkPages, s.checkForeignKeys, s.checkJournals, s.checkPayloads,
+	for _, check := range []func(context.Context, *kairos.Check) error{s.checkPages, s.checkForeignKeys, s.checkRuns, s.checkJournals, s.checkPayloads,
 		s.checkCounters, s.checkAudit} {
 		c := kairos.Check{Problems: []string{}}
 		err := check(ctx, &c)
@@ -95,19 +109,39 @@ func (s *Store) checkForeignKeys(ctx context.Context, c *kairos.Check) error {
 		}
 		find(c, "row %d of %s names a row of %s that is not there", row.Int64, table, parent)
 	}
-	if err := rows.Err(); err != nil {
+	return translate(rows.Err(), c.Name)
+}
+
+// checkRuns reads what stands of each run besides its journal: that it is there,
+// and what it says is what was written, as far as its form tells.
+func (s *Store) checkRuns(ctx context.Context, c *kairos.Check) error {
+	c.Name, c.Advice = "runs", "restore the newest backup; the runs named cannot go on, start new ones of their plans"
+	last, err := s.q.RunLast(ctx)
+	if err != nil {
 		return translate(err, c.Name)
 	}
-	// No key says so, but every list leaves such a run out.
-	var bare string
-	err = s.read.QueryRowContext(ctx, `SELECT public_id FROM runs WHERE NOT EXISTS (SELECT 1 FROM run_details WHERE run_details.run_id = runs.id) LIMIT 1`).Scan(&bare)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
+	for low := int64(0); low < last; low += verifyWindow {
+		err := s.eachRow(ctx, `SELECT r.public_id, coalesce(d.limits, ''), coalesce(d.labels, ''), coalesce(d.given_labels, ''), d.parent, d.concurrency, d.input, d.output
+FROM runs AS r LEFT JOIN run_details AS d ON d.run_id = r.id WHERE r.id > ? AND r.id <= ? ORDER BY r.id`, ordinals(low, low+verifyWindow), func(v []driver.Value) error {
+			row := fields{values: v}
+			id := row.text()
+			d := dbsqlc.RunDetail{Limits: row.text(), Labels: row.text(), GivenLabels: row.text(), Parent: row.textOrNull(), Concurrency: row.textOrNull()}
+			c.Examined++
+			for _, p := range run(dbsqlc.Run{}, d, "", "", 0, "").Damaged {
+				findOf(c, id, "run %s: %s: %s", id, p.Part, p.Message)
+			}
+			for _, what := range []string{"input", "output"} {
+				if text := row.textOrNull(); text != nil && !strings.HasPrefix(*text, payloadMark) && !json.Valid([]byte(*text)) {
+					findOf(c, id, "run %s: %s: it is no JSON any more", id, what)
+				}
+			}
+			return row.err
+		})
+		if err != nil {
+			return translate(err, c.Name)
+		}
 	}
-	if err == nil {
-		find(c, "run %s is without its details", bare)
-	}
-	return translate(err, c.Name)
+	return nil
 }
 
 const stepColumns = `s.run_id, s.seq, s.kind, s.node, s.visit, s.item, s.attempt, s.substep, s.status, s.final, s.effect, s.idem_key, s.input, s.output,
@@ -127,7 +161,7 @@ func (s *Store) checkJournals(ctx context.Context, c *kairos.Check) error {
 		return translate(err, c.Name)
 	}
 	for low := int64(0); low < last; low += verifyWindow {
-		if full, err := s.checkJournalsOf(ctx, c, low, low+verifyWindow); err != nil || full {
+		if err := s.checkJournalsOf(ctx, c, low, low+verifyWindow); err != nil {
 			return err
 		}
 	}
@@ -139,7 +173,7 @@ type outcomeKey struct {
 	visit, item int64
 }
 
-func (s *Store) checkJournalsOf(ctx context.Context, c *kairos.Check, low, high int64) (full bool, err error) {
+func (s *Store) checkJournalsOf(ctx context.Context, c *kairos.Check, low, high int64) error {
 	type journal struct {
 		run     string
 		at, end int64
@@ -153,15 +187,14 @@ func (s *Store) checkJournalsOf(ctx context.Context, c *kairos.Check, low, high 
 		order = append(order, runs[id])
 		return f.err
 	}); err != nil {
-		return false, translate(err, c.Name)
+		return translate(err, c.Name)
 	}
 	outcomes, last := map[outcomeKey]int64{}, int64(0)
-	found := func(format string, args ...any) { full = find(c, format, args...) || full }
 	if err := s.eachRow(ctx, "SELECT "+stepColumns+" FROM step_results AS s WHERE s.run_id > ? AND s.run_id <= ? ORDER BY s.run_id, s.seq", ordinals(low, high), func(v []driver.Value) error {
 		f := fields{values: v}
 		row := stepOf(&f)
 		j := runs[row.RunID]
-		if f.err != nil || j == nil || full { // of a purged run, which is losing its rows just now
+		if f.err != nil || j == nil { // of a purged run, which is losing its rows just now
 			return f.err
 		}
 		if row.RunID != last {
@@ -170,11 +203,11 @@ func (s *Store) checkJournalsOf(ctx context.Context, c *kairos.Check, low, high 
 		}
 		c.Examined++
 		if row.Seq != j.at+1 {
-			found("run %s: row %d is followed by row %d", j.run, j.at, row.Seq)
+			findOf(c, j.run, "run %s: row %d is followed by row %d", j.run, j.at, row.Seq)
 		}
 		j.at = row.Seq
 		if string(rowHash(j.run, &row)) != string(row.Hash) {
-			found("run %s: row %d fails its checksum", j.run, row.Seq)
+			findOf(c, j.run, "run %s: row %d fails its checksum", j.run, row.Seq)
 			return nil
 		}
 		switch {
@@ -183,20 +216,20 @@ func (s *Store) checkJournalsOf(ctx context.Context, c *kairos.Check, low, high 
 		case row.Kind == string(kairos.EntryResult) && row.Final != 0:
 			k := outcomeKey{row.Node, row.Visit, row.Item}
 			if first := outcomes[k]; first != 0 {
-				found("run %s: visit %d of node %s has two outcomes, rows %d and %d", j.run, row.Visit, row.Node, first, row.Seq)
+				findOf(c, j.run, "run %s: visit %d of node %s has two outcomes, rows %d and %d", j.run, row.Visit, row.Node, first, row.Seq)
 			}
 			outcomes[k] = row.Seq
 		}
 		return nil
 	}); err != nil {
-		return full, translate(err, c.Name)
+		return translate(err, c.Name)
 	}
 	for _, j := range order {
-		if j.at < j.end && !full { // it may have grown between the two reads
-			found("run %s: the journal ends at row %d, the run is at %d", j.run, j.at, j.end)
+		if j.at < j.end { // it may have grown between the two reads
+			findOf(c, j.run, "run %s: the journal ends at row %d, the run is at %d", j.run, j.at, j.end)
 		}
 	}
-	return full, nil
+	return nil
 }
 
 // stepOf reads stepColumns.
@@ -225,8 +258,8 @@ func (s *Store) checkPayloads(ctx context.Context, c *kairos.Check) error {
 			c.Examined++
 			mark := payloadMark + hex.EncodeToString(p.Hash)
 			if _, err := s.fetch(ctx, &mark); kairos.CodeOf(err) == kairos.CodeCorrupt {
-				if find(c, "%s", err) {
-					return nil
+				if err := s.findPayload(ctx, c, p.Hash, err); err != nil {
+					return err
 				}
 			} else if err != nil {
 				return err
@@ -251,7 +284,28 @@ WHERE r.purged_at = 0 AND NOT EXISTS (SELECT 1 FROM payload_refs AS p WHERE p.ru
 		if err := rows.Scan(&run, &seq, &hash); err != nil {
 			return translate(err, c.Name)
 		}
-		find(c, "run %s: row %d names the value %.12x, which nothing keeps for it", run, seq, hash)
+		findOf(c, run, "run %s: row %d names the value %.12x, which nothing keeps for it", run, seq, hash)
+	}
+	return translate(rows.Err(), c.Name)
+}
+
+// findPayload adds the problem of a stored value, with the unfinished runs that
+// name it.
+func (s *Store) findPayload(ctx context.Context, c *kairos.Check, hash []byte, problem error) error {
+	find(c, "%s", problem)
+	rows, err := s.read.QueryContext(ctx, `SELECT r.public_id FROM payload_refs AS p JOIN runs AS r ON r.id = p.run_id WHERE p.hash = ? AND r.ended_at = 0 LIMIT ?`, hash, maxFoundRuns-min(len(c.Runs), maxFoundRuns))
+	if err != nil {
+		return translate(err, c.Name)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var run string
+		if err := rows.Scan(&run); err != nil {
+			return translate(err, c.Name)
+		}
+		if !slices.Contains(c.Runs, run) {
+			c.Runs = append(c.Runs, run)
+		}
 	}
 	return translate(rows.Err(), c.Name)
 }

@@ -470,6 +470,22 @@ func (m *Model) Approval(_ context.Context, id string) (kairos.Approval, error) 
 	return kairos.Approval{}, kairos.Errorf(kairos.CodeNotFound, "no approval %q", id)
 }
 
+// Approvals is engine.Store's: of a run, newest first.
+func (m *Model) Approvals(_ context.Context, f kairos.ApprovalFilter) (kairos.List[kairos.Approval], error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var list kairos.List[kairos.Approval]
+	for _, a := range m.approvals {
+		if a.Run == f.Run && (f.Status == "" || a.Status == f.Status) {
+			list.Items = append(list.Items, a)
+		}
+	}
+	slices.SortFunc(list.Items, func(a, b kairos.Approval) int {
+		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID))
+	})
+	return list, nil
+}
+
 // Audit is engine.Store's.
 func (m *Model) Audit(_ context.Context, r kairos.AuditRecord) error {
 	m.mu.Lock()

@@ -102,6 +102,73 @@ func (q *Queries) RunAdvance(ctx context.Context, arg RunAdvanceParams) (int64, 
 	return result.RowsAffected()
 }
 
+const runBare = `-- name: RunBare :one
+SELECT runs.id, runs.public_id, runs.tail, runs.plan_id, runs.version_id, runs.status, runs.wait_reason, runs.attention, runs.last_seq, runs.steps, runs.path, runs.headline, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority, runs.run_key, runs.conc_key, runs.parent_run, runs.forked_from, runs.fork_seq, runs.rerun_of, runs.start_at, runs.due_at, runs.input_tokens, runs.output_tokens, runs.cost, runs.crashes, runs.paused, runs.created_at, runs.started_at, runs.ended_at, runs.running_us, runs.deleted_at, runs.purged_at, runs.tries, runs.alike, plans.public_id AS plan_public_id, plans.key AS plan_key, plan_versions.number AS version, plan_versions.hash AS hash
+FROM runs
+JOIN plans ON plans.id = runs.plan_id
+JOIN plan_versions ON plan_versions.id = runs.version_id
+WHERE runs.public_id = ?1
+`
+
+type RunBareRow struct {
+	Run          Run
+	PlanPublicID string
+	PlanKey      string
+	Version      int64
+	Hash         string
+}
+
+// A run without what stands in the row of its details, which may be damaged.
+func (q *Queries) RunBare(ctx context.Context, publicID string) (RunBareRow, error) {
+	row := q.db.QueryRowContext(ctx, runBare, publicID)
+	var i RunBareRow
+	err := row.Scan(
+		&i.Run.ID,
+		&i.Run.PublicID,
+		&i.Run.Tail,
+		&i.Run.PlanID,
+		&i.Run.VersionID,
+		&i.Run.Status,
+		&i.Run.WaitReason,
+		&i.Run.Attention,
+		&i.Run.LastSeq,
+		&i.Run.Steps,
+		&i.Run.Path,
+		&i.Run.Headline,
+		&i.Run.Node,
+		&i.Run.ErrorCode,
+		&i.Run.Actor,
+		&i.Run.Origin,
+		&i.Run.Priority,
+		&i.Run.RunKey,
+		&i.Run.ConcKey,
+		&i.Run.ParentRun,
+		&i.Run.ForkedFrom,
+		&i.Run.ForkSeq,
+		&i.Run.RerunOf,
+		&i.Run.StartAt,
+		&i.Run.DueAt,
+		&i.Run.InputTokens,
+		&i.Run.OutputTokens,
+		&i.Run.Cost,
+		&i.Run.Crashes,
+		&i.Run.Paused,
+		&i.Run.CreatedAt,
+		&i.Run.StartedAt,
+		&i.Run.EndedAt,
+		&i.Run.RunningUs,
+		&i.Run.DeletedAt,
+		&i.Run.PurgedAt,
+		&i.Run.Tries,
+		&i.Run.Alike,
+		&i.PlanPublicID,
+		&i.PlanKey,
+		&i.Version,
+		&i.Hash,
+	)
+	return i, err
+}
+
 const runByKey = `-- name: RunByKey :one
 SELECT public_id FROM runs WHERE run_key = ?1
 `
@@ -1170,6 +1237,90 @@ func (q *Queries) RunUnfinished(ctx context.Context) ([]RunUnfinishedRow, error)
 			&i.RunDetail.GivenLabels,
 			&i.RunDetail.Parent,
 			&i.RunDetail.Concurrency,
+			&i.PlanPublicID,
+			&i.PlanKey,
+			&i.Version,
+			&i.Hash,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const runUnfinishedBare = `-- name: RunUnfinishedBare :many
+SELECT runs.id, runs.public_id, runs.tail, runs.plan_id, runs.version_id, runs.status, runs.wait_reason, runs.attention, runs.last_seq, runs.steps, runs.path, runs.headline, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority, runs.run_key, runs.conc_key, runs.parent_run, runs.forked_from, runs.fork_seq, runs.rerun_of, runs.start_at, runs.due_at, runs.input_tokens, runs.output_tokens, runs.cost, runs.crashes, runs.paused, runs.created_at, runs.started_at, runs.ended_at, runs.running_us, runs.deleted_at, runs.purged_at, runs.tries, runs.alike, plans.public_id AS plan_public_id, plans.key AS plan_key, plan_versions.number AS version, plan_versions.hash AS hash
+FROM runs
+JOIN plans ON plans.id = runs.plan_id
+JOIN plan_versions ON plan_versions.id = runs.version_id
+WHERE runs.ended_at = 0 AND NOT EXISTS (SELECT 1 FROM run_details WHERE run_details.run_id = runs.id)
+ORDER BY runs.priority DESC, runs.id
+`
+
+type RunUnfinishedBareRow struct {
+	Run          Run
+	PlanPublicID string
+	PlanKey      string
+	Version      int64
+	Hash         string
+}
+
+// Unfinished runs whose row of details is gone.
+func (q *Queries) RunUnfinishedBare(ctx context.Context) ([]RunUnfinishedBareRow, error) {
+	rows, err := q.db.QueryContext(ctx, runUnfinishedBare)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []RunUnfinishedBareRow{}
+	for rows.Next() {
+		var i RunUnfinishedBareRow
+		if err := rows.Scan(
+			&i.Run.ID,
+			&i.Run.PublicID,
+			&i.Run.Tail,
+			&i.Run.PlanID,
+			&i.Run.VersionID,
+			&i.Run.Status,
+			&i.Run.WaitReason,
+			&i.Run.Attention,
+			&i.Run.LastSeq,
+			&i.Run.Steps,
+			&i.Run.Path,
+			&i.Run.Headline,
+			&i.Run.Node,
+			&i.Run.ErrorCode,
+			&i.Run.Actor,
+			&i.Run.Origin,
+			&i.Run.Priority,
+			&i.Run.RunKey,
+			&i.Run.ConcKey,
+			&i.Run.ParentRun,
+			&i.Run.ForkedFrom,
+			&i.Run.ForkSeq,
+			&i.Run.RerunOf,
+			&i.Run.StartAt,
+			&i.Run.DueAt,
+			&i.Run.InputTokens,
+			&i.Run.OutputTokens,
+			&i.Run.Cost,
+			&i.Run.Crashes,
+			&i.Run.Paused,
+			&i.Run.CreatedAt,
+			&i.Run.StartedAt,
+			&i.Run.EndedAt,
+			&i.Run.RunningUs,
+			&i.Run.DeletedAt,
+			&i.Run.PurgedAt,
+			&i.Run.Tries,
+			&i.Run.Alike,
 			&i.PlanPublicID,
 			&i.PlanKey,
 			&i.Version,

@@ -1,0 +1,122 @@
+package engine_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/engine/enginetest"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store/storetest"
+)
+
+// asked is the one approval of a run.
+func asked(t *testing.T, e *enginetest.Engine, run string) kairos.Approval {
+	t.Helper()
+	list, err := e.Store.Approvals(t.Context(), kairos.ApprovalFilter{Run: run})
+	if err != nil || len(list.Items) != 1 {
+		t.Fatalf("approvals %+v, %v", list.Items, err)
+	}
+	return list.Items[0]
+}
+
+// What the examination of the disk finds is looked at as a load would: the run is put
+// aside, and its question is taken back with the reason, since no answer leads
+// anywhere. When what could not be read can be read again, releasing the run asks
+// anew.
+func TestAnExaminedRunAsksNobody(t *testing.T) {
+	t.Parallel()
+	path, run, _ := stood(t, billing)
+	storetest.Alter(t, path, `UPDATE step_results SET output = replace(output, '4711', '4712') WHERE node = 'pay' AND final = 1`)
+	s := storetest.OpenAt(t, path)
+	e := enginetest.OpenOn(t, s, billingRegistry(), engine.Options{})
+	if p := asked(t, e, run.ID); p.Status != "open" {
+		t.Fatalf("before anybody looked: %+v", p)
+	}
+	checks, err := s.Verify(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range checks {
+		for _, id := range c.Runs {
+			if err := e.Examine(t.Context(), id); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	aside := e.Until(run.ID, kairos.RunWaiting, kairos.WaitQuarantined)
+	p := asked(t, e, run.ID)
+	if p.Status != "cancelled" || p.DecidedBy != kairos.System.Name || p.Comment != aside.Headline || !strings.Contains(p.Comment, "is damaged") {
+		t.Errorf("its question: %+v", p)
+	}
+	if _, err := e.Decide(t.Context(), enginetest.Operator, kairos.DecideRequest{Approval: p.ID, Approve: true}); kairos.CodeOf(err) != kairos.CodeConflict || !strings.Contains(err.Error(), "is damaged") {
+		t.Errorf("an answer: %v", err)
+	}
+	e.Close()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	storetest.Alter(t, path, `UPDATE step_results SET output = replace(output, '4712', '4711') WHERE node = 'pay' AND final = 1`)
+	e = enginetest.OpenOn(t, storetest.OpenAt(t, path), billingRegistry(), engine.Options{})
+	if _, err := e.Do(run.ID, kairos.ActionRelease); err != nil {
+		t.Fatal(err)
+	}
+	e.Until(run.ID, kairos.RunWaiting, kairos.WaitApproval)
+	if p = asked(t, e, run.ID); p.Status != "open" || p.Comment != "" {
+		t.Fatalf("asked anew: %+v", p)
+	}
+	if _, err := e.Decide(t.Context(), enginetest.Operator, kairos.DecideRequest{Approval: p.ID, Approve: true}); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := e.Wait(t.Context(), run.ID); err != nil || r.Status != kairos.RunCompleted {
+		t.Errorf("released: %s, %v", r.Status, err)
+	}
+}
+
+// A run that has lost its input, or the row of its settings, is put aside like one
+// with a damaged journal: everything else of it can be seen, what is damaged and what
+// to do is said, and it can only be ended.
+func TestARunThatLostItsInputIsPutAside(t *testing.T) {
+	t.Parallel()
+	for part, statement := range map[kairos.RunPart]string{
+		kairos.PartInput:   `UPDATE run_details SET input = '{"order"'`,
+		kairos.PartLimits:  `PRAGMA ignore_check_constraints = 1; UPDATE run_details SET limits = '{"max'`,
+		kairos.PartDetails: `DELETE FROM run_details`,
+	} {
+		t.Run(string(part), func(t *testing.T) {
+			t.Parallel()
+			path, run, rows := stood(t, billing)
+			storetest.Alter(t, path, statement)
+			reg := billingRegistry()
+			e := enginetest.OpenOn(t, storetest.OpenAt(t, path), reg, engine.Options{})
+			d, err := e.Detail(t.Context(), run.ID)
+			if err != nil || d.Damage == nil || len(d.Damage.Parts) == 0 || d.Damage.Parts[0].Part != part || d.Damage.Row != 0 || len(d.Journal) != len(rows) {
+				t.Fatalf("%d of %d rows, %+v, %v", len(d.Journal), len(rows), d.Damage, err)
+			}
+			aside := e.Until(run.ID, kairos.RunWaiting, kairos.WaitQuarantined)
+			if !aside.Attention || !strings.Contains(aside.Headline, string(part)) || aside.Headline != d.Run.Headline {
+				t.Errorf("put aside: %q, shown %q", aside.Headline, d.Run.Headline)
+			}
+			if p := asked(t, e, run.ID); p.Status != "cancelled" || p.Comment != aside.Headline {
+				t.Errorf("its question: %+v", p)
+			}
+			for _, action := range []kairos.Action{kairos.ActionResume, kairos.ActionRelease, kairos.ActionFork, kairos.ActionRerun} {
+				_, err := e.Do(run.ID, action)
+				if code := kairos.CodeOf(err); code != kairos.CodeConflict && code != kairos.CodeNotResumable || !strings.Contains(err.Error(), string(part)+" of the run is damaged") {
+					t.Errorf("%s: %v", action, err)
+				}
+				p, err := e.Preview(t.Context(), enginetest.Operator, kairos.VerbRequest{Run: run.ID, Action: action})
+				if err != nil || p.Allowed || !strings.Contains(p.Suggestion, "restore a backup") || p.Damage == nil {
+					t.Errorf("preview of %s: %+v, %v", action, p, err)
+				}
+			}
+			if _, err := e.Do(run.ID, kairos.ActionCancel); err != nil {
+				t.Errorf("cancel: %v", err)
+			}
+			if reg.Count("pay")+reg.Count("ship") != 0 {
+				t.Error("something was done again")
+			}
+		})
+	}
+}
