@@ -76,7 +76,7 @@ func quoted(s string) string { return filter.Quote(s) }
 func (r *request) groupRow(g kairos.FailureGroup) view.GroupRow {
 	q := groupQuery(g.Ref())
 	row := view.GroupRow{Code: visible(g.Code), Node: visible(g.Node), Plan: visible(g.PlanKey), Version: fmt.Sprintf("v%d", g.Version), Href: "/runs?q=" + url.QueryEscape(q),
-		Runs: r.number(g.Runs), First: r.time(g.First), Last: r.time(g.Last), Headline: visible(g.Headline),
+		Runs: r.number(g.Runs), First: r.time(g.First), Last: r.time(g.Last), Headline: r.failureLine(g.Headline),
 		Newest: view.Link{Text: kairos.ShortID(g.Newest), Href: "/runs/" + g.Newest}}
 	if r.s.Bulk != nil && r.who.Role.Includes(kairos.RoleOperator) {
 		row.Resume = "/bulk/new?" + url.Values{"do": {"resume"}, "q": {q}}.Encode()

@@ -107,7 +107,7 @@ func (r *request) ackAllForm() (view.AckPage, error) {
 	}
 	var p view.AckPage
 	for _, g := range groups {
-		p.Groups = append(p.Groups, view.AckGroup{Ref: ackQuery(g.Ref()), Text: r.t("%s at %s of %s", visible(g.Code), visible(g.Node), visible(g.PlanKey)) + ", " + r.n(int(g.Runs), "%s run", "%s runs"), Says: visible(cut(g.Headline, 200))})
+		p.Groups = append(p.Groups, view.AckGroup{Ref: ackQuery(g.Ref()), Text: r.t("%s at %s of %s", visible(g.Code), visible(g.Node), visible(g.PlanKey)) + ", " + r.n(int(g.Runs), "%s run", "%s runs"), Says: cut(r.failureLine(g.Headline), 200)})
 	}
 	if len(p.Groups) == 0 {
 		return p, kairos.Errorf(kairos.CodeConflict, "no failure needs attention any more").Suggest("somebody else took note of them, or the runs were resumed")

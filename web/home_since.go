@@ -229,7 +229,7 @@ func (r *request) showAck(code int, problem string) error {
 	}
 	for _, g := range groups {
 		if g.Ref() == ref {
-			p.Headline = visible(cut(g.Headline, 500))
+			p.Headline = cut(r.failureLine(g.Headline), 500)
 		}
 	}
 	p.Heading = r.t("Acknowledge %s at %s of %s", visible(ref.Code), visible(ref.Node), visible(ref.PlanKey))
@@ -290,7 +290,7 @@ func (r *request) failureRef() kairos.FailureRef {
 // ackOf says who took note of a failure.
 func (r *request) ackOf(a kairos.FailureAck) view.AckRow {
 	row := view.AckRow{What: r.t("%s at %s", visible(a.Code), visible(a.Node)), Plan: visible(a.PlanKey), Who: visible(a.Actor), Note: visible(a.Note), At: r.time(a.At),
-		Runs: r.n(int(a.Runs), "%s run", "%s runs"), Href: listAt("/runs", "is:acknowledged "+groupTerms(a.FailureRef)), Says: visible(cut(a.Headline, 200))}
+		Runs: r.n(int(a.Runs), "%s run", "%s runs"), Href: listAt("/runs", "is:acknowledged "+groupTerms(a.FailureRef)), Says: cut(r.failureLine(a.Headline), 200)}
 	if r.who.Role.Includes(kairos.RoleOperator) {
 		row.Back = "/failures/unack?" + ackQuery(a.FailureRef)
 	}

@@ -367,7 +367,7 @@ func (b *runPage) why() (*view.Why, error) {
 	if b.d.Damage != nil {
 		return b.damaged(), nil
 	}
-	w := &view.Why{Headline: visible(run.Headline)}
+	w := &view.Why{Headline: b.headline(run)}
 	switch {
 	case run.Status == kairos.RunFailed && run.Error != nil:
 		if w.Headline == "" {

@@ -23,7 +23,7 @@ func (r *request) showAckRun(code int, problem string) error {
 		return err
 	}
 	short := kairos.ShortID(run.ID)
-	p := view.AckPage{Idem: newID(), Error: problem, Post: "/runs/" + run.ID + "/ack", Headline: visible(cut(run.Headline, 500)), Note: r.c.FormValue("note"),
+	p := view.AckPage{Idem: newID(), Error: problem, Post: "/runs/" + run.ID + "/ack", Headline: cut(r.headline(run), 500), Note: r.c.FormValue("note"),
 		Crumb: view.Link{Text: short, Href: "/runs/" + run.ID}}
 	p.Heading, p.Button = r.t("Acknowledge run %s", short), r.t("Acknowledge run %s", short)
 	p.Says = r.t("The run needs attention no more: it leaves home and its counts, and stays failed. When it fails anew, it is back. The note stands on the run's page, and on home for whoever comes next.")

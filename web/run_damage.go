@@ -71,7 +71,7 @@ func (b *runPage) damaged() *view.Why {
 		w.Items = append(w.Items, b.n(d.Intact, "%s row behind it is as it was written. What it tells happened, but what it builds on cannot be read.", "%s rows behind it are as they were written. What they tell happened, but what they build on cannot be read."))
 	}
 	if run.Status == kairos.RunFailed && run.Headline != "" {
-		w.Items = append(w.Items, b.t("It had failed: %s", visible(run.Headline)))
+		w.Items = append(w.Items, b.t("It had failed: %s", b.headline(run)))
 	}
 	w.Then = b.t("What is below is what the journal says until row %d. The run cannot be resumed: nothing is put in place of a damaged row, and this run stays as it is, as evidence.", d.Good) + " "
 	if d.Checkpoint.Seq > 0 {

@@ -259,10 +259,7 @@ func (b *runPage) actEvent(a *kairos.AuditEvent) view.EventRow {
 		if json.Unmarshal(a.Detail, &d) == nil {
 			st := runStatus(d.Status, d.WaitReason)
 			row.What, row.Who = b.t(st.Word), ""
-			row.Text = visible(d.Headline)
-			if row.Text == string(d.WaitReason) {
-				row.Text = ""
-			}
+			row.Text = b.headlineOf(d.Status, d.WaitReason, d.Headline)
 		}
 	}
 	if a.Result != "ok" {

@@ -62,7 +62,7 @@ func (r *request) lineage() error {
 	grow = func(id string, depth int) view.LineageNode {
 		o := known[id]
 		_, how := from(o)
-		n := view.LineageNode{Run: view.Link{Text: o.PlanKey + " " + kairos.ShortID(o.ID), Href: "/runs/" + o.ID, Current: id == run.ID}, How: how, Status: r.statusOf(o), At: r.time(o.CreatedAt), Headline: visible(cut(o.Headline, 160))}
+		n := view.LineageNode{Run: view.Link{Text: o.PlanKey + " " + kairos.ShortID(o.ID), Href: "/runs/" + o.ID, Current: id == run.ID}, How: how, Status: r.statusOf(o), At: r.time(o.CreatedAt), Headline: cut(r.headline(o), 160)}
 		if id != run.ID {
 			n.Compare = "/runs/compare?a=" + run.ID + "&b=" + o.ID
 		}

@@ -37,7 +37,7 @@ func (b *runPage) summary() string {
 	st := b.statusOf(run)
 	lines := []string{fmt.Sprintf("%s: %s v%d, run %s", b.t(st.Word), run.PlanKey, run.Version, run.ID)}
 	if run.Headline != "" {
-		lines = append(lines, visible(run.Headline))
+		lines = append(lines, b.headline(run))
 	}
 	if run.Error != nil {
 		lines = append(lines, fmt.Sprintf("%s: %s", run.Error.Code, visible(cut(run.Error.Message, 500))))

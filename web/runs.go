@@ -53,7 +53,7 @@ func (r *request) damagedHeadline(run kairos.Run) string {
 	if len(run.Damaged) > 0 && run.Status.Final() {
 		return r.t(damagedWords[run.Damaged[0].Part])
 	}
-	return visible(run.Headline)
+	return r.headline(run)
 }
 
 func (r *request) runRows(list []kairos.Run) []view.RunRow {

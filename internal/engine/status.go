@@ -196,6 +196,9 @@ func (a *actor) headline(status kairos.RunStatus, reason kairos.WaitReason, wait
 		if len(waits) == 0 {
 			return "", ""
 		}
+		if reason == kairos.WaitRetry {
+			return a.retryLine(waits[0])
+		}
 		return waitLine(reason, waits)
 	}
 	return "", ""
@@ -221,6 +224,16 @@ func (a *actor) failureLine() (text, node string) {
 		return fmt.Sprintf("%s failed after %d of %d attempts: %s", f.Node, last, max(most, last), f.Message), f.Node
 	}
 	return fmt.Sprintf("%s failed: %s", f.Node, f.Message), f.Node
+}
+
+// retryLine is e.g. "fetch will be tried again after 2 of 5 attempts: 503 …".
+func (a *actor) retryLine(w kairos.Wait) (text, node string) {
+	for _, k := range a.s.sorted() {
+		if n := a.prog.Nodes[k.Node]; n.ID == w.Node && k.Visit == w.Visit && k.item == w.Item {
+			return fmt.Sprintf("%s will be tried again after %d of %d attempts: %s", w.Node, k.attempt, max(n.MaxAttempts, k.attempt+1), w.Message), w.Node
+		}
+	}
+	return waitLine(kairos.WaitRetry, []kairos.Wait{w})
 }
 
 func waitLine(reason kairos.WaitReason, waits []kairos.Wait) (text, node string) {

@@ -2,6 +2,21 @@ package locale
 
 // What the page of a run says: its timeline, graph, inspector and state.
 var spanishRun = map[string]string{
+	"%s failed after %s of %s attempts: %s":                                     "%s falló tras %s de %s intentos: %s",
+	"%s failed: %s":                                                             "%s falló: %s",
+	"cancelled; its journal is damaged":                                         "cancelada; su diario está dañado",
+	"%s gives no sign of life since %s":                                         "%s no da señales de vida desde %s",
+	"%s (attempt %s)":                                                           "%s (intento %s)",
+	"approval of %s":                                                            "aprobación de %s",
+	"%s may have had its effect; say whether it happened":                       "%s puede haber tenido efecto; diga si ocurrió",
+	"%s will be tried again after %s of %s attempts: %s":                        "%s se intentará de nuevo tras %s de %s intentos: %s",
+	"%s waits until %s":                                                         "%s espera hasta %s",
+	"%s waits for run %s":                                                       "%s espera a la ejecución %s",
+	"%s failed; the rest is planned anew: %s":                                   "%s falló; lo que queda se replanifica: %s",
+	"held since the database was taken back":                                    "retenida desde que se restauró la base de datos",
+	"parked: kairosd died repeatedly while this run worked":                     "apartada: kairosd murió repetidamente mientras esta ejecución trabajaba",
+	"journal row %s is damaged; the run can go on as a fork from its input":     "la fila %s del diario está dañada; la ejecución puede continuar como bifurcación desde su entrada",
+	"journal row %s is damaged; the run can go on as a fork from checkpoint %s": "la fila %s del diario está dañada; la ejecución puede continuar como bifurcación desde el punto de control %s",
 	"begun":                               "iniciados",
 	"ended":                               "terminados",
 	"answers":                             "respuestas",

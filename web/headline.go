@@ -1,0 +1,92 @@
+package web
+
+import (
+	"regexp"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/locale"
+)
+
+// A headline is stored in English with times in UTC: lists sort and search it, and
+// it is in the audit log. Pages say it in the reader's language and zone (UI 3.2.6,
+// 3.2.11); what an error or a person said stays as it was said.
+
+// stood is where a run stood when its headline was written. What a person asks is
+// a headline, too: only the words of the same standing are the engine's.
+type stood struct {
+	status kairos.RunStatus
+	reason kairos.WaitReason
+}
+
+// headlineForm is one sentence of the engine, and how pages say it.
+type headlineForm struct {
+	form *regexp.Regexp
+	text string
+}
+
+func form(expr, text string) headlineForm {
+	return headlineForm{regexp.MustCompile(`(?s)^` + expr + `$`), text}
+}
+
+const (
+	formNode = `([A-Za-z0-9_-]+)`
+	formTime = `(\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d))`
+)
+
+var headlineForms = map[stood][]headlineForm{
+	{status: kairos.RunFailed}: {
+		form(formNode+` failed after (\d+) of (\d+) attempts: (.*)`, locale.Mark("%s failed after %s of %s attempts: %s")),
+		form(formNode+` failed: (.*)`, locale.Mark("%s failed: %s")),
+		form(`failed`, locale.Mark("failed")),
+	},
+	{status: kairos.RunCancelled}: {form(`cancelled; its journal is damaged`, locale.Mark("cancelled; its journal is damaged"))},
+	{status: kairos.RunRunning}: {
+		form(formNode+` gives no sign of life since `+formTime, locale.Mark("%s gives no sign of life since %s")),
+		form(formNode+` \(attempt (\d+)\)`, locale.Mark("%s (attempt %s)")),
+	},
+	{kairos.RunWaiting, kairos.WaitApproval}: {form(`approval of `+formNode, locale.Mark("approval of %s"))},
+	{kairos.RunWaiting, kairos.WaitInDoubt}:  {form(formNode+` may have had its effect; say whether it happened`, locale.Mark("%s may have had its effect; say whether it happened"))},
+	{kairos.RunWaiting, kairos.WaitRetry}: {
+		form(formNode+` will be tried again after (\d+) of (\d+) attempts: (.*)`, locale.Mark("%s will be tried again after %s of %s attempts: %s")),
+	},
+	{kairos.RunWaiting, kairos.WaitTimer}:  {form(formNode+` waits until `+formTime, locale.Mark("%s waits until %s"))},
+	{kairos.RunWaiting, kairos.WaitChild}:  {form(formNode+` waits for run (.*)`, locale.Mark("%s waits for run %s"))},
+	{kairos.RunWaiting, kairos.WaitReplan}: {form(formNode+` failed; the rest is planned anew: (.*)`, locale.Mark("%s failed; the rest is planned anew: %s"))},
+	{kairos.RunWaiting, kairos.WaitHeld}:   {form(`held since the database was taken back`, locale.Mark("held since the database was taken back"))},
+	{kairos.RunWaiting, kairos.WaitPaused}: {form(`paused`, locale.Mark("paused"))},
+	{kairos.RunWaiting, kairos.WaitQuarantined}: {
+		form(`parked: kairosd died repeatedly while this run worked`, locale.Mark("parked: kairosd died repeatedly while this run worked")),
+		form(`journal row (\d+) is damaged; the run can go on as a fork from its input`, locale.Mark("journal row %s is damaged; the run can go on as a fork from its input")),
+		form(`journal row (\d+) is damaged; the run can go on as a fork from checkpoint (\d+ \(.*\))`, locale.Mark("journal row %s is damaged; the run can go on as a fork from checkpoint %s")),
+	},
+}
+
+// headline says where a run stands, in the reader's language and zone.
+func (r *request) headline(run kairos.Run) string {
+	return r.headlineOf(run.Status, run.WaitReason, run.Headline)
+}
+
+// failureLine is the headline of a failure of which there may be many.
+func (r *request) failureLine(text string) string { return r.headlineOf(kairos.RunFailed, "", text) }
+
+func (r *request) headlineOf(status kairos.RunStatus, reason kairos.WaitReason, text string) string {
+	if status != kairos.RunWaiting {
+		reason = ""
+	}
+	for _, f := range headlineForms[stood{status, reason}] {
+		m := f.form.FindStringSubmatch(text)
+		if m == nil {
+			continue
+		}
+		args := make([]any, len(m)-1)
+		for i, s := range m[1:] {
+			args[i] = visible(s)
+			if at, err := time.Parse(time.RFC3339, s); err == nil {
+				args[i] = r.time(at).Text
+			}
+		}
+		return r.t(f.text, args...)
+	}
+	return visible(text)
+}

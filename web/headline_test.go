@@ -1,0 +1,86 @@
+package web_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/webtest"
+)
+
+// Where a run stands is said in the reader's language and zone; what an error or a
+// person said stays as it was said (UI 3.2.6, 3.2.11).
+func TestHeadlinesAreInTheReadersLanguageAndZone(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	seed := site.Seed(t)
+	site.Plan(t, "id: hold\nnodes:\n  night: {type: wait, input: {until: \"2099-01-31T23:30:00Z\"}}\n")
+	site.Plan(t, "id: trap\nnodes:\n  ask: {type: approval, input: {message: \"deploy failed: really?\"}}\n")
+	startUntil(t, site, "hold", kairos.WaitTimer)
+	site.Run(t, "trap", `null`)
+	b := site.Browser(t).Login()
+	csrf := b.Get("/me").Hidden()["csrf"]
+	for k, v := range map[string]string{"lang": "es", "zone": "Europe/Madrid"} {
+		says(t, b.Post("/display", url.Values{"csrf": csrf, "back": {"/me"}, k: {v}}), http.StatusSeeOther)
+	}
+	list := words(b.Get("/runs").Body)
+	for _, want := range []string{"night espera hasta 2099-02-01 00:30:00", "pay puede haber tenido efecto; diga si ocurrió", "post falló", "deploy failed: really?"} {
+		if !strings.Contains(list, want) {
+			t.Errorf("the list does not say %q\n%s", want, list)
+		}
+	}
+	for _, page := range []string{"/", "/runs/" + seed.Failed.ID, "/runs/" + seed.Failed.ID + "?view=events", "/runs/" + seed.Failed.ID + "/ack"} {
+		text := words(b.Get(page).Body)
+		if !strings.Contains(text, "post falló") || strings.Contains(text, "post failed") {
+			t.Errorf("%s is not Spanish:\n%s", page, text)
+		}
+	}
+	if text := words(b.Get("/approvals").Body); !strings.Contains(text, "pay puede haber tenido efecto") {
+		t.Errorf("the inbox:\n%s", text)
+	}
+}
+
+// A run that is tried again says in the list how far it is.
+func TestARetrySaysWhichAttempt(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	busy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "busy", http.StatusServiceUnavailable) }))
+	defer busy.Close()
+	site.Plan(t, "id: again\nnodes:\n  pull: {type: http, effect: read, retry: {max_attempts: 4, backoff: [1h]}, input: {url: \""+busy.URL+"\"}}\n")
+	run := startUntil(t, site, "again", kairos.WaitRetry)
+	b := site.Browser(t).Login()
+	for _, page := range []string{"/runs", "/runs/" + run.ID} {
+		if text := words(b.Get(page).Body); !strings.Contains(text, "pull will be tried again after 1 of 4 attempts: ") {
+			t.Errorf("%s:\n%s", page, text)
+		}
+	}
+}
+
+// startUntil starts a plan and waits until its run waits for something.
+func startUntil(t *testing.T, site *webtest.Site, plan string, reason kairos.WaitReason) kairos.Run {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	events, err := site.Engine.Subscribe(ctx, 0, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := site.Engine.Start(ctx, site.Admin, kairos.StartRequest{Plan: plan})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for run.WaitReason != reason {
+		if _, ok := <-events; !ok {
+			t.Fatalf("%s does not wait for %s", plan, reason)
+		}
+		if run, err = site.Store.FindRun(ctx, run.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return run
+}
