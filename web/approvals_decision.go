@@ -34,12 +34,8 @@ func (r *request) decision(a kairos.Approval) (view.ApprovalView, error) {
 		r.entered(a, a.Values, &v)
 		return v, nil
 	}
-	ahead, err := r.s.Engine.Forecast(r.ctx, a.ID)
-	if err != nil && kairos.CodeOf(err) != kairos.CodeConflict {
+	if err := r.forecasts(a, &v); err != nil {
 		return v, err
-	}
-	for _, f := range ahead {
-		v.Ahead = append(v.Ahead, r.forecast(f, v))
 	}
 	if !v.CanAct {
 		return v, nil
@@ -86,6 +82,32 @@ func (r *request) assignees(a kairos.Approval, v *view.ApprovalView) error {
 	return nil
 }
 
+// tailOf is what a planner would have a run go on with, and why, if that is asked.
+func (r *request) tailOf(e *kairos.Entry, run kairos.Run, v *view.ApprovalView) {
+	var p struct {
+		Tail *struct {
+			Version int
+			Reason  string
+		}
+	}
+	if json.Unmarshal(e.Decision, &p) == nil && p.Tail != nil && p.Tail.Version > 0 {
+		v.Diff = view.Link{Text: r.t("What version %d changes", p.Tail.Version), Href: fmt.Sprintf("/plans/%s/diff/%d/%d", url.PathEscape(run.PlanKey), run.Version, p.Tail.Version)}
+		v.Why = visible(cut(p.Tail.Reason, 2000))
+	}
+}
+
+// forecasts say where each answer leads.
+func (r *request) forecasts(a kairos.Approval, v *view.ApprovalView) error {
+	ahead, err := r.s.Engine.Forecast(r.ctx, a.ID)
+	if err != nil && kairos.CodeOf(err) != kairos.CodeConflict {
+		return err
+	}
+	for _, f := range ahead {
+		v.Ahead = append(v.Ahead, r.forecast(f, *v))
+	}
+	return nil
+}
+
 // context is what the question rests on: for an agent's call what it was given and
 // said, else what the step before it made.
 func (r *request) context(a kairos.Approval, v *view.ApprovalView) error {
@@ -99,17 +121,7 @@ func (r *request) context(a kairos.Approval, v *view.ApprovalView) error {
 	for i := range d.Journal {
 		e := &d.Journal[i]
 		if e.Ref == a.ID && e.Kind == kairos.EntryWait {
-			var p struct {
-				Kind string
-				Tail *struct {
-					Version int
-					Reason  string
-				}
-			}
-			if json.Unmarshal(e.Decision, &p) == nil && p.Tail != nil && p.Tail.Version > 0 {
-				v.Diff = view.Link{Text: r.t("What version %d changes", p.Tail.Version), Href: fmt.Sprintf("/plans/%s/diff/%d/%d", url.PathEscape(a.PlanKey), d.Run.Version, p.Tail.Version)}
-				v.Why = visible(cut(p.Tail.Reason, 2000))
-			}
+			r.tailOf(e, d.Run, v)
 			break
 		}
 		if e.Node == a.Node && e.Visit == a.Visit && e.Item == a.Item {

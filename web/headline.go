@@ -57,6 +57,7 @@ var headlineForms = map[stood][]headlineForm{
 	{kairos.RunWaiting, kairos.WaitPaused}: {form(`paused`, locale.Mark("paused"))},
 	{kairos.RunWaiting, kairos.WaitQuarantined}: {
 		form(`parked: kairosd died repeatedly while this run worked`, locale.Mark("parked: kairosd died repeatedly while this run worked")),
+		form(`(.*) of the run is damaged; it cannot go on`, locale.Mark("%s of the run is damaged; it cannot go on")),
 		form(`journal row (\d+) is damaged; the run can go on as a fork from its input`, locale.Mark("journal row %s is damaged; the run can go on as a fork from its input")),
 		form(`journal row (\d+) is damaged; the run can go on as a fork from checkpoint (\d+ \(.*\))`, locale.Mark("journal row %s is damaged; the run can go on as a fork from checkpoint %s")),
 	},

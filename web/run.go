@@ -531,6 +531,12 @@ func sortedLabels(m map[string]string) []string {
 	return keys
 }
 
+// manyForecasts bounds of how many open questions of a run the page says where
+// each answer leads; the inbox says it of each.
+const manyForecasts = 5
+
+// approvals are the open questions of the run: whoever decides here sees where each
+// answer leads, as in the inbox.
 func (b *runPage) approvals(p *view.RunPage) error {
 	if b.d.Run.Status.Final() { // it may be asked while another branch runs
 		return nil
@@ -545,6 +551,16 @@ func (b *runPage) approvals(p *view.RunPage) error {
 			return err
 		}
 		v.OnRun = true
+		for i := range b.d.Journal {
+			if e := &b.d.Journal[i]; e.Ref == a.ID && e.Kind == kairos.EntryWait {
+				b.tailOf(e, b.d.Run, &v)
+			}
+		}
+		if len(p.Approvals) < manyForecasts {
+			if err := b.forecasts(a, &v); err != nil {
+				return err
+			}
+		}
 		p.Approvals = append(p.Approvals, v)
 	}
 	return nil

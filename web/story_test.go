@@ -200,6 +200,10 @@ func (o *told) Preview(_ context.Context, _ kairos.Actor, req kairos.VerbRequest
 	return p, nil
 }
 
+func (o *told) Forecast(context.Context, string) ([]kairos.Forecast, error) {
+	return []kairos.Forecast{{Answer: "approve", Next: []kairos.PreviewStep{{Node: "post", Type: "http"}}}, {Answer: "reject", Ends: kairos.RunCompleted}}, nil
+}
+
 func (o *told) Runs(context.Context, kairos.RunFilter) (kairos.List[kairos.Run], error) {
 	return kairos.List[kairos.Run]{}, nil
 }

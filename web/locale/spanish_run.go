@@ -15,6 +15,7 @@ var spanishRun = map[string]string{
 	"%s failed; the rest is planned anew: %s":                                   "%s falló; lo que queda se replanifica: %s",
 	"held since the database was taken back":                                    "retenida desde que se restauró la base de datos",
 	"parked: kairosd died repeatedly while this run worked":                     "apartada: kairosd murió repetidamente mientras esta ejecución trabajaba",
+	"%s of the run is damaged; it cannot go on":                                 "%s de la ejecución está dañado; no puede continuar",
 	"journal row %s is damaged; the run can go on as a fork from its input":     "la fila %s del diario está dañada; la ejecución puede continuar como bifurcación desde su entrada",
 	"journal row %s is damaged; the run can go on as a fork from checkpoint %s": "la fila %s del diario está dañada; la ejecución puede continuar como bifurcación desde el punto de control %s",
 	"begun":                               "iniciados",

@@ -1,0 +1,37 @@
+package web_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/webtest"
+)
+
+// Whoever decides on the page of the run sees where each answer leads and what it
+// touches, and the way to what the question rests on (UI 3.3.3, 3.3.10). A viewer
+// gets no buttons (UI 3.2.4).
+func TestAQuestionOnItsRunSaysWhereEachAnswerLeads(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	site.Plan(t, "id: gate\nnodes:\n  ask: {type: approval, input: {message: \"Post it?\"}}\n  post: {type: http, effect: unsafe, input: {method: POST, url: \"http://127.0.0.1:9/x\"}}\n  drop: {type: log, input: dropped}\nedges:\n  - {from: ask, to: post, condition: last.approved == true}\n  - {from: ask, to: drop, condition: default}\n")
+	run := site.Run(t, "gate", `null`)
+	at := "/runs/" + run.ID
+	text := words(site.Browser(t).Login().Get(at).Body)
+	for _, want := range []string{"What happens next", "Next: post", "Touches the world outside: post", "Next: drop", "What it rests on, and how it was decided before"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the run's page does not say %q\n%s", want, text)
+		}
+	}
+	if _, err := site.Auth.CreateUser(t.Context(), site.Admin, "ana", webtest.Password, kairos.RoleViewer); err != nil {
+		t.Fatal(err)
+	}
+	viewer := site.Browser(t)
+	if !viewer.LoginAs("ana", webtest.Password) {
+		t.Fatal("the viewer cannot log in")
+	}
+	body := viewer.Get(at).Body
+	if strings.Contains(body, `name="comment"`) || !strings.Contains(words(body), "Only operators decide") {
+		t.Errorf("a viewer may decide:\n%s", words(body))
+	}
+}
