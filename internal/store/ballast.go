@@ -3,6 +3,7 @@ package store
 import (
 	"encoding/binary"
 	"errors"
+	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -77,13 +78,9 @@ func (b *ballast) grow() error {
 	}
 	var seed [32]byte
 	binary.NativeEndian.PutUint64(seed[:], uint64(b.size))
-	piece := make([]byte, min(ballastPiece, ballastSize-b.size))
-	if _, err := rand.NewChaCha8(seed).Read(piece); err != nil {
-		return errors.Join(err, f.Close())
-	}
-	_, err = f.WriteAt(piece, b.size)
+	n, err := io.CopyN(io.NewOffsetWriter(f, b.size), rand.NewChaCha8(seed), min(ballastPiece, ballastSize-b.size))
 	if err = errors.Join(err, f.Close()); err == nil {
-		b.size += int64(len(piece))
+		b.size += n
 	}
 	return err
 }
