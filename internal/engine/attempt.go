@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
 	"maps"
 	"runtime/debug"
 	"slices"
@@ -112,10 +113,22 @@ func (s *state) keyName(node string) string {
 // idempotencyKey is the same in all attempts of one visit and item, and new for
 // every rerun and fork, whose run id differs (ruling 25).
 func (e *Engine) idempotencyKey(run, node string, visit, item int) string {
-	m := hmac.New(sha256.New, e.store.InstanceKey())
-	m.Write([]byte(run + "\x00" + node + "\x00" + strconv.Itoa(visit) + "\x00" + strconv.Itoa(item)))
-	return strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(m.Sum(nil)[:20]))
+	m, ok := e.keyed.Get().(hash.Hash)
+	if !ok {
+		m = hmac.New(sha256.New, e.store.InstanceKey())
+	}
+	defer e.keyed.Put(m)
+	m.Reset()
+	b := make([]byte, 0, 256)
+	b = append(append(append(b, run...), 0), node...)
+	b = strconv.AppendInt(append(b, 0), int64(visit), 10)
+	b = strconv.AppendInt(append(b, 0), int64(item), 10)
+	m.Write(b)
+	return keyText.EncodeToString(m.Sum(b[:0])[:20])
 }
+
+// keyText is how idempotency keys are written.
+var keyText = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
 // start runs an attempt whose intent is durable. The timeout begins now.
 func (e *Engine) start(t *attempt) {

@@ -56,7 +56,7 @@ func (c *clock) read() (t, machine time.Time) {
 				return t, r.time
 			}
 		}
-		if c.base.CompareAndSwap(base, &r) {
+		if read := r; c.base.CompareAndSwap(base, &read) { // a copy: else every reading would take memory
 			return r.time, r.time
 		}
 	}

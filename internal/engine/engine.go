@@ -98,8 +98,9 @@ type Engine struct {
 	// maintenance is set while no node may start.
 	maintenance atomic.Bool
 	watchers    map[string][]chan struct{}
-	doomed      sync.Map // ids of children that are cancelled before they exist
-	attempts    sync.Map // of *attempt: those whose handlers run
+	doomed      sync.Map  // ids of children that are cancelled before they exist
+	attempts    sync.Map  // of *attempt: those whose handlers run
+	keyed       sync.Pool // of hash.Hash: what makes idempotency keys
 	hold        hold
 	opened      bool
 	stopping    bool

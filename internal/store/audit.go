@@ -33,7 +33,8 @@ func (w *writer) writeAudit(rows []auditRow) ([]kairos.AuditEvent, []byte, error
 	link := newLink(w.s.secrets.auditKey, w.mac)
 	events := make([]kairos.AuditEvent, len(rows))
 	var mac []byte
-	for i, r := range rows {
+	for i := range rows {
+		r := &rows[i]
 		p := dbsqlc.AuditEvent{Seq: w.seq + int64(i) + 1, At: at, FirstSeq: r.firstSeq, RunSeq: r.runSeq, Digest: r.digest,
 			Action: r.record.Action, Actor: r.record.Actor, Surface: r.record.Surface, Request: r.record.Request.ID, Address: r.record.Request.Address, Object: r.record.Object,
 			Result: r.record.Result, Reason: r.record.Reason, Detail: jsonText(r.record.Detail)}

@@ -46,12 +46,12 @@ func (s *Store) prepare(ctx context.Context, c kairos.Checkpoint) (*prepared, er
 	if s.writer == nil {
 		return nil, errReadOnly()
 	}
-	p := &prepared{c: c, steps: make([]stepRow, 0, len(c.Entries))}
+	p := &prepared{c: c, steps: make([]stepRow, len(c.Entries))}
 	var err error
 	if p.rowID, err = s.rowID(ctx, c.Run); err != nil {
 		return nil, err
 	}
-	sum := sha256.New()
+	hashes := make([]byte, 0, 4*sha256.Size)
 	for i := range c.Entries {
 		e := &c.Entries[i]
 		if e.Seq == 0 {
@@ -60,17 +60,17 @@ func (s *Store) prepare(ctx context.Context, c kairos.Checkpoint) (*prepared, er
 		if e.Seq != c.Fence+int64(i)+1 {
 			return nil, kairos.Errorf(kairos.CodeInternal, "checkpoint of run %s: row %d has seq %d, want %d", c.Run, i, e.Seq, c.Fence+int64(i)+1)
 		}
-		step, err := s.step(c.Run, e, &p.payloads)
-		if err != nil {
+		step := &p.steps[i]
+		if err := s.step(c.Run, e, step, &p.payloads); err != nil {
 			return nil, err
 		}
 		step.RunID = p.rowID
 		p.tries = max(p.tries, step.Attempt)
-		p.steps = append(p.steps, step)
-		sum.Write(step.Hash)
+		hashes = append(hashes, step.Hash...)
 	}
 	if len(c.Entries) > 0 {
-		p.digest = sum.Sum(nil)
+		digest := sha256.Sum256(hashes)
+		p.digest = digest[:]
 	}
 	if c.Patch != nil && c.Patch.Output != nil {
 		if p.output, err = s.stow(c.Patch.Output, &p.payloads); err != nil {
@@ -204,7 +204,7 @@ func (p *prepared) apply(w *writer) ([]auditRow, error) {
 			delete(w.hot, p.rowID)
 		}
 	}
-	return p.audit(), nil
+	return p.audit(w.added[:0]), nil
 }
 
 func movedOn(run string) *kairos.Error {
@@ -531,9 +531,8 @@ func (p *prepared) details(w *writer) error {
 	return nil
 }
 
-// audit is one row for the checkpoint, and the explicit records.
-func (p *prepared) audit() []auditRow {
-	var rows []auditRow
+// audit adds one row for the checkpoint, and the explicit records.
+func (p *prepared) audit(rows []auditRow) []auditRow {
 	if n := len(p.c.Entries); n > 0 || p.c.Patch != nil && p.c.Patch.Status != "" {
 		r := auditRow{rowID: p.rowID, digest: p.digest, entries: p.c.Entries,
 			record: kairos.AuditRecord{Action: ActionCheckpoint, Surface: "engine", Actor: "system", Run: p.c.Run}}

@@ -44,7 +44,8 @@ func orNull(s string) *string {
 	if s == "" {
 		return nil
 	}
-	return &s
+	kept := s // only what is there takes memory
+	return &kept
 }
 
 func orEmpty(s *string) string {

@@ -126,8 +126,8 @@ func (w *writer) fillRun(insert *sql.Stmt, f FillRun, v *dbsqlc.PlanVersion, row
 		for i := range e.Entries {
 			entry := e.Entries[i]
 			entry.At, entry.StartedAt, entry.DueAt = move(entry.At), move(entry.StartedAt), move(entry.DueAt)
-			step, err := w.s.step(id, &entry, nil)
-			if err != nil {
+			var step stepRow
+			if err := w.s.step(id, &entry, &step, nil); err != nil {
 				return nil, err
 			}
 			step.RunID, step.AuditSeq = rowID, w.next+int64(len(rows))+1

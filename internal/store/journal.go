@@ -14,8 +14,8 @@ import (
 
 // step prepares a journal row; its hash covers every field, the run and seq
 // included, so that a row that was changed or moved is found when it is read.
-func (s *Store) step(runID string, e *kairos.Entry, payloads *[]dbsqlc.PayloadInsertParams) (stepRow, error) {
-	p := stepRow{Seq: e.Seq, Kind: string(e.Kind), Node: e.Node, Visit: int64(e.Visit), Item: int64(e.Item), Attempt: int64(e.Attempt),
+func (s *Store) step(runID string, e *kairos.Entry, p *stepRow, payloads *[]dbsqlc.PayloadInsertParams) error {
+	*p = stepRow{Seq: e.Seq, Kind: string(e.Kind), Node: e.Node, Visit: int64(e.Visit), Item: int64(e.Item), Attempt: int64(e.Attempt),
 		Substep: int64(e.Substep), Status: string(e.Status), Final: flag(e.Final), Effect: e.Effect, IdemKey: orNull(e.IdempotencyKey),
 		InputTokens: e.Usage.InputTokens, OutputTokens: e.Usage.OutputTokens, Cost: e.Usage.Cost, Agent: orNull(e.Agent), DueAt: micros(e.DueAt),
 		Ref: orNull(e.Ref), Actor: orNull(e.Actor), Reason: orNull(e.Reason), StartedAt: micros(e.StartedAt), At: micros(e.At)}
@@ -25,21 +25,23 @@ func (s *Store) step(runID string, e *kairos.Entry, payloads *[]dbsqlc.PayloadIn
 		into **string
 	}{{e.Input, &p.Input}, {e.Output, &p.Output}, {e.Decision, &p.Decision}, {e.Log, &p.Log}} {
 		if *f.into, err = s.stow(f.from, payloads); err != nil {
-			return p, err
+			return err
 		}
 	}
 	if e.Failure != nil {
 		b, err := json.Marshal(e.Failure)
 		if err != nil {
-			return p, kairos.Errorf(kairos.CodeInvalid, "failure of node %s: %w", e.Node, err)
+			return kairos.Errorf(kairos.CodeInvalid, "failure of node %s: %w", e.Node, err)
 		}
 		if p.Failure, err = s.stow(b, payloads); err != nil {
-			return p, err
+			return err
 		}
 	}
-	p.Hash = rowHash(runID, &p)
-	e.Hash = hex.EncodeToString(p.Hash)
-	return p, nil
+	p.Hash = rowHash(runID, p)
+	text := make([]byte, 2*sha256.Size)
+	hex.Encode(text, p.Hash)
+	e.Hash = string(text)
+	return nil
 }
 
 // rowHash is SHA-256 over all fields, each with its length; a NULL differs from

@@ -70,8 +70,8 @@ func (n *newRun) prepare() error {
 	for i := range n.r.Entries {
 		e := &n.r.Entries[i]
 		e.Seq = int64(i) + 1
-		step, err := n.s.step(n.r.ID, e, &n.payloads)
-		if err != nil {
+		var step stepRow
+		if err := n.s.step(n.r.ID, e, &step, &n.payloads); err != nil {
 			return err
 		}
 		n.steps = append(n.steps, step)

@@ -77,7 +77,8 @@ type writer struct {
 	seq     int64 // last audit sequence number that is committed
 	next    int64 // last one given out in the transaction under way
 	rows    []auditRow
-	mac     []byte // the chain's head
+	added   [1]auditRow // by most operations, until they are among rows
+	mac     []byte      // the chain's head
 	hot     map[int64]*runState
 	moved   []int64 // runs whose rows settleRuns must write
 	counts  map[countKey]int64
