@@ -76,7 +76,7 @@ func TestADamagedRunFromHomeToItsFork(t *testing.T) {
 	says(t, b.Get(page+"/resume"), http.StatusOK, fmt.Sprintf("journal row %d is damaged", d.Damage.Row), fmt.Sprintf("--at %d", at))
 	says(t, b.Get(fmt.Sprintf("%s/fork?at=%d", page, at)), http.StatusOK, "pay may have touched the world outside already: its record is damaged", "book would touch the world outside a second time",
 		fmt.Sprintf(`value="%d" selected`, at), "fails its checksum", "takes its recorded result")
-	says(t, b.Get(fmt.Sprintf("%s/fork?at=%d", page, d.Damage.Row)), http.StatusOK, fmt.Sprintf("a fork cannot keep position %d", d.Damage.Row))
+	says(t, b.Get(fmt.Sprintf("%s/fork?at=%d", page, d.Damage.Row)), http.StatusOK, fmt.Sprintf("A fork cannot keep position %d", d.Damage.Row))
 	says(t, b.Get("/api/v1/runs/"+run), http.StatusOK, `"damage":{"row":`+fmt.Sprint(d.Damage.Row), `"problem":"checksum"`)
 	says(t, b.Get("/api/v1/runs/"+run+"/journal"), http.StatusOK, `"damage":"journal row `)
 	says(t, b.Get(fmt.Sprintf("/api/v1/runs/%s/preview?action=fork&at=%d", run, at)), http.StatusOK, `"doubtful":true`, `"damage":`)

@@ -217,7 +217,7 @@ func nonZero(n int64) string {
 
 // fill copies the engine's prediction into the page.
 func (r *request) fill(p *view.PreviewPage, pre kairos.Preview) {
-	p.Allowed, p.Refusal, p.Suggestion, p.Digest = pre.Allowed, visible(pre.Refusal), visible(pre.Suggestion), pre.Digest
+	p.Allowed, p.Refusal, p.Suggestion, p.Digest = pre.Allowed, begun(visible(pre.Refusal)), begun(visible(pre.Suggestion)), pre.Digest
 	p.Rev = strconv.FormatInt(pre.Rev, 10)
 	if d := pre.Damage; d != nil {
 		p.Damage, p.DamageItems = r.damageHeadline(d), r.lostSteps(d)

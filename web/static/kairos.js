@@ -249,7 +249,9 @@
   };
   centre();
   // So does a row of tabs or chips with the current one.
-  for (const a of $$("nav.tabs [aria-current], nav.filters [aria-current]")) { const n = a.parentElement; n.scrollLeft = a.offsetLeft - n.offsetLeft - (n.clientWidth - a.offsetWidth) / 2; }
+  const along = () => { for (const a of $$("nav.tabs [aria-current], nav.filters [aria-current]")) { const n = a.parentElement; n.scrollLeft = a.offsetLeft - n.offsetLeft - (n.clientWidth - a.offsetWidth) / 2; } };
+  along();
+  document.addEventListener("htmx:oobAfterSwap", along);
 
   // On the page of a run, another step swaps the inspector, another view the pane:
   // the same addresses, which the server has pushed (UI 3.3.3).
@@ -284,7 +286,7 @@
       const a = $$("#tabs a, #pane a").find((x) => { const to = new URL(x.getAttribute("href"), location.href); return to.pathname + to.search === chosen; }) || $("#tabs [aria-current]");
       if (a) a.focus({ preventScroll: true });
     }
-    if (id === "pane") { centre(); tail(); return; }
+    if (id === "pane") { centre(); along(); tail(); return; }
     tail();
     if (chosen) live(); // the rows say which one is chosen
     const i = $("#inspector");
