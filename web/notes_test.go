@@ -57,7 +57,7 @@ func TestAPageHasATwinForPrograms(t *testing.T) {
 		"/runs?q=status%3Afailed+plan%3A" + seed.Failed.PlanKey: seed.Failed.ID,
 		"/plans/" + seed.Failed.PlanKey:                         seed.Failed.PlanKey,
 		"/plans/" + seed.Failed.PlanKey + "/v/1":                seed.Failed.Hash,
-		"/plans":                                                seed.Failed.PlanKey, "/steps": `"items"`, "/handoffs?q=status%3Aopen": `"items"`, "/approvals": `"items"`, "/agents": `"items"`, "/agents/tools": "calculator", "/audit": "run.created", "/me": `"role"`,
+		"/plans":                                                seed.Failed.PlanKey, "/steps": `"items"`, "/handoffs?q=status%3Aopen": `"items"`, "/approvals": `"items"`, "/agents": `"items"`, "/agents/tools": "calculator", "/agents/tools/calculator": "calculator", "/agents/agents/desk": `"desk"`, "/agents/providers/script": `"script"`, "/audit": "run.created", "/me": `"role"`,
 	} {
 		path, query, _ := strings.Cut(page, "?")
 		address := path + ".json"
