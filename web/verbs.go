@@ -17,6 +17,14 @@ import (
 	"github.com/kairosd/kairosd/web/view"
 )
 
+// stepReasons are the engine's reasons that have words of their own.
+var stepReasons = map[string]string{
+	kairos.ReasonReopened:   locale.Mark("it failed or was cancelled"),
+	kairos.ReasonCancelled:  locale.Mark("cancelled with the run"),
+	kairos.ReasonAtWork:     locale.Mark("it is at work and is asked to end"),
+	kairos.ReasonUnsafeWork: locale.Mark("it is at work and may have its effect all the same; a resume first asks whether it had"),
+}
+
 // verb is what a page says of an operator's act. The words name act and object:
 // a button never says OK.
 type verb struct {
@@ -244,12 +252,12 @@ func (r *request) fill(p *view.PreviewPage, pre kairos.Preview) {
 			if len(s.Items) > 0 {
 				text += " (" + r.n(len(s.Items), "%s item", "%s items") + ")"
 			}
-			switch s.Reason {
-			case "":
-			case kairos.ReasonReopened:
-				text += " — " + r.t("it failed or was cancelled")
-			default:
-				text += " — " + s.Reason
+			if s.Reason != "" {
+				reason := s.Reason
+				if w, ok := stepReasons[reason]; ok {
+					reason = r.t(w)
+				}
+				text += " — " + reason
 			}
 			group.Steps = append(group.Steps, text)
 		}

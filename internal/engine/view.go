@@ -490,7 +490,7 @@ func (v *view) simple(req kairos.VerbRequest) kairos.Preview {
 		if req.Action == kairos.ActionCancel {
 			l.dropped = append(o.again, o.fresh...)
 			for i := range l.dropped {
-				l.dropped[i].Reason = "cancelled with the run"
+				l.dropped[i].Reason = v.cancels(l.dropped[i])
 			}
 		} else if req.Action != kairos.ActionPause {
 			l.again, l.fresh, l.effects = o.again, o.fresh, o.effects
@@ -498,6 +498,21 @@ func (v *view) simple(req kairos.VerbRequest) kairos.Preview {
 	}
 	l.fill(&p)
 	return p
+}
+
+// cancels says what a cancel does to a step.
+func (v *view) cancels(step kairos.PreviewStep) string {
+	reason := kairos.ReasonCancelled
+	for k, w := range v.s.work {
+		if w.phase != phaseRunning || k.Visit != step.Visit || v.prog.Nodes[k.Node].ID != step.Node {
+			continue
+		}
+		if w.effect == planner.EffectUnsafe || len(w.flying) > 0 {
+			return kairos.ReasonUnsafeWork
+		}
+		reason = kairos.ReasonAtWork
+	}
+	return reason
 }
 
 // resume computes what resuming does: the reset and its preview. The state of

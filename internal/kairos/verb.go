@@ -148,6 +148,14 @@ type PreviewStep struct {
 // because of itself, and not because of a step before it.
 const ReasonReopened = "it failed or was cancelled"
 
+// Reasons of a [PreviewStep] that a cancel does not keep: it has not begun, it is at
+// work, or it is at work and what it does cannot be taken back or repeated (ruling 15).
+const (
+	ReasonCancelled  = "cancelled with the run"
+	ReasonAtWork     = "it is at work and is asked to end"
+	ReasonUnsafeWork = "it is at work and may have its effect all the same; a resume first asks whether it had"
+)
+
 // PreviewRepeat is a step whose side effects would happen a second time.
 type PreviewRepeat struct {
 	Node   string `json:"node"`

@@ -1,6 +1,9 @@
 package locale
 
 var spanishCore = map[string]string{
+	"cancelled with the run":            "se cancela con la ejecución",
+	"it is at work and is asked to end": "está trabajando y se le pide que termine",
+	"it is at work and may have its effect all the same; a resume first asks whether it had": "está trabajando y puede tener su efecto de todos modos; al reanudar se pregunta primero si lo tuvo",
 	"it failed or was cancelled": "falló o se canceló",
 	"plan step":                  "paso del plan",
 	"capability match":           "capacidad adecuada",

@@ -1,0 +1,41 @@
+package web_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/webtest"
+)
+
+// Before a run is cancelled the page says what that does to what is at work: a
+// payment under way may happen all the same (UI 3.3.3, ruling 15).
+func TestACancelSaysWhatIsAtWork(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	asked, answer := make(chan struct{}, 2), make(chan struct{})
+	bank := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		asked <- struct{}{}
+		select {
+		case <-answer:
+		case <-r.Context().Done():
+		}
+	}))
+	t.Cleanup(bank.Close)
+	t.Cleanup(func() { close(answer) })
+	site.Plan(t, "id: both\nnodes:\n  look: {type: http, input: {url: \""+bank.URL+"\"}}\n  pay: {type: http, effect: unsafe, input: {method: POST, url: \""+bank.URL+"\"}}\n  end: {type: log, needs: [look, pay], input: done}\n")
+	run, err := site.Engine.Start(t.Context(), site.Admin, kairos.StartRequest{Plan: "both"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-asked
+	<-asked
+	text := words(site.Browser(t).Login().Get("/runs/" + run.ID + "/cancel").Body)
+	for _, want := range []string{"pay — it is at work and may have its effect all the same; a resume first asks whether it had", "look — it is at work and is asked to end", "end — cancelled with the run"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the preview does not say %q\n%s", want, text)
+		}
+	}
+}
