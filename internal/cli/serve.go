@@ -284,6 +284,7 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe string) error {
 	var looking sync.WaitGroup
 	looking.Go(func() { s.system.run(upkeep, s.cfg) })
 	looking.Go(func() { s.checker.Run(upkeep) })
+	looking.Go(func() { boundMemory(upkeep) })
 	if len(s.cfg.Notifications.Channels) > 0 {
 		looking.Go(func() { s.notifier.Run(upkeep) })
 		looking.Go(func() { s.wakeOnRuns(upkeep, wake) })
