@@ -48,7 +48,11 @@ func (b *runPage) damaged() *view.Why {
 	d, run := b.d.Damage, b.d.Run
 	w := &view.Why{}
 	if len(d.Parts) > 0 {
-		w.Headline, w.Items = b.damageHeadline(d), b.damagedParts(d.Parts)
+		if w.Items = b.damagedParts(d.Parts); len(w.Items) == 1 {
+			w.Headline, w.Items = w.Items[0], nil
+		} else {
+			w.Headline = b.damageHeadline(d)
+		}
 		w.Then = b.t("It cannot go on or be forked: restore a backup, or start a new run like it.") + " " + b.t("What else is shown is as it was written; this run stays as it is, as evidence.")
 		w.Links = append(w.Links, view.Link{Text: b.t("Start a new run like it"), Href: "/runs/new?like=" + run.ID})
 		return w

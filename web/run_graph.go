@@ -150,7 +150,7 @@ func (b *runPage) states() func(*diagram.Node) nodeState {
 		st := b.latest(list)
 		s := nodeState{status: st.shown(), href: b.href(url.Values{"step": {strconv.FormatInt(st.seq, 10)}, "node": nil, "try": nil, "tab": nil}) + "#inspector"}
 		s.detail = b.t(s.status.Word)
-		if st.status == kairos.NodeCompleted || st.status == kairos.NodeFailed {
+		if st.lost == nil && (st.status == kairos.NodeCompleted || st.status == kairos.NodeFailed) {
 			s.detail = took(st.took(now))
 		}
 		if len(list) > 1 {

@@ -86,8 +86,11 @@ func (b *runPage) timeline(p *view.RunPage) {
 func (t *timelinePage) whole() timeline.Span {
 	run := t.d.Run
 	all := timeline.Span{From: run.CreatedAt, To: t.now}
-	if !run.EndedAt.IsZero() {
+	switch {
+	case !run.EndedAt.IsZero():
 		all.To = run.EndedAt
+	case t.d.Damage != nil: // nothing is heard of it any more
+		all.To = run.CreatedAt.Add(time.Millisecond)
 	}
 	for _, st := range t.steps { // clocks are read one after the other
 		if !st.reused && st.started.Before(all.From) {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
@@ -214,7 +215,18 @@ func (d *daemon) seed() webtest.Seeded {
 // furnished is a seed with what only some pages show.
 func (d *daemon) furnished() webtest.Seeded {
 	d.t.Helper()
-	return webtest.Furnish(d.t, d.api, admin, d.seed())
+	return webtest.Furnish(d.t, furnishing{d.api, filepath.Join(d.data, "kairos.db")}, admin, d.seed())
+}
+
+// furnishing is a daemon whose disk may fail.
+type furnishing struct {
+	*client.Client
+	path string
+}
+
+func (f furnishing) Damage(tb testing.TB, statements string) {
+	tb.Helper()
+	storetest.Alter(tb, f.path, statements)
 }
 
 func (d *daemon) plan(src string) {

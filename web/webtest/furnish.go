@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store/storetest"
+	"github.com/kairosd/kairosd/planner"
 )
 
 // Furnishing is what an installation offers besides plans and runs.
@@ -14,6 +16,12 @@ type Furnishing interface {
 	StartDraft(ctx context.Context, actor kairos.Actor, r kairos.DraftRequest) (kairos.Draft, error)
 	Draft(ctx context.Context, id string) (kairos.Draft, error)
 	ChangeToolCircuit(ctx context.Context, actor kairos.Actor, name string, c kairos.CircuitChange) error
+	Start(ctx context.Context, actor kairos.Actor, r kairos.StartRequest) (kairos.Run, error)
+	SavePlan(ctx context.Context, actor kairos.Actor, src []byte, f planner.Format, origin, reason string) (kairos.Plan, kairos.Version, bool, planner.Problems, error)
+	Wait(ctx context.Context, run string) (kairos.Run, error)
+	Detail(ctx context.Context, run string) (kairos.RunDetail, error)
+	// Damage changes the file of the database as a failing disk may.
+	Damage(tb testing.TB, statements string)
 	StartBulk(ctx context.Context, actor kairos.Actor, r kairos.BulkRequest) (kairos.Bulk, error)
 }
 
@@ -31,6 +39,22 @@ func (f furnished) Draft(ctx context.Context, id string) (kairos.Draft, error) {
 }
 func (f furnished) ChangeToolCircuit(ctx context.Context, actor kairos.Actor, name string, c kairos.CircuitChange) error {
 	return f.Tools.ChangeToolCircuit(ctx, actor, name, c)
+}
+func (f furnished) Start(ctx context.Context, actor kairos.Actor, r kairos.StartRequest) (kairos.Run, error) {
+	return f.Engine.Start(ctx, actor, r)
+}
+func (f furnished) SavePlan(ctx context.Context, actor kairos.Actor, src []byte, format planner.Format, origin, reason string) (kairos.Plan, kairos.Version, bool, planner.Problems, error) {
+	return f.Engine.SavePlan(ctx, actor, src, format, origin, reason)
+}
+func (f furnished) Wait(ctx context.Context, run string) (kairos.Run, error) {
+	return f.Engine.Wait(ctx, run)
+}
+func (f furnished) Detail(ctx context.Context, run string) (kairos.RunDetail, error) {
+	return f.Engine.Detail(ctx, run)
+}
+func (f furnished) Damage(tb testing.TB, statements string) {
+	tb.Helper()
+	storetest.Alter(tb, f.Store.Path(), statements)
 }
 func (f furnished) StartBulk(ctx context.Context, actor kairos.Actor, r kairos.BulkRequest) (kairos.Bulk, error) {
 	return f.Bulk.Start(ctx, actor, r)
@@ -81,7 +105,52 @@ func Furnish(tb testing.TB, on Furnishing, admin kairos.Actor, d Seeded) Seeded 
 		tb.Fatal(err)
 	}
 	d.Waiter = act.ID
+	d.damage(tb, on, admin)
 	return d
+}
+
+// damage adds two runs that stood at a question when a disk failed: one has lost how
+// its payment ended, the other its input.
+func (d *Seeded) damage(tb testing.TB, on Furnishing, admin kairos.Actor) {
+	tb.Helper()
+	Plan(tb, on, admin, `
+id: dispatch
+name: Dispatch
+nodes:
+  collect: {type: set, input: {order: "4711", weight: 12}}
+  pay: {type: set, effect: unsafe, input: "receipt 4711"}
+  book: {type: set, effect: idempotent, input: "parcel 42"}
+  pause: {type: wait, input: {for: 10ms}}
+  gate: {type: approval, input: {message: "Send the parcel?"}}
+  send: {type: log, input: "sent"}
+edges: [{from: collect, to: pay}, {from: pay, to: book}, {from: book, to: pause}, {from: pause, to: gate}, {from: gate, to: send}]
+`)
+	d.Damaged, d.Halved = Run(tb, on, admin, "dispatch", `{"order": "4711"}`), Run(tb, on, admin, "dispatch", `{"order": "4712"}`)
+	of := func(r kairos.Run) string { return "(SELECT id FROM runs WHERE public_id = '" + r.ID + "')" }
+	on.Damage(tb, `UPDATE step_results SET output = '"receipt 4712"' WHERE node = 'pay' AND final = 1 AND run_id = `+of(d.Damaged)+`;
+UPDATE run_details SET input = '{"order": "47' WHERE run_id = `+of(d.Halved))
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	for _, r := range []*kairos.Run{&d.Damaged, &d.Halved} {
+		if detail, err := on.Detail(ctx, r.ID); err != nil || detail.Damage == nil { // being looked at is enough
+			tb.Fatalf("run %s is not damaged: %+v %v", r.ID, detail.Damage, err)
+		}
+		for { // its question is taken back when it is put aside
+			list, err := on.Approvals(ctx, kairos.ApprovalFilter{Run: r.ID, Status: "cancelled"})
+			if err != nil {
+				tb.Fatalf("approvals: %v", err)
+			}
+			if len(list.Items) > 0 {
+				d.TakenBack = list.Items[0].ID
+				break
+			}
+			select {
+			case <-ctx.Done():
+				tb.Fatalf("run %s is not put aside", r.ID)
+			case <-time.After(10 * time.Millisecond):
+			}
+		}
+	}
 }
 
 // refusing is a host where nobody listens: the ledger's runs fail at it.
@@ -92,5 +161,12 @@ func (d Seeded) furniture() []string {
 	if d.Draft == "" {
 		return nil
 	}
-	return []string{"/approvals/" + d.Approval, "/approvals/" + d.Approval + "/assign", "/plans/drafts/" + d.Draft, "/bulk/" + d.Bulk, "/bulk/" + d.Waiter, "/agents/tools/http/circuit?do=close&part=" + refusing}
+	out := []string{"/runs/" + d.Damaged.ID + "/fork?at=1", "/runs/" + d.Damaged.ID + "/fork?at=3", "/runs/" + d.Damaged.ID + "/resume", "/runs/" + d.Damaged.ID + "/cancel", "/runs/" + d.Damaged.ID + "?step=book&tab=output",
+		"/runs/" + d.Damaged.ID + "?step=pay", "/runs/" + d.Damaged.ID + "/peek", "/runs/" + d.Halved.ID + "/rerun", "/runs/" + d.Halved.ID + "/peek", "/runs?q=waiting:quarantined", "/approvals/" + d.TakenBack}
+	for _, r := range []kairos.Run{d.Damaged, d.Halved} {
+		for _, v := range runViews {
+			out = append(out, "/runs/"+r.ID+v)
+		}
+	}
+	return append(out, "/approvals/"+d.Approval, "/approvals/"+d.Approval+"/assign", "/plans/drafts/"+d.Draft, "/bulk/"+d.Bulk, "/bulk/"+d.Waiter, "/agents/tools/http/circuit?do=close&part="+refusing)
 }

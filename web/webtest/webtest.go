@@ -267,6 +267,10 @@ type Seeded struct {
 	// Approval, Draft, Bulk and Waiter, an act on many runs that waits for a circuit, are
 	// ids of what Furnish adds.
 	Approval, Draft, Bulk, Waiter string
+	// Damaged has a damaged journal, Halved has lost its input; TakenBack is a question
+	// of it that asks nobody. Furnish adds them.
+	Damaged, Halved kairos.Run
+	TakenBack       string
 }
 
 // Hostile is a text that must never become markup.
@@ -338,13 +342,16 @@ type Browser struct {
 	http http.Client
 }
 
+// runViews are the views of a run.
+var runViews = []string{"", "?view=graph", "?view=state", "?view=handoffs", "?view=events", "?view=log", "?view=io"}
+
 // Paths are the pages to look at, with the runs of a seed.
 func (d Seeded) Paths() []string {
 	out := []string{"/", "/runs", "/runs?q=status:failed", "/plans", "/plans/new", "/ask", "/plans/ledger", "/plans/ledger/start", "/plans/ledger/edit", "/approvals", "/audit", "/system", "/system/storage", "/system/jobs", "/system/log", "/system/config", "/help", "/settings/users", "/settings/roles", "/settings/tokens", "/settings/access", "/settings/notifications", "/settings/retention", "/settings/secrets", "/settings/secrets/BANK/rotate", "/me", "/me/second-factor", "/login", "/login/link?token=none", "/agents", "/agents/providers", "/agents/tools"}
 	out = append(out, "/agents/tools/calculator", "/agents/tools/calculator/try", "/agents/tools/http", "/agents/tools/http/stop", "/agents/tools/http/circuit?do=open", "/agents/tools/crm.find", "/agents/tools/crm.find/circuit?do=close", "/agents/providers/script/circuit?do=open", "/agents/providers/script", "/agents/providers/script/stop", "/agents/agents/supervisor", "/agents/agents/desk", "/memory")
 	out = append(out, "/plans/ledger?node=post&paint=failed", "/plans/ledger/v/1/restore", "/plans?state=draft", "/plans?q=tool:http", "/steps", "/steps?q=status:failed&sort=took")
 	for _, r := range []kairos.Run{d.Completed, d.Failed, d.Waiting, d.InDoubt, d.Hostile} {
-		for _, v := range []string{"", "?view=graph", "?view=state", "?view=handoffs", "?view=events", "?view=log", "?view=io"} {
+		for _, v := range runViews {
 			out = append(out, "/runs/"+r.ID+v)
 		}
 	}

@@ -71,12 +71,12 @@ func RunFrom(tb testing.TB, s *store.Store, v kairos.Version, input, origin stri
 	return run
 }
 
-// Alter changes a closed store's file as nothing in the product does, past the
+// Alter changes a store's file, which may be in use, as nothing in the product does, past the
 // triggers that keep journals as they are: what a failing disk, or a person with
 // another program, may do.
 func Alter(tb testing.TB, path, statements string) {
 	tb.Helper()
-	pool, err := sql.Open("sqlite", "file:"+path)
+	pool, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(30000)")
 	if err != nil {
 		tb.Fatalf("open the file: %v", err)
 	}
@@ -97,7 +97,7 @@ func Alter(tb testing.TB, path, statements string) {
 	if err := rows.Close(); err != nil {
 		tb.Fatalf("read the triggers: %v", err)
 	}
-	if _, err := pool.Exec(before + statements + ";" + after); err != nil {
+	if _, err := pool.Exec("BEGIN IMMEDIATE;" + before + statements + ";" + after + ";COMMIT"); err != nil {
 		tb.Fatalf("%s: %v", statements, err)
 	}
 }
