@@ -24,7 +24,7 @@ func (r *request) startedIt(starter string) (bool, error) {
 func (r *request) approvalView(a kairos.Approval) (view.ApprovalView, error) {
 	v := view.ApprovalView{ID: a.ID, Href: "/approvals/" + a.ID, Action: "/approvals/" + a.ID, Message: visible(a.Message), Run: kairos.ShortID(a.Run),
 		RunHref: "/runs/" + a.Run, Plan: a.PlanKey, PlanHref: "/plans/" + url.PathEscape(a.PlanKey), Node: a.Node, Since: r.time(a.CreatedAt), Digest: a.Digest, Status: a.Status,
-		DecidedBy: visible(a.DecidedBy), Comment: visible(a.Comment), CSRF: r.who.csrf, Idem: newID(), Agent: visible(a.Agent), Label: visible(cut(a.Label, 80)),
+		DecidedBy: visible(a.DecidedBy), Comment: r.approvalComment(a), CSRF: r.who.csrf, Idem: newID(), Agent: visible(a.Agent), Label: visible(cut(a.Label, 80)),
 		Assignee: visible(a.Assignee), Yes: r.t("Approve"), No: r.t("Reject"), MayAsk: a.MayAsk, Outcome: r.approvalOutcome(a), Decided: r.time(a.DecidedAt),
 		CanAct: r.who.Role.Includes(kairos.RoleOperator), Typed: r.c.FormValue("comment")}
 	if a.YesWord != "" {
@@ -73,6 +73,15 @@ func (r *request) dueWords(a kairos.Approval) string {
 		return r.t("fails %s", left)
 	}
 	return r.t("auto-reject %s", left)
+}
+
+// approvalComment is what was said with an answer; of a question that was taken back
+// when its run was put aside, why.
+func (r *request) approvalComment(a kairos.Approval) string {
+	if a.Status == "cancelled" && a.DecidedBy == kairos.System.Name && a.Comment != "" {
+		return r.t("It was taken back: %s", r.headlineOf(kairos.RunWaiting, kairos.WaitQuarantined, a.Comment))
+	}
+	return visible(a.Comment)
 }
 
 // approvalOutcome is how an approval ended, as lists show it.

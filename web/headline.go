@@ -40,7 +40,10 @@ var headlineForms = map[stood][]headlineForm{
 		form(formNode+` failed: (.*)`, locale.Mark("%s failed: %s")),
 		form(`failed`, locale.Mark("failed")),
 	},
-	{status: kairos.RunCancelled}: {form(`cancelled; its journal is damaged`, locale.Mark("cancelled; its journal is damaged"))},
+	{status: kairos.RunCancelled}: {
+		form(`cancelled; its journal is damaged`, locale.Mark("cancelled; its journal is damaged")),
+		form(`cancelled; what it was started with is damaged`, locale.Mark("cancelled; what it was started with is damaged")),
+	},
 	{status: kairos.RunRunning}: {
 		form(formNode+` gives no sign of life since `+formTime, locale.Mark("%s gives no sign of life since %s")),
 		form(formNode+` \(attempt (\d+)\)`, locale.Mark("%s (attempt %s)")),
@@ -57,7 +60,7 @@ var headlineForms = map[stood][]headlineForm{
 	{kairos.RunWaiting, kairos.WaitPaused}: {form(`paused`, locale.Mark("paused"))},
 	{kairos.RunWaiting, kairos.WaitQuarantined}: {
 		form(`parked: kairosd died repeatedly while this run worked`, locale.Mark("parked: kairosd died repeatedly while this run worked")),
-		form(`(.*) of the run is damaged; it cannot go on`, locale.Mark("%s of the run is damaged; it cannot go on")),
+		form(`what the run was started with is damaged \((\w+)\); it cannot go on`, locale.Mark("what the run was started with is damaged (%s); it cannot go on")),
 		form(`journal row (\d+) is damaged; the run can go on as a fork from its input`, locale.Mark("journal row %s is damaged; the run can go on as a fork from its input")),
 		form(`journal row (\d+) is damaged; the run can go on as a fork from checkpoint (\d+ \(.*\))`, locale.Mark("journal row %s is damaged; the run can go on as a fork from checkpoint %s")),
 	},

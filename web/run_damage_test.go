@@ -185,7 +185,7 @@ func TestARunThatLostItsInputIsStillShown(t *testing.T) {
 			if _, err := site.Engine.WaitFor(t.Context(), run, func(r kairos.Run) bool { return r.WaitReason == kairos.WaitQuarantined }); err != nil {
 				t.Fatal(err)
 			}
-			says(t, b.Get("/runs"), http.StatusOK, page, c.part+" of the run is damaged")
+			says(t, b.Get("/runs"), http.StatusOK, page, "what the run was started with is damaged ("+c.part+")")
 			says(t, b.Get("/runs.csv"), http.StatusOK, run)
 			says(t, b.Get("/"), http.StatusOK, page)
 			says(t, b.Get("/runs/new?like="+run), http.StatusOK, "billing")

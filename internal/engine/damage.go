@@ -362,7 +362,7 @@ func endsDamaged(r kairos.Run, req kairos.VerbRequest, d *kairos.Damage) error {
 // asideAt is what the row of a damaged run says once it is put aside.
 func asideAt(d *kairos.Damage) (headline, node string) {
 	if len(d.Parts) > 0 {
-		return fmt.Sprintf("%s of the run is damaged; it cannot go on", d.Parts[0].Part), ""
+		return fmt.Sprintf("what the run was started with is damaged (%s); it cannot go on", d.Parts[0].Part), ""
 	}
 	return fmt.Sprintf("journal row %d is damaged; the run can go on as a fork from %s", d.Row, checkpointName(d.Checkpoint)), d.Rows[0].Node
 }
@@ -472,6 +472,9 @@ func (a *actor) endDamaged(ctx context.Context, v *view, m verbMsg) error {
 		return nil
 	}
 	headline := "cancelled; its journal is damaged"
+	if len(v.damage.Parts) > 0 {
+		headline = "cancelled; what it was started with is damaged"
+	}
 	c.Patch = &kairos.RunPatch{Status: kairos.RunCancelled, Headline: &headline, EndedAt: &now, DueAt: &time.Time{}, Paused: &off}
 	c.Audit = append(c.Audit, statusRecord(a.id, kairos.RunCancelled, "", headline))
 	var err error

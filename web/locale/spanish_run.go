@@ -4,6 +4,9 @@ package locale
 var spanishRun = map[string]string{
 	"%s failed after %s of %s attempts: %s":                                     "%s falló tras %s de %s intentos: %s",
 	"%s failed: %s":                                                             "%s falló: %s",
+	"cancelled; what it was started with is damaged":                            "cancelada; está dañado aquello con lo que se inició",
+	"what the run was started with is damaged (%s); it cannot go on":            "está dañado aquello con lo que se inició la ejecución (%s); no puede continuar",
+	"It was taken back: %s":                                                     "Se ha retirado: %s",
 	"cancelled; its journal is damaged":                                         "cancelada; su diario está dañado",
 	"%s gives no sign of life since %s":                                         "%s no da señales de vida desde %s",
 	"%s (attempt %s)":                                                           "%s (intento %s)",
@@ -15,7 +18,6 @@ var spanishRun = map[string]string{
 	"%s failed; the rest is planned anew: %s":                                   "%s falló; lo que queda se replanifica: %s",
 	"held since the database was taken back":                                    "retenida desde que se restauró la base de datos",
 	"parked: kairosd died repeatedly while this run worked":                     "apartada: kairosd murió repetidamente mientras esta ejecución trabajaba",
-	"%s of the run is damaged; it cannot go on":                                 "%s de la ejecución está dañado; no puede continuar",
 	"journal row %s is damaged; the run can go on as a fork from its input":     "la fila %s del diario está dañada; la ejecución puede continuar como bifurcación desde su entrada",
 	"journal row %s is damaged; the run can go on as a fork from checkpoint %s": "la fila %s del diario está dañada; la ejecución puede continuar como bifurcación desde el punto de control %s",
 	"begun":                               "iniciados",
