@@ -42,7 +42,7 @@ func (b *runPage) blocks(st *step, a *attempt, tab string) []view.Block {
 		entry, input = &a.entry, a.input
 	}
 	if st.lost != nil && entry.Seq == 0 { // no row of it can be trusted
-		v := view.Block{ID: "out", Title: b.t("Output"), Text: b.t("Not known: %s.", b.lostNote(st.lost))}
+		v := view.Block{ID: "out", Title: b.t("Output"), Text: b.lostValue(st)}
 		if tab == "input" {
 			v.ID, v.Title = "in", b.t("Input")
 		}
@@ -54,7 +54,7 @@ func (b *runPage) blocks(st *step, a *attempt, tab string) []view.Block {
 	out := b.source(st, b.value("out", b.t("Output"), entry.Output, entry.Seq, "output"))
 	if entry.Output == nil {
 		if st.lost != nil {
-			out.Text = b.t("Not known: %s.", b.lostNote(st.lost))
+			out.Text = b.lostValue(st)
 			return []view.Block{out}
 		}
 		switch st.status {

@@ -125,7 +125,7 @@ func TestNoStepOfADamagedRunIsAtWork(t *testing.T) {
 		}
 		crawl(t, view, p.Body)
 	}
-	says(t, b.Get(page+"?step=book&tab=output"), http.StatusOK, "Not known: by row", "behind the damage.")
+	says(t, b.Get(page+"?step=book&tab=output"), http.StatusOK, "behind the damage, has it; nothing from there is shown.")
 }
 
 // What is asked in the name of a damaged run asks nobody any more: it is in no inbox

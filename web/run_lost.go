@@ -83,3 +83,11 @@ func (b *runPage) lostNote(s *kairos.LostStep) string {
 	}
 	return b.t("by row %d, behind the damage", s.Row)
 }
+
+// lostValue stands in place of what a step was given or gave.
+func (b *runPage) lostValue(st *step) string {
+	if st.status != nodeLost {
+		return b.t("Row %d, behind the damage, has it; nothing from there is shown.", st.lost.Row)
+	}
+	return b.t("Not known: %s.", b.lostNote(st.lost))
+}

@@ -58,7 +58,7 @@ func (b *runPage) timeline(p *view.RunPage) {
 		t.nodes[st.node] = append(t.nodes[st.node], st)
 	}
 	v := &view.Timeline{}
-	if !b.d.Run.Status.Final() && (b.c.QueryParam("step") != "" || b.c.QueryParam("node") != "") {
+	if !b.d.Run.Status.Final() && b.d.Damage == nil && (b.c.QueryParam("step") != "" || b.c.QueryParam("node") != "") {
 		v.Follow = &view.Link{Text: b.t("Follow"), Href: b.href(url.Values{"step": nil, "node": nil, "try": nil, "tab": nil})}
 	}
 	t.critical(v)
