@@ -297,9 +297,6 @@ func (a *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a.refuse(w, r, problemOf(http.StatusMethodNotAllowed, "this method is not offered"))
 		return
 	}
-	if r.Method == http.MethodPost && r.URL.Path == Base+"/runs" {
-		defer a.takeTurn(r.Context())()
-	}
 	info := &requestInfo{request: r, streams: a.streams}
 	if !public[strings.TrimPrefix(r.URL.Path, Base)] {
 		check, err := a.credential(r)
@@ -327,6 +324,9 @@ func (a *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r = r.WithContext(context.WithValue(r.Context(), infoKey{}, info))
 	if info.head {
 		r.Method = http.MethodGet
+	}
+	if r.Method == http.MethodPost && r.URL.Path == Base+"/runs" { // only now: who may not come in takes nobody's turn
+		defer a.takeTurn(r.Context())()
 	}
 	a.echo.ServeHTTP(w, r)
 }
