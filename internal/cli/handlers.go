@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"net"
+	"net/http"
+
+	"github.com/kairosd/kairosd/internal/auth"
+	"github.com/kairosd/kairosd/web"
+	"github.com/kairosd/kairosd/web/api"
+)
+
+// handlers builds the dashboard with the API, and the API for the local socket.
+func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAll func(), err error) {
+	v := thisBuild()
+	cursors := hmac.New(sha256.New, s.store.InstanceKey()) // cursors outlive a restart
+	cursors.Write([]byte("api cursors"))
+	proxies, err := s.cfg.Server.Proxies()
+	if err != nil {
+		return nil, nil, nil, &exit{sysConfig, err}
+	}
+	set := &settings{cfg: s.cfg, file: s.config, listen: s.listen, data: s.data, notify: s.notifier, system: s.system, held: s.secrets, store: s.store}
+	base := api.Config{
+		Metrics:        s.metrics.Handler(),
+		Observe:        s.metrics.Request,
+		CursorKey:      cursors.Sum(nil),
+		System:         s.system,
+		Planner:        s.asker,
+		Tools:          s.tools,
+		Memory:         s.store,
+		Crew:           s.tools,
+		Reader:         s.store,
+		Engine:         s.engine,
+		Principals:     s.auth,
+		Accounts:       s.auth,
+		Idempotency:    s.store,
+		Bulk:           s.bulk,
+		Drafts:         s.drafts,
+		Audit:          s.store,
+		Settings:       set,
+		AuditLog:       s.checker,
+		SessionCookies: web.SessionCookies(),
+		Version:        api.Version{Version: v.Version, Commit: v.Commit, Schema: v.Schema, SQLite: v.SQLite, Go: v.Go},
+		Log:            s.log,
+	}
+	public, err := api.New(base)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	actor := localActor()
+	site, err := web.New(web.Config{
+		Observe:   s.metrics.Request,
+		Memory:    s.store,
+		Planner:   s.asker,
+		Crew:      s.tools,
+		Reader:    s.store,
+		Engine:    s.engine,
+		Auth:      s.auth,
+		Accounts:  s.auth,
+		System:    s.system,
+		Bulk:      s.bulk,
+		Drafts:    s.drafts,
+		Audit:     s.store,
+		Settings:  set,
+		AuditLog:  s.checker,
+		API:       public,
+		Logger:    s.log,
+		Hosts:     s.hosts(ln),
+		TLS:       s.cfg.Server.TLSCert != "",
+		Proxies:   proxies,
+		Version:   v.Version,
+		Node:      nodeName(),
+		Idle:      auth.DefaultIdleTimeout,
+		Ready:     s.ready,
+		TwoPeople: s.cfg.Approvals.Separate,
+		People:    peopleOf(s.store),
+	})
+	if err != nil {
+		public.Close()
+		return nil, nil, nil, err
+	}
+	return site, public.Door(&actor), func() { site.Close(); public.Close() }, nil
+}
+
+// ready reports why the daemon cannot serve, if it cannot.
+func (s *server) ready(ctx context.Context) error {
+	select {
+	case <-s.store.Failed():
+		return s.store.Failure()
+	default:
+	}
+	_, err := s.store.LastEvent(ctx)
+	return err
+}
+
+// hosts are the names under which the dashboard answers (A12).
+func (s *server) hosts(ln net.Listener) []string {
+	hosts := append([]string{ln.Addr().String()}, s.cfg.Server.Hosts...)
+	if host, port, err := net.SplitHostPort(ln.Addr().String()); err == nil {
+		if ip := net.ParseIP(host); ip != nil && ip.IsLoopback() {
+			hosts = append(hosts, "localhost:"+port, "127.0.0.1:"+port, "[::1]:"+port)
+		}
+	}
+	return hosts
+}

@@ -1,0 +1,76 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// raw downloads a journal row's value: as an attachment that no browser runs.
+func (r *request) raw() error {
+	seq, err := strconv.ParseInt(r.c.Param("seq"), 10, 64)
+	if err != nil || seq < 0 {
+		return kairos.Errorf(kairos.CodeNotFound, "no such row")
+	}
+	parts := map[string]kairos.RawJSON{}
+	if seq == 0 { // of the run itself
+		run, err := r.s.Reader.FindRun(r.ctx, r.c.Param("run"))
+		if err != nil {
+			return err
+		}
+		if !run.PurgedAt.IsZero() {
+			return r.removed(run, 0)
+		}
+		parts["input"], parts["output"] = run.Input, run.Output
+	} else {
+		rows, err := r.s.Reader.JournalPage(r.ctx, r.c.Param("run"), seq-1, 1)
+		if err != nil {
+			return err
+		}
+		if len(rows) == 0 {
+			if run, err := r.s.Reader.FindRun(r.ctx, r.c.Param("run")); err == nil && !run.PurgedAt.IsZero() {
+				return r.removed(run, seq)
+			}
+			return kairos.Errorf(kairos.CodeNotFound, "no such row")
+		}
+		parts["input"], parts["output"] = rows[0].Input, rows[0].Output
+	}
+	j := parts[r.c.Param("part")]
+	if path := r.c.QueryParam("path"); path != "" { // a part of it
+		if j, err = partOf(j, path); err != nil {
+			return err
+		}
+	}
+	h := r.c.Response().Header()
+	h.Set("Content-Disposition", fmt.Sprintf("attachment; filename=\"%s-%d-%s.json\"", kairos.ShortID(r.c.Param("run")), seq, safePart(r.c.Param("part"))))
+	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	return r.c.Blob(http.StatusOK, "text/plain; charset=utf-8", j)
+}
+
+// partOf is what a path leads to in a value: a text as it is, anything else as
+// JSON.
+func partOf(j kairos.RawJSON, path string) (kairos.RawJSON, error) {
+	v, err := planner.DecodeValue(j)
+	if err != nil {
+		return nil, kairos.Errorf(kairos.CodeNotFound, "the value cannot be read in parts")
+	}
+	v, ok := at(v, path)
+	if !ok {
+		return nil, kairos.Errorf(kairos.CodeNotFound, "the value has no part %s", cut(path, 100))
+	}
+	if s, ok := v.(string); ok {
+		return kairos.RawJSON(s), nil
+	}
+	return planner.EncodeValue(v)
+}
+
+// safePart keeps a path parameter out of a header unless it is known.
+func safePart(p string) string {
+	if p == "input" || p == "output" {
+		return p
+	}
+	return "value"
+}
