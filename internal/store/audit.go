@@ -367,6 +367,12 @@ func (s *Store) EventsAfter(ctx context.Context, after int64, run string, limit 
 	if err != nil {
 		return nil, err
 	}
+	// What is committed between the two reads below must not be in the second
+	// alone: whoever goes on behind it would never get what the first has missed.
+	last, err := s.LastEvent(ctx)
+	if err != nil {
+		return nil, err
+	}
 	from, err := s.stepAfterEvent(ctx, run, rowID, after)
 	if err != nil {
 		return nil, err
@@ -382,6 +388,7 @@ func (s *Store) EventsAfter(ctx context.Context, after int64, run string, limit 
 	for _, r := range steps {
 		others = append(others, r.AuditEvent)
 	}
+	others = slices.DeleteFunc(others, func(e dbsqlc.AuditEvent) bool { return e.Seq > last })
 	slices.SortFunc(others, func(a, b dbsqlc.AuditEvent) int { return cmp.Compare(a.Seq, b.Seq) })
 	others = others[:min(limit, len(others))]
 	ids := make([]*int64, len(others))

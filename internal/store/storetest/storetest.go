@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/kairosd/kairosd/internal/kairos"
@@ -76,6 +77,9 @@ func RunFrom(tb testing.TB, s *store.Store, v kairos.Version, input, origin stri
 // another program, may do.
 func Alter(tb testing.TB, path, statements string) {
 	tb.Helper()
+	if err := driver(); err != nil {
+		tb.Fatalf("set up the driver: %v", err)
+	}
 	pool, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(30000)")
 	if err != nil {
 		tb.Fatalf("open the file: %v", err)
@@ -101,6 +105,16 @@ func Alter(tb testing.TB, path, statements string) {
 		tb.Fatalf("%s: %v", statements, err)
 	}
 }
+
+// driver has the first database of a process be a store: it decides how all of
+// them are locked.
+var driver = sync.OnceValue(func() error {
+	s, err := store.OpenMemory(context.Background(), store.Options{})
+	if err != nil {
+		return err
+	}
+	return s.Close()
+})
 
 // Turn flips a bit of a text in a closed store's file, where it stands last.
 func Turn(tb testing.TB, path, text string) {

@@ -1,0 +1,57 @@
+package store_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store/storetest"
+)
+
+// What is read of a run's events while it writes them ends somewhere, but has no
+// gap: whoever goes on behind it would never hear of what was left out.
+func TestEventsAreReadWithoutAGap(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := storetest.Open(t)
+	run := storetest.Run(t, s, storetest.Plan(t, s, twoNodes), "")
+	const checkpoints = 600
+	written := make(chan error, 1)
+	go func() {
+		for fence := range int64(checkpoints) {
+			headline := "at work"
+			if err := s.Commit(ctx, kairos.Checkpoint{Run: run.ID, Fence: fence, Entries: []kairos.Entry{entry("a", `"x"`)},
+				Patch: &kairos.RunPatch{Headline: &headline}, Audit: []kairos.AuditRecord{{Action: "run.status", Actor: "system", Run: run.ID}}}); err != nil {
+				written <- err
+				return
+			}
+		}
+		written <- nil
+	}()
+	after, heard := int64(0), 0
+	for over := false; ; {
+		page, err := s.EventsAfter(ctx, after, run.ID, 50)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range page {
+			if after != 0 && e.Seq != after+1 {
+				t.Fatalf("event %d follows event %d", e.Seq, after)
+			}
+			after = e.Seq
+		}
+		if heard += len(page); over && len(page) == 0 {
+			break
+		}
+		select {
+		case err := <-written:
+			if over = true; err != nil {
+				t.Fatal(err)
+			}
+		default:
+		}
+	}
+	if heard != 2*checkpoints {
+		t.Errorf("%d events were heard of, want %d", heard, 2*checkpoints)
+	}
+}
