@@ -3,6 +3,7 @@
 package config
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -270,7 +271,10 @@ func explain(err error) string {
 			continue
 		}
 		line := fmt.Sprintf("line %d: unknown key %q", e.Mark.Line, m[1])
-		if near := nearest(m[1]); near != "" {
+		switch near, in := nearest(m[1]); {
+		case near == m[1]:
+			line += fmt.Sprintf(" here (it stands %s)", strings.Join(in, ", or "))
+		case near != "":
 			line += fmt.Sprintf(" (did you mean %s?)", near)
 		}
 		lines = append(lines, line)
@@ -278,30 +282,51 @@ func explain(err error) string {
 	return strings.Join(lines, "; ")
 }
 
-// nearest is the key of the whole configuration that a typo was closest to.
-func nearest(word string) string {
-	best, distance := "", len(word)/3+1
-	for _, key := range keys(reflect.TypeFor[Config]()) {
-		if d := edits(word, key); d < distance || d == distance && best == "" {
-			best, distance = key, d
-		}
+// place is where a key of the configuration stands.
+type place struct{ key, in string }
+
+func (p place) where() string {
+	if p.in == "" {
+		return "at the top"
 	}
-	return best
+	return "in " + p.in
 }
 
-func keys(t reflect.Type) []string {
-	var out []string
+// nearest is the key of the whole configuration that a typo was closest to, and
+// where it stands.
+func nearest(word string) (best string, in []string) {
+	distance := len(word)/3 + 1
+	for _, p := range places(reflect.TypeFor[Config](), "") {
+		switch d := edits(word, p.key); {
+		case p.key == best:
+			in = append(in, p.where())
+		case d < distance || d == distance && best == "":
+			best, distance, in = p.key, d, []string{p.where()}
+		}
+	}
+	return best, in
+}
+
+// places are the keys of a type, by name and then by where they stand.
+func places(t reflect.Type, in string) []place {
+	var out []place
 	switch t.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Map:
-		return keys(t.Elem())
+	case reflect.Pointer:
+		return places(t.Elem(), in)
+	case reflect.Slice, reflect.Map:
+		return places(t.Elem(), in+".*")
 	case reflect.Struct:
 		for i := range t.NumField() {
-			if key := t.Field(i).Tag.Get("yaml"); key != "" {
-				out = append(append(out, key), keys(t.Field(i).Type)...)
+			key, inline := strings.CutSuffix(t.Field(i).Tag.Get("yaml"), ",inline")
+			switch {
+			case inline:
+				out = append(out, places(t.Field(i).Type, in)...)
+			case key != "":
+				out = append(append(out, place{key, in}), places(t.Field(i).Type, strings.TrimPrefix(in+"."+key, "."))...)
 			}
 		}
 	}
-	slices.Sort(out)
+	slices.SortFunc(out, func(a, b place) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.in, b.in)) })
 	return slices.Compact(out)
 }
 
