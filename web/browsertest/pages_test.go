@@ -17,6 +17,8 @@ const audited = `axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "w
 // accessible has axe-core look at a page as it is now.
 func (b *tab) accessible(where string) {
 	b.t.Helper()
+	// What lies under the head of a page that is scrolled is not pressed there.
+	eval[bool](b, `scrollTo({ top: 0, behavior: "instant" }), true`)
 	// What is fading in has not its colours yet.
 	eval[bool](b, `Promise.all(document.getAnimations().filter((a) => a.effect.getTiming().iterations !== Infinity).map((a) => a.finished.catch(() => 0))).then(() => true)`)
 	eval[bool](b, axe+"; true")
