@@ -5,7 +5,7 @@ import "time"
 const (
 	// scanStep is how long one step of a search may take for the next one to be
 	// larger.
-	scanStep = 3 * time.Millisecond
+	scanStep = time.Millisecond
 	// leastWindow is how many rows a step looks at even where rows are slow.
 	leastWindow = 16
 )

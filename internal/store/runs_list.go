@@ -26,7 +26,7 @@ const (
 	// then is shown, with a cursor to go on from there.
 	scanDeadline = 20 * time.Millisecond
 	// scanWindow is how many rows such a list looks at in its first step.
-	scanWindow = 4096
+	scanWindow = 1024
 	// clockSlack is how far the clock may have been put back while rows were
 	// written, for bounds that assume that it was not.
 	clockSlack = time.Hour
