@@ -47,7 +47,7 @@ func (s *system) Notices(ctx context.Context) []kairos.Notice {
 	}
 	if u, err := s.store.Usage(ctx); err == nil {
 		if u.Needs > 0 {
-			add(true, "/settings/retention", "Remove old runs", "The disk of the data directory is full: until %d MiB are free, work waits, and only what makes space is stored.", u.Needs>>20)
+			add(true, "/settings/retention", "Remove old runs", "The disk of the data directory is full: work waits until %d MiB are free. Old runs can be removed.", u.Needs>>20)
 		} else if nearly, full := diskFills(u); nearly {
 			add(full, "/system", "Look", "The disk of the data directory has only %d MiB free.", u.Free>>20)
 		}

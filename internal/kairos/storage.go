@@ -9,8 +9,8 @@ type Storage struct {
 	WAL      int64 `json:"wal"`
 	Free     int64 `json:"free"` // on its disk
 	Disk     int64 `json:"disk"` // size of its disk
-	// Needs is how many bytes must be free until anything but what makes space is
-	// stored; 0: everything is.
+	// Needs is how many bytes must be free until work is stored again, because the disk
+	// is full; 0: it is not.
 	Needs int64 `json:"needs,omitzero"`
 	// MovedAt is when the write-ahead log was last moved into the database; zero:
 	// not since the start.

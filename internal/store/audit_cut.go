@@ -88,7 +88,7 @@ func (s *Store) CutAudit(ctx context.Context, before time.Time, actor kairos.Act
 	if err == nil && at.Seq > old.Seq {
 		old = auditCut{at.Seq, hex.EncodeToString(at.Mac)}
 		detail := encodeJSON(old)
-		if err := s.writer.performToMakeSpace(func(w *writer) ([]auditRow, error) {
+		if err := s.writer.performEvenFull(func(w *writer) ([]auditRow, error) {
 			if err := w.q.SettingPut(w.ctx, settingCut, detail); err != nil {
 				return nil, err
 			}

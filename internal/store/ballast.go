@@ -29,8 +29,9 @@ const (
 // ballast is a file that takes space on the database's disk and holds nothing.
 // When the disk is full it is dropped, and what it took is for what makes space:
 // moving the write-ahead log and removing runs, both of which need some first
-// (RELIABILITY 2.4). Everything else is refused until there is enough to lay it
-// out again. The zero value keeps none.
+// (RELIABILITY 2.4), and for what is small and lets people do that: logins, keys of
+// requests, settings. All work is refused until there is enough to lay it out again.
+// The zero value keeps none.
 type ballast struct {
 	path string // empty: none is kept
 	size int64  // so far
@@ -95,8 +96,8 @@ func (b *ballast) drop() error {
 }
 
 // Started says that what a start writes is written. From now on the store keeps
-// some space for a full disk, if it is to stay, and stores only what makes space
-// when the disk is full.
+// some space for a full disk, if it is to stay, and refuses work when the disk is
+// full.
 func (s *Store) Started() {
 	s.started.Store(true)
 	if s.writer != nil {
@@ -143,7 +144,7 @@ func (w *writer) dropBallast() bool {
 		w.s.log.Error("give up the space that is kept for a full disk", "err", err)
 		return false
 	}
-	w.s.log.Warn("the disk of the database is full: until there is space, only what makes some is stored")
+	w.s.log.Warn("the disk of the database is full: work waits until there is space")
 	w.s.fullDisk.Store(true)
 	return true
 }

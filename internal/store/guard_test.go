@@ -165,6 +165,52 @@ func TestAFullDiskRefusesAndRecovers(t *testing.T) {
 	}
 }
 
+// When the ballast is given up work is refused, and what lets people in is not:
+// keys of requests, users, tokens, settings; the codes of a second factor are used up
+// as a setting (RELIABILITY 2.4).
+func TestAFullDiskLetsPeopleMakeSpace(t *testing.T) {
+	t.Parallel()
+	s := openStore(t)
+	ctx := t.Context()
+	v := putVersion(t, s, "p", strings.Repeat("a", 64))
+	s.Started()
+	if err := s.writer.perform(func(w *writer) ([]auditRow, error) {
+		w.ballast.path, w.ballast.size, w.ballast.low = s.path+ballastSuffix, -1<<60, true
+		return nil, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	start := func() error {
+		_, _, err := s.CreateRun(ctx, kairos.NewRun{Hash: v.Hash, Actor: "t", Origin: "api"})
+		return err
+	}
+	if err := start(); kairos.CodeOf(err) != kairos.CodeNoSpace {
+		t.Errorf("a run: %v", err)
+	}
+	now := time.Now()
+	if err := s.CreateUser(ctx, kairos.User{ID: "u", Name: "ana", Role: kairos.RoleAdmin, CreatedAt: now}); err != nil {
+		t.Errorf("a user: %v", err)
+	}
+	if err := s.SetSetting(ctx, "totp.u", "{}"); err != nil {
+		t.Errorf("a code is used up: %v", err)
+	}
+	if err := s.CreateSession(ctx, kairos.Session{IDHash: "s", UserID: "u", CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(time.Hour)}); err != nil {
+		t.Errorf("a login: %v", err)
+	}
+	if _, claimed, err := s.ReserveResponse(ctx, kairos.StoredResponse{Principal: "u", Route: "r", Key: "k", CreatedAt: now}, time.Minute); err != nil || !claimed {
+		t.Errorf("the key of a request: %v, %v", claimed, err)
+	}
+	if err := s.writer.performEvenFull(func(w *writer) ([]auditRow, error) {
+		w.ballast = ballast{}
+		return nil, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := start(); err != nil {
+		t.Errorf("a run, with space again: %v", err)
+	}
+}
+
 func TestMigrationsGoUpDownUp(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -242,7 +242,7 @@ func (s *Store) PurgeRun(ctx context.Context, id string, actor kairos.Actor, rea
 // as many as it takes.
 func (s *Store) purge(ctx context.Context, batch []purgeable, actor kairos.Actor) error {
 	var values [][]byte
-	err := s.writer.performToMakeSpace(func(w *writer) ([]auditRow, error) {
+	err := s.writer.performEvenFull(func(w *writer) ([]auditRow, error) {
 		var rows []auditRow
 		values = values[:0]
 		for _, p := range batch {
@@ -335,7 +335,7 @@ func (s *Store) purge(ctx context.Context, batch []purgeable, actor kairos.Actor
 // the transaction is undone it begins anew with reset.
 func (s *Store) inSteps(ctx context.Context, reset func(), step func(w *writer) (more bool, err error)) error {
 	var took time.Duration
-	err := s.writer.performToMakeSpace(func(w *writer) ([]auditRow, error) {
+	err := s.writer.performEvenFull(func(w *writer) ([]auditRow, error) {
 		began := time.Now()
 		defer func() { took = time.Since(began) }()
 		reset()

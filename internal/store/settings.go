@@ -17,16 +17,16 @@ func (s *Store) Setting(ctx context.Context, key string) (string, error) {
 	return text, translate(err, "read setting "+key)
 }
 
-// SetSetting keeps a value under a key; it is durable on return.
+// SetSetting keeps a value under a key; it is durable on return. It is kept also when
+// the disk is full: a second factor uses up its codes so.
 func (s *Store) SetSetting(_ context.Context, key, value string) error {
-	return s.writer.perform(func(w *writer) ([]auditRow, error) { return nil, w.q.SettingPut(w.ctx, key, value) })
+	return s.writer.performEvenFull(func(w *writer) ([]auditRow, error) { return nil, w.q.SettingPut(w.ctx, key, value) })
 }
 
 // SetSettingAs is SetSetting as the act of somebody: the record of it is written
-// in the same transaction (G12). It is done also when the disk is full: how long
-// runs are kept is a setting.
+// in the same transaction (G12).
 func (s *Store) SetSettingAs(_ context.Context, key, value string, r kairos.AuditRecord) error {
-	return s.writer.performToMakeSpace(func(w *writer) ([]auditRow, error) {
+	return s.writer.performEvenFull(func(w *writer) ([]auditRow, error) {
 		return []auditRow{{record: r}}, w.q.SettingPut(w.ctx, key, value)
 	})
 }

@@ -125,7 +125,7 @@ type Store struct {
 	rowIDs     sync.Map // public run id → row id
 	claims     sync.Map // requests with an idempotency key that this process answers
 	started    atomic.Bool
-	fullDisk   atomic.Bool  // only what makes space is stored, once it is started
+	fullDisk   atomic.Bool  // work is refused, once it is started
 	moved      atomic.Int64 // when the write-ahead log was last moved, µs
 	closeOnce  sync.Once
 	closeErr   error

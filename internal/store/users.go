@@ -21,7 +21,7 @@ func (s *Store) execAs(doing string, said []kairos.AuditRecord, f func(ctx conte
 	if s.writer == nil {
 		return errReadOnly()
 	}
-	err := s.writer.perform(func(w *writer) ([]auditRow, error) {
+	err := s.writer.performEvenFull(func(w *writer) ([]auditRow, error) {
 		err := f(w.ctx, w.q)
 		if code := kairos.CodeOf(translate(err, doing)); code == kairos.CodeConflict || code == kairos.CodeNotFound {
 			return nil, translate(err, doing)

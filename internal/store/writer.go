@@ -30,9 +30,10 @@ type op struct {
 	done  func(error)
 	// ofRun says that the operation touches nothing but one run.
 	ofRun bool
-	// makesSpace says that the operation is for a full disk too.
-	makesSpace bool
-	chain      *kairos.Chain
+	// evenFull says that the operation is done on a full disk too: it makes space, or
+	// is small and what somebody needs who does.
+	evenFull bool
+	chain    *kairos.Chain
 }
 
 // auditRow is an audit record on its way into the chain.
@@ -172,9 +173,9 @@ func (w *writer) perform(apply func(w *writer) ([]auditRow, error)) error {
 	return w.do(op{apply: apply})
 }
 
-// performToMakeSpace is perform for work that is done also when the disk is full.
-func (w *writer) performToMakeSpace(apply func(w *writer) ([]auditRow, error)) error {
-	return w.do(op{apply: apply, makesSpace: true})
+// performEvenFull is perform for work that is done on a full disk too.
+func (w *writer) performEvenFull(apply func(w *writer) ([]auditRow, error)) error {
+	return w.do(op{apply: apply, evenFull: true})
 }
 
 func (w *writer) run() {
@@ -316,7 +317,7 @@ func (w *writer) transaction(batch []op, results []error) (_ []kairos.AuditEvent
 			}
 		}
 		added, opErr := []auditRow(nil), errFullDisk()
-		if o.makesSpace || !w.ballast.low || !w.s.started.Load() {
+		if o.evenFull || !w.ballast.low || !w.s.started.Load() {
 			added, opErr = o.apply(w)
 		}
 		if opErr != nil {

@@ -65,9 +65,6 @@ func (a *API) once(ctx huma.Context, next func(huma.Context)) {
 	a.forget(ctx.Context(), claim.CreatedAt)
 	stored, claimed, err := a.Idempotency.ReserveResponse(ctx.Context(), claim, claimTimeout)
 	switch {
-	case kairos.CodeOf(err) == kairos.CodeNoSpace && ctx.Operation().Path == "/system/retention":
-		next(ctx) // it makes the space for keys; done again, it finds nothing to do
-		return
 	case err != nil:
 		a.answer(ctx, a.problem(ctx.Context(), err))
 		return
