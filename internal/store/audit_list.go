@@ -204,29 +204,26 @@ func (s *Store) AuditEvents(ctx context.Context, f kairos.AuditFilter) (kairos.L
 	}
 	limit := pageLimit(f.Page.Limit)
 	q := newAuditQuery(f, rowID)
-	var ids []int64
-	reached, err := scan(q.sparse, first, last, at, newer, func(low, high int64, order string) (bool, error) {
-		text, args := q.text(low, high, order, limit+1-len(ids))
+	var found []numbered[kairos.AuditEvent]
+	reached, err := scan(ctx, q.sparse, first, last, at, newer, func(ctx context.Context, low, high int64, order string) (bool, error) {
+		text, args := q.text(low, high, order, limit+1-len(found))
 		rows, err := s.read.QueryContext(ctx, text, args...)
 		if err != nil {
 			return false, err
 		}
-		defer rows.Close()
-		for rows.Next() {
+		err = gather(rows, &found, func(rows *sql.Rows) (numbered[kairos.AuditEvent], error) {
 			var e dbsqlc.AuditEvent
 			var run string
-			if err := rows.Scan(&e.Seq, &e.At, &e.RunID, &e.FirstSeq, &e.RunSeq, &e.Digest, &e.Action, &e.Actor, &e.Surface, &e.Object, &e.Result,
-				&e.Reason, &e.Detail, &e.Request, &e.Address, &e.Mac, &run); err != nil {
-				return false, err
-			}
-			list.Items, ids = append(list.Items, auditEvent(e, run)), append(ids, e.Seq)
-		}
-		return len(ids) > limit, rows.Err()
+			err := rows.Scan(&e.Seq, &e.At, &e.RunID, &e.FirstSeq, &e.RunSeq, &e.Digest, &e.Action, &e.Actor, &e.Surface, &e.Object, &e.Result,
+				&e.Reason, &e.Detail, &e.Request, &e.Address, &e.Mac, &run)
+			return numbered[kairos.AuditEvent]{e.Seq, auditEvent(e, run)}, err
+		})
+		return len(found) > limit, err
 	})
 	if err != nil {
 		return list, translate(err, "list audit events")
 	}
-	list.Items, list.Next, list.Prev = window(list.Items, ids, limit, newer, f.Page, "audit")
+	list.Items, list.Next, list.Prev = window(found, limit, newer, f.Page, "audit")
 	if reached > 0 { // not all was looked at
 		if newer {
 			list.Prev = cursor("audit", reached)

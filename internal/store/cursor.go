@@ -84,17 +84,15 @@ func badCursor() error {
 	return e.Suggest("begin with the first page")
 }
 
+// numbered is an item of a list with the number of its row.
+type numbered[T any] struct {
+	id   int64
+	item T
+}
+
 // window cuts a page of limit+1 rows to size and gives the cursors around it.
-func window[T any](items []T, ids []int64, limit int, newer bool, p kairos.Page, kind string) (page []T, next, prev string) {
-	type row struct {
-		item T
-		id   int64
-	}
-	rows := make([]row, len(items))
-	for i := range items {
-		rows[i] = row{items[i], ids[i]}
-	}
-	rows, next, prev = windowBy(rows, limit, newer, p, func(r row) string { return cursor(kind, r.id) })
+func window[T any](rows []numbered[T], limit int, newer bool, p kairos.Page, kind string) (page []T, next, prev string) {
+	rows, next, prev = windowBy(rows, limit, newer, p, func(r numbered[T]) string { return cursor(kind, r.id) })
 	page = make([]T, len(rows))
 	for i := range rows {
 		page[i] = rows[i].item

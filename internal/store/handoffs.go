@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 )
@@ -54,28 +55,25 @@ func (s *Store) HandoffsOf(ctx context.Context, f kairos.HandoffFilter) (kairos.
 		limit = min(f.Page.Limit, handoffMax)
 	}
 	text, args, sparse := handoffQuery(f)
-	var ids []int64
-	reached, err := scan(sparse, first, last, at, newer, func(low, high int64, order string) (bool, error) {
-		rows, err := s.read.QueryContext(ctx, text+" ORDER BY h.id "+order+" LIMIT ?", append(append([]any{low, high}, args...), limit+1-len(ids))...)
+	var found []numbered[kairos.HandoffSeen]
+	reached, err := scan(ctx, sparse, first, last, at, newer, func(ctx context.Context, low, high int64, order string) (bool, error) {
+		rows, err := s.read.QueryContext(ctx, text+" ORDER BY h.id "+order+" LIMIT ?", append(append([]any{low, high}, args...), limit+1-len(found))...)
 		if err != nil {
 			return false, err
 		}
-		defer rows.Close()
-		for rows.Next() {
-			var h kairos.HandoffSeen
-			var id, when int64
-			if err := rows.Scan(&id, &h.ID, &h.Run, &h.Seq, &h.From, &h.To, &h.Node, &h.Reason, &h.Context, &when, &h.Plan, &h.Status); err != nil {
-				return false, err
-			}
+		err = gather(rows, &found, func(rows *sql.Rows) (n numbered[kairos.HandoffSeen], err error) {
+			var when int64
+			h := &n.item
+			err = rows.Scan(&n.id, &h.ID, &h.Run, &h.Seq, &h.From, &h.To, &h.Node, &h.Reason, &h.Context, &when, &h.Plan, &h.Status)
 			h.At = fromMicros(when)
-			list.Items, ids = append(list.Items, h), append(ids, id)
-		}
-		return len(ids) > limit, rows.Err()
+			return n, err
+		})
+		return len(found) > limit, err
 	})
 	if err != nil {
 		return list, translate(err, "list handoffs")
 	}
-	list.Items, list.Next, list.Prev = window(list.Items, ids, limit, newer, f.Page, "handoffs")
+	list.Items, list.Next, list.Prev = window(found, limit, newer, f.Page, "handoffs")
 	if reached > 0 {
 		if newer {
 			list.Prev = cursor("handoffs", reached)

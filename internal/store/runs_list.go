@@ -22,10 +22,8 @@ plans.public_id, plans.key, plan_versions.number, plan_versions.hash`
 const runJoins = ` LEFT JOIN run_details ON run_details.run_id = runs.id JOIN plans ON plans.id = runs.plan_id JOIN plan_versions ON plan_versions.id = runs.version_id`
 
 const (
-	// scanDeadline bounds a list whose filter no index serves: what was found by
-	// then is shown, with a cursor to go on from there.
-	scanDeadline = 20 * time.Millisecond
-	// scanWindow is how many rows such a list looks at in its first step.
+	// scanWindow is how many rows a list whose filter no index serves looks at in
+	// its first step.
 	scanWindow = 1024
 	// clockSlack is how far the clock may have been put back while rows were
 	// written, for bounds that assume that it was not.
@@ -51,7 +49,7 @@ func (s *Store) Runs(ctx context.Context, f kairos.RunFilter) (kairos.List[kairo
 		return list, err
 	}
 	limit := pageLimit(f.Page.Limit)
-	var ids []int64
+	var found []numbered[kairos.Run]
 	last, err := s.q.RunLast(ctx)
 	if err != nil {
 		return list, translate(err, "list runs")
@@ -59,26 +57,19 @@ func (s *Store) Runs(ctx context.Context, f kairos.RunFilter) (kairos.List[kairo
 	if q.below > 0 {
 		last = min(last, q.below-1)
 	}
-	reached, err := scan(q.scan, 1, last, at, newer, func(low, high int64, order string) (bool, error) {
-		text, args := q.text(runColumns, runJoins, low, high, order, limit+1-len(ids))
+	reached, err := scan(ctx, q.scan, 1, last, at, newer, func(ctx context.Context, low, high int64, order string) (bool, error) {
+		text, args := q.text(runColumns, runJoins, low, high, order, limit+1-len(found))
 		rows, err := s.read.QueryContext(ctx, text, args...)
 		if err != nil {
 			return false, err
 		}
-		defer rows.Close()
-		for rows.Next() {
-			id, r, err := scanRun(rows)
-			if err != nil {
-				return false, err
-			}
-			list.Items, ids = append(list.Items, r), append(ids, id)
-		}
-		return len(ids) > limit, rows.Err()
+		err = gather(rows, &found, scanRun)
+		return len(found) > limit, err
 	})
 	if err != nil {
 		return list, translate(err, "list runs")
 	}
-	list.Items, list.Next, list.Prev = window(list.Items, ids, limit, newer, f.Page, kind)
+	list.Items, list.Next, list.Prev = window(found, limit, newer, f.Page, kind)
 	if reached > 0 { // not all was looked at
 		if newer {
 			list.Prev = cursor(kind, reached)
@@ -96,46 +87,66 @@ func (s *Store) Runs(ctx context.Context, f kairos.RunFilter) (kairos.List[kairo
 
 // scan calls step for ranges of row numbers from first to last, from a position on, until
 // step has enough or there are no more: for all rows at once if an index serves
-// the filter, else (sparse) in windows until the deadline. reached is the number
+// the filter, else (sparse) as a search. reached is the number
 // it came to when time was up, 0: it saw all it had to.
-func scan(sparse bool, first, last, at int64, newer bool, step func(low, high int64, order string) (bool, error)) (reached int64, err error) {
+func scan(ctx context.Context, sparse bool, first, last, at int64, newer bool,
+	step func(ctx context.Context, low, high int64, order string) (bool, error)) (reached int64, err error) {
 	low, high, order := first-1, min(at, last+1), "DESC"
 	if newer {
 		low, high, order = max(at, first-1), last+1, "ASC"
 	}
 	if !sparse {
-		_, err := step(low, high, order)
+		_, err := step(ctx, low, high, order)
 		return 0, err
 	}
-	began := time.Now()
-	for p := (pace{size: scanWindow}); low < high-1; {
+	p := newSearch(scanWindow, 2)
+	for low < high-1 {
+		if p.over() && newer {
+			return low, nil
+		} else if p.over() {
+			return high, nil
+		}
 		from, to := max(low, high-1-p.size), high
 		if newer {
 			from, to = low, min(high, low+1+p.size)
 		}
-		p.step()
-		enough, err := step(from, to, order)
-		if err != nil || enough {
+		var enough bool
+		done, err := p.step(ctx, func(ctx context.Context) (err error) {
+			enough, err = step(ctx, from, to, order)
+			return err
+		})
+		switch {
+		case err != nil || done && enough:
 			return 0, err
-		}
-		p.stepped(2)
-		if newer {
+		case done && newer:
 			low = to - 1
-		} else {
+		case done:
 			high = from + 1
-		}
-		if low < high-1 && time.Since(began) > scanDeadline {
-			if newer {
-				return low, nil
-			}
-			return high, nil
 		}
 	}
 	return 0, nil
 }
 
+// gather adds what is in rows, or nothing of it if a row cannot be read.
+func gather[T any](rows *sql.Rows, into *[]T, read func(*sql.Rows) (T, error)) error {
+	defer rows.Close()
+	all := *into
+	for rows.Next() {
+		item, err := read(rows)
+		if err != nil {
+			return err
+		}
+		all = append(all, item)
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	*into = all
+	return nil
+}
+
 // scanRun reads one row of runColumns.
-func scanRun(rows *sql.Rows) (int64, kairos.Run, error) {
+func scanRun(rows *sql.Rows) (numbered[kairos.Run], error) {
 	var r dbsqlc.Run
 	var d dbsqlc.RunDetail
 	var planID, planKey, hash string
@@ -145,9 +156,9 @@ func scanRun(rows *sql.Rows) (int64, kairos.Run, error) {
 		&r.StartAt, &r.DueAt, &r.InputTokens, &r.OutputTokens, &r.Cost, &r.Crashes, &r.Paused, &r.CreatedAt, &r.StartedAt, &r.EndedAt, &r.RunningUs,
 		&r.DeletedAt, &r.PurgedAt, &r.Alike, &d.ErrorMessage, &d.ErrorNode, &d.Session, &d.Limits, &d.Labels, &d.GivenLabels, &d.Parent, &d.Concurrency,
 		&planID, &planKey, &number, &hash); err != nil {
-		return 0, kairos.Run{}, err
+		return numbered[kairos.Run]{}, err
 	}
-	return r.ID, run(r, d, planID, planKey, number, hash), nil
+	return numbered[kairos.Run]{r.ID, run(r, d, planID, planKey, number, hash)}, nil
 }
 
 const runAtSQL = "SELECT id, created_at FROM runs WHERE id >= ? ORDER BY id LIMIT 1"

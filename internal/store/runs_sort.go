@@ -12,10 +12,9 @@ import (
 
 const (
 	// sortRuns and sortWindow bound what a list that is not in the order of age
-	// looks at; sortDeadline bounds how long.
-	sortRuns     = 100_000
-	sortWindow   = 7 * 24 * time.Hour
-	sortDeadline = 20 * time.Millisecond
+	// looks at.
+	sortRuns   = 100_000
+	sortWindow = 7 * 24 * time.Hour
 )
 
 // sortKeys are what a list may be sorted by besides age, as SQL.
@@ -53,25 +52,26 @@ func (s *Store) SortedRuns(ctx context.Context, f kairos.RunFilter, by kairos.Ru
 	limit := pageLimit(f.Page.Limit)
 	type found struct{ id, key int64 }
 	var top []found
-	began := time.Now()
-	low, p := last+1, pace{size: scanWindow / 4}
-	for low > first {
-		high := low
-		low = max(first, high-p.size)
-		p.step()
-		rows, err := s.topOf(ctx, q, key, low-1, high, limit)
+	low, p := last+1, newSearch(scanWindow/4, 2)
+	for low > first && !p.over() {
+		from := max(first, low-p.size)
+		var rows [][2]int64
+		done, err := p.step(ctx, func(ctx context.Context) (err error) {
+			rows, err = s.topOf(ctx, q, key, from-1, low, limit)
+			return err
+		})
 		if err != nil {
 			return nil, seen, err
 		}
+		if !done {
+			continue
+		}
+		low = from
 		for _, r := range rows {
 			top = append(top, found{r[0], r[1]})
 		}
 		slices.SortFunc(top, func(a, b found) int { return cmp.Or(cmp.Compare(b.key, a.key), cmp.Compare(b.id, a.id)) })
 		top = top[:min(len(top), limit)]
-		if time.Since(began) > sortDeadline {
-			break
-		}
-		p.stepped(2)
 	}
 	seen = kairos.SortWindow{Runs: last - low + 1, Whole: low <= 1}
 	if last > 0 {
@@ -95,11 +95,11 @@ func (s *Store) SortedRuns(ctx context.Context, f kairos.RunFilter, by kairos.Ru
 	defer rows.Close()
 	byID := map[int64]kairos.Run{}
 	for rows.Next() {
-		id, r, err := scanRun(rows)
+		r, err := scanRun(rows)
 		if err != nil {
 			return nil, seen, err
 		}
-		byID[id] = r
+		byID[r.id] = r.item
 	}
 	for _, id := range ids {
 		if r, ok := byID[id]; ok {

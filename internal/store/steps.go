@@ -20,10 +20,8 @@ import (
 // only attempts that failed have an index of their own.
 
 const (
-	// stepsDeadline bounds what one search or one picture of a plan reads, and
-	// stepRuns is how many runs it begins with.
-	stepsDeadline = 20 * time.Millisecond
-	stepRuns      = 64
+	// stepRuns is how many runs a search of steps or a picture of a plan begins with.
+	stepRuns = 64
 	// flowRuns is how many runs a picture of a plan is made of at most.
 	flowRuns = 500
 	// sortSteps is how many attempts are kept while the slowest are looked for.
@@ -139,7 +137,7 @@ func (s *Store) Steps(ctx context.Context, f kairos.StepFilter) (kairos.StepHits
 	var rows stepRowFilter
 	rows.build(f)
 	// Every run is looked up in the journal; failures are found by themselves.
-	from, order, p := q.from+" CROSS JOIN step_results AS s ON s.run_id = runs.id", "runs.id DESC, s.seq DESC", pace{size: stepRuns}
+	from, order, p := q.from+" CROSS JOIN step_results AS s ON s.run_id = runs.id", "runs.id DESC, s.seq DESC", newSearch(stepRuns, 4)
 	if onlyFailed(f) {
 		from, order, p.size = "step_results AS s INDEXED BY step_results_that_failed CROSS JOIN runs ON runs.id = s.run_id", "s.run_id DESC, s.seq DESC", scanWindow
 		q.also("s.status = 'failed' AND s.run_id >= ? AND s.run_id < ?")
@@ -166,10 +164,12 @@ func (s *Store) Steps(ctx context.Context, f kairos.StepFilter) (kairos.StepHits
 	if f.Page.After != "" {
 		high = min(high, at+1)
 	}
-	began := time.Now()
 	for high > low {
+		if p.over() {
+			out.Next = cursor(kind, high-1) + "-" + cursor(kind, math.MaxInt64)
+			break
+		}
 		after := max(low, high-p.size)
-		p.step()
 		text := "SELECT " + hitColumns + " FROM " + from + " WHERE " + q.where + " AND runs.id >= ? AND runs.id < ? AND (runs.id < ? OR s.seq < ?) AND " + rows.where +
 			" ORDER BY " + order + " LIMIT ?"
 		args := slices.Clone(q.args)
@@ -181,12 +181,19 @@ func (s *Store) Steps(ctx context.Context, f kairos.StepFilter) (kairos.StepHits
 		if f.Slowest {
 			room = limit
 		}
-		err := s.eachHit(ctx, text, append(args, room), func(row, versionID, planID int64, h kairos.StepHit) {
-			hits = append(hits, found{h, row, planID, versionID})
+		more := hits
+		done, err := p.step(ctx, func(ctx context.Context) error {
+			return s.eachHit(ctx, text, append(args, room), func(row, versionID, planID int64, h kairos.StepHit) {
+				more = append(more, found{h, row, planID, versionID})
+			})
 		})
 		if err != nil {
 			return out, translate(err, "search steps")
 		}
+		if !done {
+			continue
+		}
+		hits = more
 		if f.Slowest {
 			slices.SortStableFunc(hits, func(a, b found) int { return cmp.Compare(b.hit.Took(), a.hit.Took()) })
 			hits = hits[:min(len(hits), limit)]
@@ -198,11 +205,6 @@ func (s *Store) Steps(ctx context.Context, f kairos.StepFilter) (kairos.StepHits
 			break
 		}
 		high = after
-		if time.Since(began) > stepsDeadline && high > low {
-			out.Next = cursor(kind, high-1) + "-" + cursor(kind, math.MaxInt64)
-			break
-		}
-		p.stepped(4)
 	}
 	names := planNames{s: s}
 	for _, h := range hits {
@@ -324,7 +326,7 @@ func (s *Store) PlanFlow(ctx context.Context, plan string, version int, since ti
 		}
 		out.Runs += len(ids)
 		high = next
-		if out.Whole = high <= low; !out.Whole && time.Since(began) > stepsDeadline {
+		if out.Whole = high <= low; !out.Whole && time.Since(began) > searchTime {
 			break
 		}
 	}
@@ -343,33 +345,33 @@ func (s *Store) PlanFlow(ctx context.Context, plan string, version int, since ti
 // newestRuns are the newest runs of a window, and the row from which on they were
 // looked at: all of the window when there are fewer than asked for.
 func (s *Store) newestRuns(ctx context.Context, q *stepQuery, low, high int64, most int) (ids []int64, reached int64, err error) {
-	began := time.Now()
-	for p := (pace{size: scanWindow}); high > low && len(ids) < most; p.stepped(4) {
+	p := newSearch(scanWindow, 4)
+	for high > low && len(ids) < most && !p.over() {
 		from := max(low, high-p.size)
-		p.step()
-		rows, err := s.read.QueryContext(ctx, "SELECT runs.id FROM "+q.from+" WHERE "+q.where+" AND runs.id >= ? AND runs.id < ? ORDER BY runs.id DESC LIMIT ?",
-			append(slices.Clone(q.args), from, high, most-len(ids))...)
+		done, err := p.step(ctx, func(ctx context.Context) error {
+			rows, err := s.read.QueryContext(ctx, "SELECT runs.id FROM "+q.from+" WHERE "+q.where+" AND runs.id >= ? AND runs.id < ? ORDER BY runs.id DESC LIMIT ?",
+				append(slices.Clone(q.args), from, high, most-len(ids))...)
+			if err != nil {
+				return err
+			}
+			return gather(rows, &ids, scanID)
+		})
 		if err != nil {
 			return nil, 0, translate(err, "read the runs of a plan")
 		}
-		for rows.Next() {
-			var id int64
-			if err = rows.Scan(&id); err != nil {
-				break
-			}
-			ids = append(ids, id)
+		if done {
+			high = from
 		}
-		if err := errors.Join(err, rows.Err(), rows.Close()); err != nil {
-			return nil, 0, translate(err, "read the runs of a plan")
-		}
-		if high = from; len(ids) == most {
+		if len(ids) == most {
 			high = ids[most-1]
-		}
-		if time.Since(began) > stepsDeadline {
-			break
 		}
 	}
 	return ids, high, nil
+}
+
+func scanID(rows *sql.Rows) (id int64, err error) {
+	err = rows.Scan(&id)
+	return id, err
 }
 
 // flow gathers a PlanFlow.

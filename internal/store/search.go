@@ -1,0 +1,69 @@
+package store
+
+import (
+	"context"
+	"time"
+)
+
+const (
+	// searchTime bounds a search that no index serves: what was found by then is
+	// shown, with where it stopped.
+	searchTime = 20 * time.Millisecond
+	// searchGrace is how long a step may go on behind it. Pages that are not in
+	// memory make one step take as long as a hundred before it.
+	searchGrace = 15 * time.Millisecond
+	// searchStep is how long one step of a search may take for the next one to be
+	// larger.
+	searchStep = time.Millisecond
+	// leastWindow is how many rows a step looks at even where rows are slow.
+	leastWindow = 16
+)
+
+// search goes through rows in steps, for a bounded time. Its steps grow while they
+// are quick, and shrink where they are slow. One that takes too long is broken off,
+// and what it saw is lost; the search then ends where that step began. There is
+// always one step: if the first is broken off, a small one takes its place, as long
+// as that may take.
+type search struct {
+	size  int64 // rows that the next step is to look at
+	grow  int64 // how many times as large the one after it may be
+	began time.Time
+	done  int // steps
+	small bool
+}
+
+func newSearch(size, grow int64) *search {
+	return &search{size: size, grow: grow, began: time.Now()}
+}
+
+// over reports that the time is up.
+func (s *search) over() bool { return s.done > 0 && time.Since(s.began) > searchTime }
+
+// step does a step, and reports false if it was broken off: nothing of what it found
+// counts.
+func (s *search) step(ctx context.Context, do func(context.Context) error) (bool, error) {
+	bound := ctx
+	if !s.small {
+		var cancel context.CancelFunc
+		bound, cancel = context.WithDeadline(ctx, s.began.Add(searchTime+searchGrace))
+		defer cancel()
+	}
+	began := time.Now()
+	if err := do(bound); err != nil {
+		if bound.Err() == nil || ctx.Err() != nil {
+			return false, err
+		}
+		s.size, s.small = leastWindow, s.done == 0
+		return false, nil
+	}
+	s.done++
+	switch took := time.Since(began); {
+	case took < searchStep/time.Duration(s.grow):
+		s.size *= s.grow
+	case took < searchStep:
+		s.size *= 2
+	case took > 2*searchStep:
+		s.size = max(s.size/2, leastWindow)
+	}
+	return true, nil
+}
