@@ -12,7 +12,7 @@ import (
 // smallMemory is what the daemon's own memory (not SQLite's, nor the pages of
 // the binary) is held to where that is enough: while a storm of requests comes
 // in the collector looks sooner, instead of letting garbage double what is there.
-const smallMemory = 30 << 20
+const smallMemory = 27 << 20
 
 // boundMemory holds the daemon to smallMemory, or to what it would take without
 // a limit once more than that has lived in it for some seconds, so that a daemon
