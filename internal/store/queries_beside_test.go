@@ -1,0 +1,228 @@
+package store
+
+import (
+	"context"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+func everyDraftQuery(t *testing.T, s *Store, must func(string, error)) {
+	t.Helper()
+	ctx := context.Background()
+	d := kairos.Draft{ID: kairos.NewID(), DraftRequest: kairos.DraftRequest{Query: "collect", Constraints: kairos.Constraints{MaxSteps: 3, Only: []string{"set"}}}, Actor: "marta", Role: kairos.RoleOperator, Surface: "ui",
+		Revision: 1, State: kairos.DraftPlanning, Progress: []kairos.DraftNote{}, CreatedAt: time.Now().UTC().Truncate(time.Microsecond)}
+	must("create draft", s.CreateDraft(ctx, d))
+	list, err := s.DraftsUnderWay(ctx)
+	if must("drafts under way", err); len(list) != 1 || !reflect.DeepEqual(list[0], d) {
+		t.Errorf("under way: %+v", list)
+	}
+	if begun, err := s.BeginDraft(ctx, d.ID); err != nil || !begun {
+		t.Errorf("begin: %v %v", begun, err)
+	}
+	notes := []kairos.DraftNote{{At: d.CreatedAt, Phase: kairos.PhaseDrafting, Attempt: 2, Problems: []string{"no"}}}
+	must("tell", s.TellDraft(ctx, d.ID, notes))
+	d.State, d.DraftOutcome = kairos.DraftReady, kairos.DraftOutcome{Plan: "p", Version: 1, Hash: "h-of-draft", By: "rules"}
+	if moved, err := s.EndDraft(ctx, d); err != nil || !moved {
+		t.Errorf("end: %v %v", moved, err)
+	}
+	if moved, err := s.EndDraft(ctx, d); err != nil || moved {
+		t.Errorf("an end after the end: %v %v", moved, err)
+	}
+	if begun, err := s.BeginDraft(ctx, d.ID); err != nil || begun {
+		t.Errorf("begin what is over: %v %v", begun, err)
+	}
+	got, err := s.DraftOfVersion(ctx, "h-of-draft")
+	if must("draft of version", err); got.ID != d.ID || got.Begun != 1 || got.EndedAt.IsZero() || !reflect.DeepEqual(got.Progress, notes) || got.Constraints.Only[0] != "set" {
+		t.Errorf("%+v", got)
+	}
+	next := d
+	next.ID, next.Parent, next.Revision = kairos.NewID(), d.ID, 2
+	must("refine", s.CreateDraft(ctx, next))
+	from, err := s.DraftsFrom(ctx, d.ID)
+	if must("drafts from", err); len(from) != 1 || from[0].ID != next.ID {
+		t.Errorf("%+v", from)
+	}
+	for _, state := range []kairos.DraftState{kairos.DraftAccepted, kairos.DraftDiscarded} { // the first one stands
+		if moved, err := s.DecideDraft(ctx, d.ID, state, kairos.System, ""); err != nil || moved != (state == kairos.DraftAccepted) {
+			t.Errorf("decide: %v %v", moved, err)
+		}
+	}
+	open, err := s.Drafts(ctx, false, 5)
+	if must("open drafts", err); len(open) != 1 || open[0].ID != next.ID {
+		t.Errorf("open: %+v", open)
+	}
+	all, err := s.Drafts(ctx, true, 5)
+	if must("drafts", err); len(all) != 2 || all[0].ID != next.ID {
+		t.Errorf("all: %+v", all)
+	}
+	if _, err := s.Draft(ctx, "none"); kairos.CodeOf(err) != kairos.CodeNotFound {
+		t.Errorf("no draft: %v", err)
+	}
+}
+
+func everyBulkQuery(t *testing.T, s *Store, run string, must func(string, error)) {
+	t.Helper()
+	ctx := context.Background()
+	b := kairos.Bulk{ID: kairos.NewID(), Action: kairos.ActionResume, Query: "status:failed", Actor: "marta", Role: kairos.RoleOperator, Surface: "ui",
+		Canary: true, Rate: 60, State: kairos.BulkCanary, Total: 2, CreatedAt: time.Now().UTC().Truncate(time.Microsecond)}
+	must("create bulk", s.CreateBulk(ctx, b, []kairos.BulkItem{{Position: 1, Run: run, Rev: 3, Node: "n", Code: "x"}, {Position: 2, Run: "gone"}}))
+	open, err := s.BulksUnderWay(ctx)
+	if must("bulks under way", err); len(open) != 1 || !reflect.DeepEqual(open[0], b) {
+		t.Errorf("under way: %+v", open)
+	}
+	item := kairos.BulkItem{Position: 1, State: "acted", At: time.Now()}
+	must("settle", s.SettleBulkItem(ctx, b.ID, item))
+	must("settle again", s.SettleBulkItem(ctx, b.ID, item)) // counts once
+	must("settle", s.SettleBulkItem(ctx, b.ID, kairos.BulkItem{Position: 2, State: "refused", Detail: "not there"}))
+	if moved, err := s.MoveBulk(ctx, b.ID, kairos.BulkDone, "", kairos.System); err != nil || !moved {
+		t.Errorf("end: %v %v", moved, err)
+	}
+	if moved, err := s.MoveBulk(ctx, b.ID, kairos.BulkStopped, "late", kairos.System); err != nil || moved {
+		t.Errorf("an end after the end: %v %v", moved, err)
+	}
+	got, err := s.Bulk(ctx, b.ID)
+	if must("bulk", err); got.Acted != 1 || got.Refused != 1 || got.State != kairos.BulkDone || got.EndedAt.IsZero() {
+		t.Errorf("%+v", got)
+	}
+	items, err := s.BulkItems(ctx, b.ID, 0, 10)
+	if must("items", err); len(items) != 2 || items[0].State != "acted" || items[0].Node != "n" || items[1].Detail != "not there" {
+		t.Errorf("%+v", items)
+	}
+	list, err := s.Bulks(ctx, 5)
+	if must("bulks", err); len(list) != 1 {
+		t.Errorf("%+v", list)
+	}
+	in, err := s.Runs(ctx, kairos.RunFilter{Bulk: b.ID})
+	if must("runs of a bulk", err); len(in.Items) != 1 || in.Items[0].ID != run {
+		t.Errorf("runs of a bulk: %+v", in.Items)
+	}
+	groups, err := s.FailureGroups(ctx, 10)
+	if must("groups", err); len(groups) != 1 || groups[0].Runs != 1 || groups[0].Newest != run || groups[0].Code != "x" || groups[0].PlanKey != "p" {
+		t.Errorf("%+v", groups)
+	}
+	must("save view", s.SaveView(ctx, "marta", "mine", "by:marta"))
+	views, err := s.SavedViews(ctx, "marta")
+	if must("views", err); len(views) != 1 || views[0].Query != "by:marta" {
+		t.Errorf("%+v", views)
+	}
+	must("remove view", s.SaveView(ctx, "marta", "mine", ""))
+}
+
+func everyDeliveryQuery(t *testing.T, s *Store, must func(string, error)) {
+	t.Helper()
+	ctx, now := context.Background(), time.Now()
+	_, err := s.Happenings(ctx, 0, 10)
+	must("what happened", err)
+	d := kairos.Delivery{ID: kairos.NewID(), Channel: "ops", Kind: "failed", Seq: 1, Like: "x", Body: kairos.RawJSON("{}"), DueAt: now, CreatedAt: now}
+	again := d
+	again.ID, again.Seq = kairos.NewID(), 2
+	must("tell", s.Tell(ctx, 2, []kairos.Delivery{d, again}, time.Minute))
+	if at, err := s.Told(ctx); err != nil || at != 2 {
+		t.Errorf("told: %d, %v", at, err)
+	}
+	due, next, err := s.DueDeliveries(ctx, now, 10)
+	if must("due", err); len(due) != 1 || due[0].More != 1 || next.IsZero() {
+		t.Fatalf("due: %+v %v", due, next)
+	}
+	repeated, err := s.Repeated(ctx, now, 10)
+	if must("repeated", err); len(repeated) != 1 {
+		t.Errorf("repeated: %+v", repeated)
+	}
+	more := again
+	more.Seq = 0
+	must("tell more", s.TellMore(ctx, due[0], more))
+	due[0].Status, due[0].EndedAt = kairos.DeliverySent, now
+	must("settle", s.SettleDelivery(ctx, due[0]))
+	list, err := s.Deliveries(ctx, "ops", 10)
+	if must("list", err); len(list) != 2 {
+		t.Errorf("list: %+v", list)
+	}
+	must("forget", s.ForgetDeliveries(ctx, now.Add(time.Hour)))
+	if list, err = s.Deliveries(ctx, "ops", 10); err != nil || len(list) != 1 || list[0].Status != kairos.DeliveryPending {
+		t.Errorf("after forgetting: %+v %v", list, err)
+	}
+}
+
+func everyUserQuery(t *testing.T, s *Store, must func(string, error)) {
+	t.Helper()
+	ctx, now := context.Background(), time.Now()
+	u := kairos.User{ID: kairos.NewID(), Name: "marta", Role: kairos.RoleAdmin, PasswordHash: "x", CreatedAt: now}
+	must("first user", s.CreateFirstUser(ctx, u))
+	other := kairos.User{ID: kairos.NewID(), Name: "otto", Role: kairos.RoleViewer, PasswordHash: "x", CreatedAt: now}
+	if err := s.CreateFirstUser(ctx, other); kairos.CodeOf(err) != kairos.CodeConflict {
+		t.Errorf("a second first user: %v", err)
+	}
+	must("user", s.CreateUser(ctx, other))
+	other.Role = kairos.RoleAuthor
+	must("update", s.UpdateUser(ctx, other))
+	got, err := s.User(ctx, "otto")
+	if must("user", err); got.Role != kairos.RoleAuthor {
+		t.Errorf("user: %+v", got)
+	}
+	other.Issuer, other.Subject = "https://login.example", "7"
+	must("link", s.UpdateUser(ctx, other))
+	if got, err := s.UserByIdentity(ctx, "https://login.example", "7"); err != nil || got.ID != other.ID {
+		t.Errorf("by identity: %+v, %v", got, err)
+	}
+	if _, err := s.UserByIdentity(ctx, "https://elsewhere.example", "7"); kairos.CodeOf(err) != kairos.CodeNotFound {
+		t.Errorf("by the subject alone: %v", err)
+	}
+	same := u
+	same.Issuer, same.Subject = other.Issuer, other.Subject
+	if err := s.UpdateUser(ctx, same); kairos.CodeOf(err) != kairos.CodeConflict {
+		t.Errorf("two users are one person: %v", err)
+	}
+	all, err := s.Users(ctx)
+	if must("users", err); len(all) != 2 {
+		t.Errorf("users: %d", len(all))
+	}
+	if n, err := s.CountUsers(ctx); err != nil || n != 2 {
+		t.Errorf("count: %d, %v", n, err)
+	}
+	for _, hash := range []string{"h1", "h2", "h3"} {
+		must("session", s.CreateSession(ctx, kairos.Session{IDHash: hash, UserID: u.ID, CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(time.Hour)}))
+	}
+	must("touch", s.TouchSession(ctx, "h1", now.Add(-time.Hour)))
+	if got, err := s.SessionByHash(ctx, "h1"); err != nil || got.SeenAt.UnixMicro() != now.UnixMicro() {
+		t.Errorf("a session was seen earlier than before: %v, %v", got.SeenAt, err)
+	}
+	must("delete", s.DeleteSession(ctx, "h1"))
+	must("delete", s.DeleteSessions(ctx, u.ID, "h3"))
+	if left, err := s.Sessions(ctx, u.ID); err != nil || len(left) != 1 || left[0].IDHash != "h3" {
+		t.Errorf("sessions: %+v, %v", left, err)
+	}
+	must("expired", s.DeleteExpiredSessions(ctx, now.Add(2*time.Hour), time.Time{}))
+	if _, err := s.SessionByHash(ctx, "h3"); kairos.CodeOf(err) != kairos.CodeNotFound {
+		t.Errorf("an expired session: %v", err)
+	}
+	tok := kairos.Token{ID: kairos.NewID(), Name: "ci", Prefix: "kt_", SecretHash: "s", Role: kairos.RoleOperator, Scopes: []string{"runs:read"}, CreatedAt: now}
+	must("token", s.CreateToken(ctx, tok))
+	must("touch", s.TouchToken(ctx, tok.ID, now, "192.0.2.7"))
+	must("revoke", s.RevokeToken(ctx, tok.ID, now))
+	must("revoke again", s.RevokeToken(ctx, tok.ID, now.Add(time.Hour)))
+	back, err := s.TokenByHash(ctx, "s")
+	if must("token", err); back.RevokedAt.UnixMicro() != now.UnixMicro() || !slices.Equal(back.Scopes, tok.Scopes) {
+		t.Errorf("token: %+v", back)
+	}
+	_, err = s.Tokens(ctx)
+	must("tokens", err)
+	r := kairos.StoredResponse{Principal: "p", Route: "POST /runs", Key: "k", BodyHash: "b", CreatedAt: now}
+	if _, claimed, err := s.ReserveResponse(ctx, r, time.Minute); err != nil || !claimed {
+		t.Errorf("claim: %v, %v", claimed, err)
+	}
+	if _, claimed, err := s.ReserveResponse(ctx, r, time.Minute); err != nil || claimed {
+		t.Errorf("claim twice: %v, %v", claimed, err)
+	}
+	r.Status, r.Body = 201, []byte("{}")
+	later := kairos.StoredResponse{Principal: "p", Route: "POST /runs", Key: "k", BodyHash: "other", CreatedAt: now.Add(time.Hour)}
+	if _, claimed, err := s.ReserveResponse(ctx, later, time.Minute); err != nil || !claimed {
+		t.Errorf("claim a stale key for another request: %v, %v", claimed, err)
+	}
+	must("complete", s.CompleteResponse(ctx, r))
+	must("release", s.ReleaseResponse(ctx, "p", "POST /runs", "other"))
+	must("delete", s.DeleteResponses(ctx, now.Add(time.Hour)))
+}
