@@ -122,19 +122,27 @@ func TestPasswordRules(t *testing.T) {
 		name, password string
 		ok             bool
 	}{
-		{"7 bytes", "abcdefg", false},
-		{"11 bytes", "xkcdabzqwpl", false},
-		{"12 bytes", "xkcdabzqwplm", true},
-		{"64 bytes", strings.Repeat("correct ho", 6) + "rse!", true},
-		{"256 bytes", strings.Repeat("zebra-07", 31) + "abcdefgh", true},
-		{"257 bytes", strings.Repeat("zebra-07", 31) + "abcdefghi", false},
-		{"1,024 bytes", strings.Repeat("zebra-07xyz ", 86)[:1024], false},
+		{"7 characters", "abcdefg", false},
+		{"11 characters", "xkcdabzqwpl", false},
+		{"12 characters", "xkcdabzqwplm", true},
+		{"11 characters of 12 bytes", "xkcdabzqwpñ", false},
+		{"64 characters", strings.Repeat("correct ho", 6) + "rse!", true},
+		{"256 characters", strings.Repeat("zebra-07", 31) + "abcdefgh", true},
+		{"257 characters", strings.Repeat("zebra-07", 31) + "abcdefghi", false},
+		{"1,024 characters", strings.Repeat("zebra-07xyz ", 86)[:1024], false},
 		{"a NUL inside", "abcdefgh\x00ijklm", true},
-		{"emoji", "🐎🔋📎🐎🐎", true},
+		{"few emoji", "🐎🔋📎🐎🐎", false},
+		{"emoji", "🐎🔋📎🐎🐎🚲🧵🪴🐎🔋🧵🪴", true},
+		{"256 emoji", strings.Repeat("🐎🔋📎🐎🚲🧵🪴🐌", 31) + "🔋📎🐎🚲🧵🪴🐌🐢", true},
 		{"a leading space", " leading space", true},
 		{"one repeated letter", "aaaaaaaaaaaaaa", false},
 		{"digits in order", "123456789012", false},
 		{"a famous one with digits", "Password12345!", false},
+		{"a famous one after digits", "12345-Dragon-12345", false},
+		{"a famous one twice", "sunshineSunshine", false},
+		{"a way over the keyboard and digits", "asdfgh123456", false},
+		{"a famous one in Spanish", "contraseña2026", false},
+		{"a famous one in a sentence", "my dragon eats monkeys", true},
 		{"the own name with digits", "administratrix2026", false},
 	} {
 		err := auth.CheckPassword("administratrix", c.password)
@@ -147,7 +155,7 @@ func TestPasswordRules(t *testing.T) {
 func TestPasswordsCountInEveryByte(t *testing.T) {
 	t.Parallel()
 	h := open(t)
-	for _, password := range []string{" leading space", "abcdefgh\x00ijklm", "🐎🔋📎🐎🐎", strings.Repeat("zebra-07", 31) + "abcdefgh"} {
+	for _, password := range []string{" leading space", "abcdefgh\x00ijklm", "🐎🔋📎🐎🐎🚲🧵🪴🐎🔋🧵🪴", strings.Repeat("🐎🔋📎🐎🚲🧵🪴🐌", 31) + "🔋📎🐎🚲🧵🪴🐌🐢", strings.Repeat("zebra-07", 31) + "abcdefgh"} {
 		name := "u" + strings.ToLower(kairos.NewID())
 		if _, err := h.CreateUser(t.Context(), root, name, password, kairos.RoleViewer); err != nil {
 			t.Fatal(err)

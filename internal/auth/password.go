@@ -5,8 +5,10 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
+	"unicode/utf8"
 
 	"github.com/alexedwards/argon2id"
 	"golang.org/x/crypto/argon2"
@@ -14,7 +16,7 @@ import (
 	"github.com/kairosd/kairosd/internal/kairos"
 )
 
-// Passwords are 12 to 256 bytes, taken exactly as they are (A24).
+// Passwords are 12 to 256 characters, taken exactly as they are, in every byte (A24).
 const (
 	MinPassword = 12
 	MaxPassword = 256
@@ -34,12 +36,12 @@ const (
 
 // CheckPassword says whether a password may be set for a user of that name.
 func CheckPassword(name, password string) error {
-	switch {
-	case len(password) < MinPassword:
-		return kairos.Errorf(kairos.CodeInvalid, "the password has %d bytes; at least %d are needed", len(password), MinPassword).
+	switch n := utf8.RuneCountInString(password); {
+	case n < MinPassword:
+		return kairos.Errorf(kairos.CodeInvalid, "the password has %d characters; at least %d are needed", n, MinPassword).
 			Suggest("use a few words, or a password manager")
-	case len(password) > MaxPassword:
-		return kairos.Errorf(kairos.CodeInvalid, "the password has %d bytes; at most %d are allowed", len(password), MaxPassword)
+	case n > MaxPassword:
+		return kairos.Errorf(kairos.CodeInvalid, "the password has %d characters; at most %d are allowed", n, MaxPassword)
 	case tooEasy(name, password):
 		return kairos.Errorf(kairos.CodeInvalid, "this password is among the first that an attacker would try").
 			Suggest("use a few unrelated words, or a password manager")
@@ -56,25 +58,20 @@ func tooEasy(name, password string) bool {
 			return true
 		}
 	}
-	for _, row := range []string{"01234567890123456789", "98765432109876543210", "abcdefghijklmnopqrstuvwxyz",
-		"qwertyuiopasdfghjklzxcvbnm", "1q2w3e4r5t6y7u8i9o0p", "1qaz2wsx3edc4rfv5tgb"} {
-		if strings.Contains(row, p) {
+	// What stands around a word to make it longer does not make it better.
+	rest := strings.Trim(p, "0123456789!.?*#$@-_+ ")
+	for _, row := range keyboardRuns {
+		if strings.Contains(row, p) || len(rest) >= 4 && strings.Contains(row, rest) {
 			return true
 		}
 	}
-	rest := strings.TrimRight(p, "0123456789!.?*#$@-_ ")
 	if name != "" && rest == strings.ToLower(name) {
 		return true
 	}
-	for _, word := range []string{"password", "passwort", "contraseña", "passw0rd", "p@ssw0rd", "passwordpassword",
-		"administrator", "admin", "adminadmin", "letmein", "letmeinplease", "changeme", "changemenow", "iloveyou",
-		"welcome", "qwerty", "qwertyuiop", "kairos", "kairosd", "kairosadmin", "secret", "secretpassword", "mypassword",
-		"correcthorsebatterystaple", "correct horse battery staple", "trustno", "sunshine", "princess", "football", "basketball", "superman"} {
-		if rest == word {
-			return true
-		}
+	if half := len(rest) / 2; half > 0 && rest[:half] == rest[half:] {
+		rest = rest[:half]
 	}
-	return false
+	return slices.Contains(commonWords, rest)
 }
 
 // hasher computes password hashes, few at a time.
@@ -131,7 +128,7 @@ func (h *hasher) check(ctx context.Context, password, phc string) (match, old bo
 		return false, false, err
 	}
 	defer leave()
-	if len(password) > MaxPassword {
+	if len(password) > MaxPassword*utf8.UTFMax {
 		password = "" // cannot be anyone's; the work stays the same
 	}
 	known := phc != ""
