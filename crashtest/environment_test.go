@@ -218,7 +218,7 @@ func TestAFullDiskIsEmptied(t *testing.T) {
 	if i, err := d.api.Installation(ctx); err != nil || i.Storage.Needs < 24<<20 {
 		t.Errorf("it says %+v, %v", i.Storage, err)
 	}
-	r, err := d.api.Retain(ctx, actor, false)
+	r, err := d.api.Retain(ctx, actor, "", false)
 	if err != nil || r.Runs < 500 {
 		t.Fatalf("%d runs were removed, %v", r.Runs, err)
 	}

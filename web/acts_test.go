@@ -446,7 +446,7 @@ func (s *scene) settings() {
 	s.api("POST /notifications/{channel}/test", "/notifications/ops/test", "{}")
 	s.page("/settings/secrets/:secret/rotate", "/settings/secrets/BANK/rotate", `name="reason"`, "reason", "it leaked")
 	s.api("POST /secrets/{name}/rotate", "/secrets/BANK/rotate", map[string]string{"reason": "it leaked"})
-	s.page("/settings/retention", "/settings/retention", `action="/settings/retention"`)
+	s.page("/settings/retention", "/settings/retention", `action="/settings/retention"`, "reason", "the disk is small")
 }
 
 func (s *scene) tools() {

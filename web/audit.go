@@ -229,17 +229,31 @@ func (r *request) auditAbout(e kairos.AuditEvent) view.Link {
 		l.Href = "/approvals/" + url.PathEscape(name)
 	case "tool":
 		l.Href = "/agents/tools/" + url.PathEscape(name)
+	case "agent":
+		l.Href = agentHref(name)
+	case "provider":
+		l.Href = providerHref(name)
+	case "draft":
+		l.Href = "/plans/drafts/" + url.PathEscape(name)
+	case "secret":
+		if admin && r.s.Settings != nil {
+			l.Href = "/settings/secrets"
+		}
 	case "mcp":
 		l.Href = "/agents/tools"
 	case "memory":
 		l.Href = "/memory"
-	case "backup", "version":
+	case "backup":
+		l.Href = "/system/storage"
+	case "version":
 		l.Href = "/system"
 	case "view":
 		l.Href = "/runs"
 	case "user":
 		if l.Href = listAt("/audit", "object:"+filter.Quote(e.Object)); admin && r.s.Accounts != nil {
-			l.Href = "/settings/users"
+			if l.Href = "/settings/users"; e.Result == "ok" { // of whoever was refused there need be none
+				l.Href += "/" + url.PathEscape(name)
+			}
 		}
 	case "token":
 		if l.Href = listAt("/audit", "object:"+filter.Quote(e.Object)); admin && r.s.Accounts != nil {

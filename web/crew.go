@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/kairosd/kairosd/internal/filter"
 	"github.com/kairosd/kairosd/internal/kairos"
@@ -90,8 +91,10 @@ func (r *request) agents(p *view.CrewPage) error {
 	own := false
 	for _, a := range list {
 		row := view.AgentRow{ID: a.ID, Name: visible(a.Name), Href: agentHref(a.ID), Icon: visible(a.Icon), About: visible(a.Description), Provider: a.Provider, Model: a.Model,
-			Tools: visible(strings.Join(a.Tools, ", ")), Capabilities: visible(strings.Join(a.Capabilities, ", ")), State: agentState(a, providers), Pulse: r.pulse(a.Activity), Plans: r.number(int64(named[a.ID]))}
-		row.Notes, row.Open = r.agentNote(a), open.link(r, a.ID)
+			Tools: visible(strings.Join(a.Tools, ", ")), Capabilities: visible(strings.Join(a.Capabilities, ", ")), Version: a.Version(), Pulse: r.pulse(a.Activity), Plans: r.number(int64(named[a.ID]))}
+		var since time.Time
+		row.State, since = agentState(a, providers)
+		row.Since, row.Notes, row.Open = r.time(since), r.agentNote(a), open.link(r, a.ID)
 		p.Agents = append(p.Agents, row)
 		own = own || !a.System && a.Name != "Assistant"
 	}
@@ -132,25 +135,25 @@ func (h handoffsOpen) link(r *request, agent string) view.Link {
 	return l
 }
 
-// agentState says whether an agent can work: as its provider can, and as its own
-// calls of the last hour went.
-func agentState(a kairos.AgentInfo, providers []kairos.ProviderInfo) view.Status {
+// agentState says whether an agent can work, as its provider can, and as its own
+// calls of the last hour went; and since when it cannot.
+func agentState(a kairos.AgentInfo, providers []kairos.ProviderInfo) (view.Status, time.Time) {
 	for _, v := range providers {
 		switch {
 		case v.Name != a.Provider:
 		case v.Stop != nil:
-			return word("fail", "i-pause", locale.Mark("its provider is stopped"), true)
+			return word("fail", "i-pause", locale.Mark("its provider is stopped"), true), v.Stop.Since
 		case v.Circuit.Refuses():
-			return word("fail", "i-fail", locale.Mark("its provider does not answer"), true)
+			return word("fail", "i-fail", locale.Mark("its provider does not answer"), true), v.Circuit.Since
 		}
 	}
 	switch h := a.Activity.Hour; {
 	case h.Calls == 0:
-		return word("idle", "i-wait", locale.Mark("not called in the last hour"), true)
+		return word("idle", "i-wait", locale.Mark("not called in the last hour"), true), time.Time{}
 	case float64(h.Failures) >= troubled*float64(h.Calls):
-		return word("need", "i-need", locale.Mark("in trouble"), true)
+		return word("need", "i-need", locale.Mark("in trouble"), true), time.Time{}
 	}
-	return word("ok", "i-ok", locale.Mark("working"), true)
+	return word("ok", "i-ok", locale.Mark("working"), true), time.Time{}
 }
 
 func (r *request) providers(p *view.CrewPage) error {
@@ -202,6 +205,9 @@ func (r *request) tools(p *view.CrewPage) error {
 		}
 	}
 	servers, err := r.s.Crew.ToolServers(r.ctx)
+	if len(servers) == 0 && err == nil {
+		p.Empty = "mcp:\n  servers:\n    files: {command: [/usr/local/bin/my-mcp-server], allow: true}\n    remote: {url: \"https://tools.example.com/mcp\"}"
+	}
 	for _, s := range servers {
 		row := view.ServerRow{Name: visible(s.Name), Address: visible(s.Address), Reason: shortened(visible(s.Reason)), Tools: r.number(int64(s.Tools)), Restarts: r.number(int64(s.Restarts)),
 			State: toolState(s.State), Since: r.time(s.Since)}
@@ -245,6 +251,7 @@ func (r *request) agentPage() error {
 	}
 	l := open.link(r, a.ID)
 	p.Facts = append(p.Facts, view.Fact{Term: r.t("Open handoffs"), Text: l.Text, Href: l.Href})
+	p.Facts = append(p.Facts, view.Fact{Term: r.t("Version of its card"), Text: a.Version(), Mono: true})
 	if a.SystemPrompt != "" {
 		p.Facts = append(p.Facts, view.Fact{Term: r.t("Version of its prompt"), Text: promptVersion(a.SystemPrompt), Mono: true})
 	}
@@ -264,7 +271,10 @@ func (r *request) agentPage() error {
 	}
 	for _, v := range providers {
 		if v.Name == a.Provider {
-			p.State = agentState(a, providers)
+			var since time.Time
+			if p.State, since = agentState(a, providers); !since.IsZero() {
+				p.Facts = append(p.Facts, view.Fact{Term: r.t("Since"), Text: r.time(since).Text})
+			}
 			p.Facts = append(p.Facts, view.Fact{Term: r.t("State of its provider"), Text: r.t(providerState(v).Word)})
 			p.Error, p.ErrorAt = visible(v.LastError), r.time(v.LastErrorAt)
 		}

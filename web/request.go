@@ -207,8 +207,9 @@ func (r *request) unchanged(part []byte) bool {
 	return r.c.Request().Header.Get("If-None-Match") == `"`+tag+`"`
 }
 
-// to answers a POST: the result is a page of its own.
+// to answers a POST: the result is a page of its own, which says what was done.
 func (r *request) to(address string) error {
+	r.sayDone()
 	if r.htmx() {
 		r.c.Response().Header().Set("HX-Redirect", address)
 		return r.c.NoContent(http.StatusNoContent)
@@ -226,6 +227,7 @@ func (r *request) shell(section, title string) view.Shell {
 		s.Here = r.c.Request().URL.RequestURI()
 		s.JSON = r.s.jsonOfPage(r.c.Request().URL, r.who.Role)
 	}
+	s.Done = r.whatWasDone()
 	if r.who.Name != "" {
 		s.Node, s.Idle = r.s.Node, r.s.Idle.Milliseconds()
 		if counts, err := r.s.Reader.RunCounts(r.ctx); err == nil {

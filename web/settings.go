@@ -17,8 +17,9 @@ import (
 // are changed in the configuration file: a page never holds a secret.
 type Settings interface {
 	Settings(ctx context.Context) (kairos.Settings, error)
-	// Retain removes what retention says, or only says what it would remove.
-	Retain(ctx context.Context, actor kairos.Actor, dryRun bool) (kairos.Retained, error)
+	// Retain removes what retention says, or only says what it would remove; why goes
+	// to the audit log.
+	Retain(ctx context.Context, actor kairos.Actor, reason string, dryRun bool) (kairos.Retained, error)
 	// TestChannel sends a message at once, and gives what came of it;
 	// CodeNotFound, CodeForbidden.
 	TestChannel(ctx context.Context, actor kairos.Actor, channel string) (kairos.Delivery, error)
@@ -58,12 +59,14 @@ func (r *request) accessSettings() error {
 }
 
 // retentionSettings shows the rules and what they would remove now.
-func (r *request) retentionSettings() error {
+func (r *request) retentionSettings() error { return r.showRetention(http.StatusOK, "") }
+
+func (r *request) showRetention(code int, problem string) error {
 	s, err := r.configured()
 	if err != nil {
 		return err
 	}
-	p := view.RetentionPage{Shell: r.shell("settings", "Retention"), Source: r.source(s), Idem: newID(), Every: visible(s.Retention.Every), Audit: visible(s.Retention.Audit), MaxSize: visible(s.Retention.MaxSize)}
+	p := view.RetentionPage{Shell: r.shell("settings", "Retention"), Source: r.source(s), Idem: newID(), Error: problem, Every: visible(s.Retention.Every), Audit: visible(s.Retention.Audit), MaxSize: visible(s.Retention.MaxSize)}
 	for _, v := range s.Retention.Rules {
 		row := view.RetentionRow{Plan: visible(v.Plan), Completed: visible(v.Completed), Failed: visible(v.Failed), Cancelled: visible(v.Cancelled)}
 		if v.Keep > 0 {
@@ -71,7 +74,7 @@ func (r *request) retentionSettings() error {
 		}
 		p.Rules = append(p.Rules, row)
 	}
-	would, err := r.s.Settings.Retain(r.ctx, r.who.actor(), true)
+	would, err := r.s.Settings.Retain(r.ctx, r.who.actor(), "", true)
 	switch kairos.CodeOf(err) {
 	case "":
 		p.Would = r.n(int(would.Runs), "Now %s run would lose its journal and values", "Now %s runs would lose their journals and values") + ", " +
@@ -87,16 +90,20 @@ func (r *request) retentionSettings() error {
 	default:
 		return err
 	}
-	return r.render(http.StatusOK, view.Retention(p))
+	return r.render(code, view.Retention(p))
 }
 
 func (r *request) runRetention() error {
 	if _, err := r.configured(); err != nil {
 		return err
 	}
+	reason := strings.TrimSpace(r.c.FormValue("reason"))
+	if reason == "" || len(reason) > maxReason {
+		return r.showRetention(http.StatusUnprocessableEntity, r.t("Say why, in at most %d characters: the audit log keeps it.", maxReason))
+	}
 	return r.once(func() (string, error) {
 		// It goes on when the browser is closed: there may be much to remove.
-		_, err := r.s.Settings.Retain(context.WithoutCancel(r.ctx), r.who.actor(), false)
+		_, err := r.s.Settings.Retain(context.WithoutCancel(r.ctx), r.who.actor(), reason, false)
 		return "/settings/retention", err
 	})
 }

@@ -150,7 +150,7 @@ func (r *request) systemStorage() error {
 			Event: r.number(b.AuditSeq), Runs: r.number(b.Rows["runs"])})
 	}
 	if r.s.Settings != nil && r.who.Role.Includes(kairos.RoleAdmin) && len(i.Retention) > 0 {
-		if would, err := r.s.Settings.Retain(r.ctx, r.who.actor(), true); err == nil {
+		if would, err := r.s.Settings.Retain(r.ctx, r.who.actor(), "", true); err == nil {
 			p.Would = r.t("Retention would free about %s now.", bytesText(wouldFree(would, i.Plans)))
 		}
 	}
@@ -199,7 +199,7 @@ func (r *request) systemJobs() error {
 }
 
 // The jobs of the daemon, for the catalogue of words.
-var _ = []string{locale.Mark("sum up storage"), locale.Mark("retention"), locale.Mark("examine the database"), locale.Mark("backup")}
+var _ = []string{locale.Mark("sum up storage"), locale.Mark("retention"), locale.Mark("examine the database"), locale.Mark("backup"), locale.Mark("test a restore")}
 
 // shownLines is how many lines of the log a page holds.
 const shownLines = 200

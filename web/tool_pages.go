@@ -130,6 +130,11 @@ func (r *request) toolPage() error {
 	p.Live = p.Circuits != nil
 	p.Failures, p.Counts = r.failures(t.Activity)
 	p.Facts = []view.Fact{{Term: r.t("From"), Text: visible(t.Source)}, {Term: r.t("Effect"), Text: t.Effect}, {Term: r.t("Permission"), Text: t.Permission}, {Term: r.t("State"), Text: r.t(callState(t).Word)}}
+	limit := r.t("as the step says")
+	if t.Timeout > 0 {
+		limit = span(t.Timeout)
+	}
+	p.Facts = append(p.Facts, view.Fact{Term: r.t("A call may take"), Text: limit})
 	p.Facts = append(p.Facts, r.callFacts(t.Activity)...)
 	if names := r.secretsOf(t.Name); names != "" {
 		p.Facts = append(p.Facts, view.Fact{Term: r.t("Secrets it may be given"), Text: names})
@@ -339,14 +344,22 @@ func (r *request) tryTool() error {
 		effect = string(info.EffectOf(args))
 	}
 	digest := argumentsDigest(t.Name, effect, raw)
-	if r.c.FormValue("do") != "run" || r.c.FormValue("digest") != digest {
-		return r.showTry(http.StatusOK, func(p *view.TryToolPage) {
+	// What may change something outside wants a reason (level 2, UI 3.2.4).
+	changes, reason := effect != string(planner.EffectPure) && effect != string(planner.EffectRead), strings.TrimSpace(r.c.FormValue("reason"))
+	check := func(code int, problem string) error {
+		return r.showTry(code, func(p *view.TryToolPage) {
 			p.Checked, p.Digest, p.Arguments = true, digest, block("call", r.t("Arguments"), raw, "")
 			p.Says = r.t(effectWords[effect]) + " " + r.t(permissionWords[t.Permission])
-			if r.c.FormValue("do") == "run" {
-				p.Error = r.t("The arguments have changed since they were checked. This is what would be called now.")
-			}
+			p.NeedsReason, p.Reason, p.Error = changes, reason, problem
 		})
+	}
+	switch {
+	case r.c.FormValue("do") != "run":
+		return check(http.StatusOK, "")
+	case r.c.FormValue("digest") != digest:
+		return check(http.StatusOK, r.t("The arguments have changed since they were checked. This is what would be called now."))
+	case changes && (reason == "" || len(reason) > maxReason):
+		return check(http.StatusUnprocessableEntity, r.t("Say why, in at most %d characters: the audit log keeps it.", maxReason))
 	}
 	return r.once(func() (string, error) {
 		plan, version, err := r.savePlanFor(t.Name)
@@ -356,6 +369,11 @@ func (r *request) tryTool() error {
 		run, err := r.s.Engine.Start(r.ctx, r.who.actor(), kairos.StartRequest{Plan: plan.ID, Version: version.Number, Origin: "ui", Input: raw, Labels: map[string]string{"try": "tool"}})
 		if err != nil {
 			return "", err
+		}
+		if changes { // the call is on its way: that its note cannot be kept must not make it again
+			if _, err := r.s.Reader.AddNote(r.ctx, r.who.actor(), run.ID, reason); err != nil {
+				r.s.Logger.Error("keep why a tool is tried", "run_id", run.ID, "reason", reason, "err", err)
+			}
 		}
 		return "/runs/" + run.ID, nil
 	})

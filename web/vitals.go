@@ -15,6 +15,11 @@ import (
 // limits beyond which a vital line asks for attention, and alarms.
 const (
 	lagHigh, lagBad         = 100 * time.Millisecond, time.Second
+	memoryHigh, memoryBad   = 1 << 30, 4 << 30
+	routinesHigh            = 20_000
+	streamsHigh             = 1000
+	drillHigh, drillBad     = 9 * 24 * time.Hour, 30 * 24 * time.Hour
+	freeHigh, freeBad       = 20, 100 // the disk's size over what is free of it
 	waitHigh, waitBad       = time.Minute, 15 * time.Minute
 	commitHigh, commitBad   = 50 * time.Millisecond, 500 * time.Millisecond
 	walHigh, walBad         = 256 << 20, 2 << 30
@@ -41,8 +46,10 @@ func (r *request) vitals(v kairos.Vitals, i kairos.Installation, providers []kai
 
 	add(grade(v.Lag, lagHigh, lagBad), r.t("Timers are late by"), span(v.Lag), over(span(lagHigh)), trend(func(s kairos.Sample) float64 { return float64(s.Lag) }),
 		r.t("The machine has no time for kairosd. Look at what else runs on it, or lower engine.max_nodes."))
-	add("", r.t("Runs at work"), r.t("%s of %s", r.number(int64(v.Working)), r.number(int64(v.Slots))), "", trend(func(s kairos.Sample) float64 { return float64(s.Working) }), "")
-	add("", r.t("Nodes running"), r.t("%s of %s", r.number(int64(v.Nodes)), r.number(int64(v.NodeSlots))), "", nil, "")
+	add(all(v.Working, v.Slots), r.t("Runs at work"), r.t("%s of %s", r.number(int64(v.Working)), r.number(int64(v.Slots))), r.t("all slots"), trend(func(s kairos.Sample) float64 { return float64(s.Working) }),
+		r.t("New runs queue until one ends. Raise engine.max_running if the machine has room."))
+	add(all(v.Nodes, v.NodeSlots), r.t("Nodes running"), r.t("%s of %s", r.number(int64(v.Nodes)), r.number(int64(v.NodeSlots))), r.t("all slots"), nil,
+		r.t("Steps that are ready wait until one ends. Raise engine.max_nodes if the machine has room."))
 	queued, state := r.number(int64(v.Queued)), ""
 	if v.Queued > 0 && !v.Oldest.IsZero() {
 		waits := now.Sub(v.Oldest)
@@ -58,13 +65,20 @@ func (r *request) vitals(v kairos.Vitals, i kairos.Installation, providers []kai
 		r.t("The disk is slow or busy: every step of every run waits for it. Look at what else writes to it."))
 	add("", r.t("Steps a minute"), r.number(last(v.Samples, now).Nodes), "", trend(func(s kairos.Sample) float64 { return float64(s.Nodes) }), "")
 	add("", r.t("Failed runs a minute"), r.number(last(v.Samples, now).Failed), "", trend(func(s kairos.Sample) float64 { return float64(s.Failed) }), "")
+	state = ""
+	size := bytesText(i.Storage.Database)
+	if d := i.Storage; d.Disk > 0 {
+		size, state = r.t("%s, %s free on the disk", size, bytesText(d.Free)), grade(d.Disk/max(d.Free, 1), freeHigh, freeBad)
+	}
+	add(state, r.t("The database"), size, r.t("less than %s free", r.display.lang.Percent(1.0/freeHigh)), trend(func(s kairos.Sample) float64 { return float64(s.Database) }),
+		r.t("Set or shorten retention, or give the data directory a larger disk."))
 	growth, state := r.t("too early to say"), ""
 	if len(v.Samples) >= 30 {
 		growth = r.t("%s a day", bytesText(v.GrowthPerDay))
 	}
 	if !v.FullAt.IsZero() {
 		left := v.FullAt.Sub(now)
-		growth = r.t("%s, full in %s", growth, about(left))
+		growth = r.t("%s, full on %s, in %s", growth, v.FullAt.In(r.display.zone).Format(time.DateOnly), about(left))
 		if left < fullHigh {
 			state = "need"
 		}
@@ -72,9 +86,9 @@ func (r *request) vitals(v kairos.Vitals, i kairos.Installation, providers []kai
 			state = "fail"
 		}
 	}
-	add(state, r.t("The database grows by"), growth, r.t("full within %s", about(fullHigh)), trend(func(s kairos.Sample) float64 { return float64(s.Database) }),
+	add(state, r.t("The database grows by"), growth, r.t("full within %s", about(fullHigh)), nil,
 		r.t("Set or shorten retention, or give the data directory a larger disk."))
-	add(grade(i.Storage.WAL, walHigh, walBad), r.t("Write-ahead log"), bytesText(i.Storage.WAL), over(bytesText(walHigh)), nil,
+	add(grade(i.Storage.WAL, walHigh, walBad), r.t("Write-ahead log"), bytesText(i.Storage.WAL), over(bytesText(walHigh)), trend(func(s kairos.Sample) float64 { return float64(s.WAL) }),
 		r.t("Something reads one old state for long, as a backup does. It shrinks when that ends."))
 	moved := r.t("not since the start")
 	if !i.Storage.MovedAt.IsZero() {
@@ -90,13 +104,18 @@ func (r *request) vitals(v kairos.Vitals, i kairos.Installation, providers []kai
 		state = "need"
 	}
 	add(state, r.t("Last backup"), backup, over(about(backupHigh)), nil, r.t("Set backup.every in the configuration, or back up now."))
-	// A backup counts once it was opened as a database and verified: that is the test
-	// of a restore (RELIABILITY 5).
-	tested := r.t("none")
-	if len(i.Backups) > 0 {
-		tested = r.t("%s: opened and verified as a restore would", backup)
+	// Each backup is opened as a database and verified when it is made (RELIABILITY 5);
+	// the newest is read back again every week.
+	tested, state := r.t("none"), ""
+	switch t := i.RestoreTest; {
+	case t != nil && t.Problem != "":
+		tested, state = r.t("%s: %s cannot be restored: %s", r.ago(now.Sub(t.At)), visible(t.Backup), visible(t.Problem)), "fail"
+	case t != nil && (len(i.Backups) == 0 || t.At.After(i.Backups[0].Created)):
+		tested, state = r.t("%s: %s was read back and can be restored", r.ago(now.Sub(t.At)), visible(t.Backup)), grade(now.Sub(t.At), drillHigh, drillBad)
+	case len(i.Backups) > 0:
+		tested, state = r.t("%s: opened and verified as a restore would", backup), grade(now.Sub(i.Backups[0].Created), drillHigh, drillBad)
 	}
-	add("", r.t("Last restore test"), tested, "", nil, "")
+	add(state, r.t("Last restore test"), tested, over(about(drillHigh)), nil, r.t("Make another backup, and look at the disk that holds them: kairosd restore --drill FILE says what is wrong with one."))
 	examined, state := r.t("not since the start"), ""
 	if !i.CheckedAt.IsZero() {
 		age := now.Sub(i.CheckedAt)
@@ -159,10 +178,21 @@ func (r *request) vitals(v kairos.Vitals, i kairos.Installation, providers []kai
 		clock, state = r.t("nothing keeps it right"), "need"
 	}
 	add(state, r.t("Clock"), clock, over(span(clockHigh)), nil, r.t("Let the machine take its time from a time server: timers, sessions and schedules go by this clock."))
-	add("", r.t("Memory"), bytesText(v.Memory), "", trend(func(s kairos.Sample) float64 { return float64(s.Memory) }), "")
-	add("", r.t("Goroutines"), r.number(int64(v.Goroutines)), "", nil, "")
-	add("", r.t("Live streams"), r.number(int64(v.Listeners)), "", nil, "")
+	add(grade(v.Memory, memoryHigh, memoryBad), r.t("Memory"), bytesText(v.Memory), over(bytesText(memoryHigh)), trend(func(s kairos.Sample) float64 { return float64(s.Memory) }),
+		r.t("Look for runs with large values; lower engine.max_nodes, so that fewer of them are held at a time."))
+	add(grade(v.Goroutines, routinesHigh, 5*routinesHigh), r.t("Goroutines"), r.number(int64(v.Goroutines)), over(r.number(routinesHigh)), trend(func(s kairos.Sample) float64 { return float64(s.Goroutines) }),
+		r.t("Steps at work and open pages take a few each. If they grow without either, keep the daemon's log and restart it."))
+	add(grade(v.Listeners, streamsHigh, 10*streamsHigh), r.t("Live streams"), r.number(int64(v.Listeners)), over(r.number(streamsHigh)), trend(func(s kairos.Sample) float64 { return float64(s.Listeners) }),
+		r.t("The audit log says who logs in; programs that only wait for one run can ask for that run alone."))
 	return out
+}
+
+// all is a state that asks for attention once every one of so many is taken.
+func all(taken, of int) string {
+	if of > 0 && taken >= of {
+		return "need"
+	}
+	return ""
 }
 
 // grade is how bad a figure is: "", "need" or "fail".

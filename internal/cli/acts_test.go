@@ -25,7 +25,7 @@ func TestSystemActsAreRecorded(t *testing.T) {
 	}
 	for action, act := range map[string]func() error{
 		"store.backup":    func() error { _, err := d.BackUp(t.Context(), ada); return err },
-		"store.retention": func() error { _, err := d.Retain(t.Context(), ada, false); return err },
+		"store.retention": func() error { _, err := d.Retain(t.Context(), ada, "", false); return err },
 		"user.login-link": func() error { _, err := d.LoginLink(t.Context(), ada, "marta"); return err },
 		"plan.version": func() error {
 			_, err := d.Ask(t.Context(), ada, kairos.AskRequest{Query: "collect the figures", PlanOnly: true})

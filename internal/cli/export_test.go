@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store"
 )
 
@@ -56,4 +57,11 @@ func KairosdOpening(open func(context.Context, string, store.Options) (*store.St
 	return func(ctx context.Context, s Streams, args []string) int {
 		return kairosd(ctx, &daemon{Streams: s, open: open}, args)
 	}
+}
+
+// Drill tests a restore of the newest backup in a directory.
+func Drill(ctx context.Context, s *store.Store, dir string) (*kairos.RestoreTest, error) {
+	sys := &system{store: s, backups: dir}
+	err := sys.drill(ctx)
+	return sys.drilled, err
 }

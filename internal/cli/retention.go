@@ -63,7 +63,7 @@ func (d *daemon) retain(ctx context.Context, dry bool) (r kairos.Retained, err e
 		return err
 	})
 	if kairos.CodeOf(err) == kairos.CodeLocked && socketThere(socketPath(d.database())) {
-		return client.Unix(socketPath(d.database())).Retain(ctx, localActor(), dry)
+		return client.Unix(socketPath(d.database())).Retain(ctx, localActor(), "", dry)
 	}
 	return r, err
 }

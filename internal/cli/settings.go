@@ -48,8 +48,8 @@ func (s *settings) TestChannel(ctx context.Context, actor kairos.Actor, channel 
 }
 
 // Retain removes what retention says, or only says what it would remove.
-func (s *settings) Retain(ctx context.Context, actor kairos.Actor, dryRun bool) (kairos.Retained, error) {
-	return s.system.Retain(ctx, actor, dryRun)
+func (s *settings) Retain(ctx context.Context, actor kairos.Actor, reason string, dryRun bool) (kairos.Retained, error) {
+	return s.system.Retain(ctx, actor, reason, dryRun)
 }
 
 func (s *settings) access() []kairos.Setting {

@@ -53,6 +53,7 @@ type system struct {
 	plansAt     time.Time
 	checkedAt   time.Time
 	finding     string
+	drilled     *kairos.RestoreTest
 }
 
 // Installation says how the daemon and its data are.
@@ -86,7 +87,7 @@ func (s *system) Installation(ctx context.Context) (kairos.Installation, error) 
 		return i, err
 	}
 	s.mu.Lock()
-	i.Maintenance = s.maintenance
+	i.Maintenance, i.RestoreTest = s.maintenance, s.drilled
 	i.Tables, i.TablesAt, i.Jobs = slices.Clone(s.tables), s.tablesAt, []kairos.Job{}
 	for _, j := range s.jobs {
 		i.Jobs = append(i.Jobs, *j)

@@ -48,7 +48,7 @@ func (s *system) run(ctx context.Context, cfg config.Config) {
 	}
 	every(10*time.Second, 10*time.Minute, "sum up storage", func() error { return s.sumUp(ctx) })
 	every(time.Minute, retain, "retention", func() error {
-		r, err := s.Retain(ctx, kairos.System, false)
+		r, err := s.Retain(ctx, kairos.System, "", false)
 		if kairos.CodeOf(err) == kairos.CodeConflict {
 			return nil // at the next turn
 		}
@@ -57,6 +57,7 @@ func (s *system) run(ctx context.Context, cfg config.Config) {
 		}
 		return err
 	})
+	every(s.untilDrill(ctx), drillEvery, "test a restore", func() error { return s.drill(ctx) })
 	every(s.untilCheck(ctx), checkEvery, "examine the database", func() error { return s.check(ctx) })
 	if backup > 0 {
 		every(s.untilBackup(backup), backup, "backup", func() error {

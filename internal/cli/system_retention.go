@@ -4,13 +4,15 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/kairosd/kairosd/internal/config"
 	"github.com/kairosd/kairosd/internal/kairos"
 )
 
-// Retain removes what retention says, or only says what it would remove.
-func (s *system) Retain(ctx context.Context, actor kairos.Actor, dryRun bool) (kairos.Retained, error) {
+// Retain removes what retention says, or only says what it would remove. Why, and
+// what went, is in the audit log.
+func (s *system) Retain(ctx context.Context, actor kairos.Actor, reason string, dryRun bool) (kairos.Retained, error) {
 	if err := s.admin(ctx, actor, "store.retention"); err != nil {
 		return kairos.Retained{}, err
 	}
@@ -24,7 +26,7 @@ func (s *system) Retain(ctx context.Context, actor kairos.Actor, dryRun bool) (k
 	// person's act always is.
 	if err == nil && !dryRun && (r.Runs+r.Events > 0 || actor.Name != kairos.System.Name) {
 		err = s.store.Audit(ctx, kairos.AuditRecord{Action: "store.retention", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request,
-			Reason: fmt.Sprintf("%d runs with %d journal rows, %d audit events", r.Runs, r.Rows, r.Events)})
+			Reason: strings.TrimPrefix(reason+": ", ": ") + fmt.Sprintf("%d runs with %d journal rows, %d audit events", r.Runs, r.Rows, r.Events)})
 	}
 	return r, err
 }

@@ -2,8 +2,6 @@ package cli
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -46,11 +44,7 @@ func startedWith(m *handler.Models) map[string]map[string]string {
 		out[kairos.UseProvider][p.Name] = strings.TrimSpace(p.Type + " " + p.Model)
 	}
 	for _, a := range m.AgentInfos() {
-		a.Activity = kairos.Activity{}             // how it fared does not change what it is
-		if b, err := json.Marshal(a); err == nil { // strings and booleans
-			sum := sha256.Sum256(b)
-			out[kairos.UseAgent][a.ID] = hex.EncodeToString(sum[:6])
-		}
+		out[kairos.UseAgent][a.ID] = a.Version()
 	}
 	return out
 }

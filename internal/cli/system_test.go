@@ -10,6 +10,7 @@ import (
 	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
 // O12: a disk that fills is said on every page before it is full.
@@ -29,6 +30,42 @@ func TestADiskThatFillsIsSaid(t *testing.T) {
 		if nearly, full := cli.DiskFills(kairos.Storage{Free: c.free, Disk: c.disk, Database: c.database}); nearly != c.nearly || full != c.full {
 			t.Errorf("%s: %v %v", name, nearly, full)
 		}
+	}
+}
+
+// The newest backup is read back as a restore would: one that rotted since it was
+// verified is found, said and recorded (RELIABILITY 5).
+func TestTheNewestBackupIsReadBack(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t)
+	dir := t.TempDir()
+	if test, err := cli.Drill(t.Context(), s, dir); test != nil || err != nil {
+		t.Errorf("without any backup: %+v, %v", test, err)
+	}
+	path := filepath.Join(dir, "kairos-1.db")
+	if _, err := s.Backup(t.Context(), path, "test"); err != nil {
+		t.Fatal(err)
+	}
+	test, err := cli.Drill(t.Context(), s, dir)
+	if err != nil || test.Backup != "kairos-1.db" || test.Problem != "" || time.Since(test.At) > time.Hour {
+		t.Errorf("of a whole one: %+v, %v", test, err)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt([]byte("rot"), 5000); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if test, err = cli.Drill(t.Context(), s, dir); err == nil || !strings.Contains(test.Problem, "not the file that its manifest speaks of") {
+		t.Errorf("of a rotten one: %+v, %v", test, err)
+	}
+	list, err := s.AuditEvents(t.Context(), kairos.AuditFilter{Action: "store.drilled"})
+	if err != nil || len(list.Items) != 2 || list.Items[0].Result != "failed" || list.Items[1].Result != "ok" || list.Items[0].Object != "backup:kairos-1.db" {
+		t.Errorf("recorded: %+v, %v", list.Items, err)
 	}
 }
 

@@ -18,9 +18,9 @@ func (c *Client) ReleaseHeld(ctx context.Context, _ kairos.Actor, plan, reason s
 }
 
 // Retain removes what the daemon's retention says, or says what it would remove.
-func (c *Client) Retain(ctx context.Context, _ kairos.Actor, dryRun bool) (kairos.Retained, error) {
+func (c *Client) Retain(ctx context.Context, _ kairos.Actor, reason string, dryRun bool) (kairos.Retained, error) {
 	var out kairos.Retained
-	_, err := c.do(ctx, call{method: http.MethodPost, path: "/system/retention", body: map[string]any{"dryRun": dryRun}, into: &out})
+	_, err := c.do(ctx, call{method: http.MethodPost, path: "/system/retention", body: map[string]any{"dryRun": dryRun, "reason": reason}, into: &out})
 	return out, err
 }
 

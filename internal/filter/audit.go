@@ -19,7 +19,7 @@ var auditAliases = map[string]string{"by": "actor", "who": "actor", "from": "ip"
 
 // auditObjects are keys that stand for a kind of object: plan:invoice is
 // object:plan:invoice.
-var auditObjects = []string{"plan", "user", "token", "tool", "bulk", "approval", "backup", "mcp", "memory", "channel", "view"}
+var auditObjects = []string{"plan", "user", "token", "tool", "bulk", "approval", "backup", "mcp", "memory", "channel", "view", "agent", "provider", "secret", "draft"}
 
 // AuditResults and AuditSurfaces are the values that there are.
 var (
@@ -80,6 +80,13 @@ func readAudit(f *kairos.AuditFilter, t term, now time.Time) *kairos.Error {
 	case "object":
 		return choose(t, &f.Objects, &x.Objects, nil)
 	case "result":
+		values := strings.Split(t.value, ",")
+		for i, v := range values {
+			if v == "succeeded" { // as pages say it
+				values[i] = "ok"
+			}
+		}
+		t.value = strings.Join(values, ",")
 		return choose(t, &f.Results, &x.Results, AuditResults)
 	case "surface":
 		return choose(t, &f.Surfaces, &x.Surfaces, AuditSurfaces)

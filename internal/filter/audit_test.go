@@ -19,6 +19,8 @@ func TestParseAudit(t *testing.T) {
 	for q, want := range map[string]kairos.AuditFilter{
 		"":                            {},
 		"actor:marta,ana":             {Actors: []string{"marta", "ana"}},
+		"result:failed,succeeded":     {Results: []string{"failed", "ok"}},
+		"provider:claude":             {Objects: []string{"provider:claude"}},
 		`actor:"token ci" -result:ok`: {Actors: []string{"token ci"}, Exclude: kairos.AuditExclusion{Results: []string{"ok"}}},
 		"action:run.* -action:run.status result:denied,failed": {Actions: []string{"run.*"}, Results: []string{"denied", "failed"},
 			Exclude: kairos.AuditExclusion{Actions: []string{"run.status"}}},

@@ -1,6 +1,11 @@
 package kairos
 
-import "time"
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"time"
+)
 
 // AgentInfo is what people are told of an agent.
 type AgentInfo struct {
@@ -21,6 +26,18 @@ type AgentInfo struct {
 	System     bool `json:"system"`
 
 	Activity Activity `json:"activity"`
+}
+
+// Version names what an agent is: whatever changes of its card changes it. How it
+// fares is no part of it.
+func (a AgentInfo) Version() string {
+	a.Activity = Activity{}
+	b, err := json.Marshal(a)
+	if err != nil { // strings and booleans
+		return ""
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:6])
 }
 
 // ProviderInfo is what people are told of a provider: never its key.

@@ -57,8 +57,19 @@ type Installation struct {
 	// Backups lists what there is in the configured directory, newest first.
 	Backups   []Backup `json:"backups"`
 	BackupDir string   `json:"backupDir,omitempty"`
+	// RestoreTest is the last time that the newest backup was read back and examined
+	// as a restore does; nil: none was yet, but for the examination of each backup
+	// when it is made.
+	RestoreTest *RestoreTest `json:"restoreTest,omitempty"`
 	// Retention says in words what is removed when.
 	Retention []string `json:"retention"`
+}
+
+// RestoreTest is what came of a restore test.
+type RestoreTest struct {
+	At      time.Time `json:"at"`
+	Backup  string    `json:"backup"`            // its file's name
+	Problem string    `json:"problem,omitempty"` // why it cannot be restored
 }
 
 // Clock is what the machine knows of its own clock.

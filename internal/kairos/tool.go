@@ -17,6 +17,8 @@ type ToolInfo struct {
 	State  string         `json:"state"`
 	Reason string         `json:"reason,omitempty"`
 	Schema map[string]any `json:"schema,omitempty"`
+	// Timeout bounds one call by the configuration; 0: only the step's own does.
+	Timeout time.Duration `json:"timeoutNs,omitzero"`
 	// Change is how the definition of a changed tool differs from the accepted one.
 	Change *ToolChange `json:"change,omitempty"`
 

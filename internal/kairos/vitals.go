@@ -57,4 +57,8 @@ type Sample struct {
 	Queued   int           `json:"queued"`
 	Memory   int64         `json:"memory"`
 	Database int64         `json:"database"`
+	WAL      int64         `json:"wal"` // of Database
+	// Goroutines and Listeners are those at its end.
+	Goroutines int `json:"goroutines"`
+	Listeners  int `json:"listeners"`
 }

@@ -64,12 +64,12 @@ func (r *Recorder) Run(ctx context.Context) {
 // Sample ends the minute that is being counted.
 func (r *Recorder) Sample(ctx context.Context) {
 	s := r.from()
-	sample := kairos.Sample{At: r.o.Now().UTC().Truncate(time.Second), Memory: memory()}
+	sample := kairos.Sample{At: r.o.Now().UTC().Truncate(time.Second), Memory: memory(), Goroutines: goroutines()}
 	if s.Load != nil {
 		l := s.Load()
-		sample.Working, sample.Queued = l.Working, l.Queued
+		sample.Working, sample.Queued, sample.Listeners = l.Working, l.Queued, s.Listeners()
 		if u, err := s.Storage(ctx); err == nil {
-			sample.Database = u.Database - u.Unused + u.WAL
+			sample.Database, sample.WAL = u.Database-u.Unused+u.WAL, u.WAL
 		} else if ctx.Err() == nil {
 			r.o.Logger.Error("measure the storage", "err", err)
 		}

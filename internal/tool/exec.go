@@ -31,6 +31,9 @@ type execTool struct {
 	user     *execUser // nil: kairosd's own
 }
 
+// Patience bounds one call.
+func (t *execTool) Patience() time.Duration { return t.config.Timeout }
+
 func newExec(c ExecConfig) (agent.Tool, error) {
 	t := &execTool{config: c, allowed: map[string]os.FileInfo{}, patterns: map[string]*regexp.Regexp{}}
 	var err error

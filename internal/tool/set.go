@@ -135,6 +135,17 @@ func (s *Set) Effect(name string, input any) planner.Effect {
 	return r.spec.Effect
 }
 
+// Patience is how long the tool lets one call take; 0: only the step's own timeout
+// bounds it.
+func (s *Set) Patience(name string) time.Duration {
+	r, _ := s.lookup(name)
+	p, ok := r.Tool.(interface{ Patience() time.Duration })
+	if !ok {
+		return 0
+	}
+	return p.Patience()
+}
+
 // Arguments turns a node's input into arguments: a string that is a JSON object
 // is parsed (SPEC 5), nothing at all is no arguments.
 func Arguments(input any) any {

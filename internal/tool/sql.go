@@ -28,6 +28,9 @@ type sqlTool struct {
 	guard  *Guard
 }
 
+// Patience bounds one call.
+func (t *sqlTool) Patience() time.Duration { return t.config.Timeout }
+
 func newSQL(c SQLConfig, guard *Guard) (agent.Tool, error) {
 	c.Databases = maps.Clone(c.Databases)
 	for name, path := range c.Databases {

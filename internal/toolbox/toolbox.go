@@ -139,7 +139,7 @@ func (t *Box) Tools(context.Context) ([]kairos.ToolInfo, error) {
 	}
 	for _, s := range t.set.Specs() {
 		info := kairos.ToolInfo{Name: s.Name, Description: s.Description, Source: "built-in", Effect: string(t.set.Effect(s.Name, nil)),
-			Permission: string(t.set.Permission(s.Name)), State: mcp.StateReady, Schema: s.Schema}
+			Permission: string(t.set.Permission(s.Name)), State: mcp.StateReady, Schema: s.Schema, Timeout: t.set.Patience(s.Name)}
 		if s.Effect != "" {
 			info.Effect = string(s.Effect)
 		}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 
@@ -28,7 +29,7 @@ type System interface {
 	// BackUp makes a verified backup in the configured directory.
 	BackUp(ctx context.Context, actor kairos.Actor) (kairos.Backup, error)
 	// Retain removes what retention says, or only says what it would remove.
-	Retain(ctx context.Context, actor kairos.Actor, dryRun bool) (kairos.Retained, error)
+	Retain(ctx context.Context, actor kairos.Actor, reason string, dryRun bool) (kairos.Retained, error)
 }
 
 // ReleaseBody goes with a release of held runs.
@@ -55,7 +56,8 @@ type MaintainedBody struct {
 
 // RetainBody asks for retention.
 type RetainBody struct {
-	DryRun bool `json:"dryRun,omitempty" doc:"Only say what would be removed."`
+	DryRun bool   `json:"dryRun,omitempty" doc:"Only say what would be removed."`
+	Reason string `json:"reason,omitempty" maxLength:"500" doc:"Why; it goes to the audit log."`
 }
 
 type (
@@ -162,7 +164,8 @@ func (a *API) systemRoutes() {
 			if err := there(); err != nil {
 				return nil, err
 			}
-			r, err := a.System.Retain(ctx, actorOf(ctx), in.Body != nil && in.Body.DryRun)
+			b := cmp.Or(in.Body, &RetainBody{})
+			r, err := a.System.Retain(ctx, actorOf(ctx), b.Reason, b.DryRun)
 			return &retainedOut{r}, err
 		})
 }

@@ -26,6 +26,7 @@ var (
 		spanishSystem,
 		spanishStarting,
 		spanishSecrets,
+		spanishDone,
 		spanishHome,
 		spanishAudit,
 		spanishHandoffs,

@@ -180,6 +180,9 @@
   // A form that was refused says why, first of all to who cannot see it.
   const refused = performance.getEntriesByType("navigation")[0], why = refused && [401, 409, 422].includes(refused.responseStatus) && $("main .note.bad[role=alert]:not([data-notice])");
   if (why) { why.tabIndex = -1; why.focus(); }
+  // What the act before this page did is said to those who do not see it, too.
+  const done = $("#done");
+  if (done) setTimeout(() => say(done.textContent.trim()), 500);
 
   // Copy works on plain HTTP too, where the clipboard API is not available.
   const copy = async (text) => {

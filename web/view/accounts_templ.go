@@ -1655,7 +1655,7 @@ func Tokens(p TokensPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if p.Made != "" {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 133, "<section class=\"note good\" aria-labelledby=\"made\"><h2 id=\"made\">")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 133, "<section class=\"note\" aria-labelledby=\"made\"><h2 id=\"made\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

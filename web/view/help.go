@@ -36,6 +36,17 @@ var stateHelp = []struct {
 	{Status{Key: "idle", Icon: "i-cancel", Word: locale.Mark("Cancelled"), Final: true}, locale.Mark("somebody ended it; it can be resumed")},
 }
 
+// stepHelp says what the states mean that only steps have.
+var stepHelp = []struct {
+	status Status
+	means  string
+}{
+	{Status{Key: "idle", Icon: "i-queued", Word: locale.Mark("not started")}, locale.Mark("the run has not come to it, or ended before")},
+	{Status{Key: "idle", Icon: "i-skip", Word: locale.Mark("not taken"), Final: true}, locale.Mark("a decision led elsewhere")},
+	{Status{Key: "idle", Icon: "i-skip", Word: locale.Mark("skipped"), Final: true}, locale.Mark("what it needs did not complete, or its plan says to go on without it")},
+	{Status{Key: "ok", Icon: "i-reuse", Word: locale.Mark("reused"), Final: true}, locale.Mark("its result was taken from the run that this one was forked from")},
+}
+
 var limitWords = map[string]string{"steps": locale.Mark("Most steps"), "duration": locale.Mark("Longest running time"), "tokens": locale.Mark("Most tokens"), "cost": locale.Mark("Highest cost")}
 
 // shortcut is a key, or several after one another, and what it does.

@@ -19,8 +19,8 @@ type Shell struct {
 	Pending int64  // open approvals
 	Static  func(string) string
 	Zone    string
-	Idle    int64 // ms without a request after which the login ends; 0: it does not
-	Flash   string
+	Idle    int64  // ms without a request after which the login ends; 0: it does not
+	Done    string // what the act before this page did
 	Notices []Notice
 	Nav     []Link
 	Density string // "", compact

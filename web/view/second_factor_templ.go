@@ -522,7 +522,7 @@ func SecondFactor(p SecondFactorPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else if len(p.Codes) > 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 39, "<section class=\"note good\" aria-labelledby=\"codes\"><h2 id=\"codes\">")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 39, "<section class=\"note\" aria-labelledby=\"codes\"><h2 id=\"codes\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -40,10 +40,10 @@ type RotateSecretPage struct {
 // RetentionPage shows what is kept for how long, and what would go now.
 type RetentionPage struct {
 	Shell
-	Source, Idem, Every, Audit, MaxSize, Would string
-	Rules                                      []RetentionRow
-	Plans                                      []RetainedRow
-	CanRun                                     bool
+	Source, Idem, Error, Every, Audit, MaxSize, Would string
+	Rules                                             []RetentionRow
+	Plans                                             []RetainedRow
+	CanRun                                            bool
 }
 
 // RetentionRow is a rule; an empty plan means all others.

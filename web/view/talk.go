@@ -45,9 +45,10 @@ type CrewPage struct {
 // AgentRow is an agent in a list.
 type AgentRow struct {
 	ID, Name, Href, Icon, About, Provider, Model, Tools, Capabilities string
-	Notes, Plans                                                      string
+	Notes, Plans, Version                                             string
 	Open                                                              Link // handoffs to it that are still open
 	State                                                             Status
+	Since                                                             Time // it cannot work; zero: it can
 	Pulse                                                             Pulse
 }
 

@@ -41,6 +41,9 @@ type TryToolPage struct {
 	Arguments Block
 	Digest    string
 	Denied    bool
+	// NeedsReason: the call may change something outside; Reason is why it is made.
+	NeedsReason bool
+	Reason      string
 }
 
 // ConfirmPage asks before something is done, for a reason.

@@ -39,10 +39,10 @@ func (s *settings) Settings(ctx context.Context) (kairos.Settings, error) {
 		Secrets:   []kairos.SecretInfo{{Name: "BANK", Source: "file /etc/kairos/bank", Tools: []string{"http"}, Hosts: []string{"bank.example.com"}, ChangedAt: time.Now().Add(-time.Hour), TakenAt: time.Now().Add(-2 * time.Hour), Pending: true, Rotates: true, Plans: []string{"ledger"}, UsedBy: []kairos.SecretUse{{Kind: "provider", Name: "script"}}}, {Name: "UNUSED", Source: "environment variable UNUSED"}, {Name: "KEY", Source: "environment variable KEY", UsedBy: []kairos.SecretUse{{Kind: "channel", Name: "ops"}, {Kind: "login", Name: "oidc"}}}}, Notifications: channels}, err
 }
 
-func (s *settings) Retain(ctx context.Context, actor kairos.Actor, dryRun bool) (kairos.Retained, error) {
+func (s *settings) Retain(ctx context.Context, actor kairos.Actor, reason string, dryRun bool) (kairos.Retained, error) {
 	r, err := s.store.Retain(ctx, kairos.Retention{Default: kairos.RetentionRule{Keep: 1}}, actor, dryRun)
 	if err == nil && !dryRun {
-		err = s.store.Audit(ctx, kairos.AuditRecord{Action: "store.retention", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request})
+		err = s.store.Audit(ctx, kairos.AuditRecord{Action: "store.retention", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Reason: reason})
 	}
 	return r, err
 }

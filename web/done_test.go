@@ -1,0 +1,104 @@
+package web_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/webtest"
+)
+
+// The page after an act says what was done, once, in the reader's language
+// (UI 3.3.15); a cookie of somebody else's making says nothing.
+func TestThePageAfterAnActSaysWhatWasDone(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	u, err := site.Auth.CreateUser(t.Context(), site.Admin, "olga", webtest.Password, kairos.RoleViewer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const said = `id="done"`
+	page := "/settings/users/" + u.ID
+	change := func(mark, do string, more ...string) webtest.Page {
+		t.Helper()
+		f := form(t, b.Get(page).Body, mark)
+		f.Set("do", do)
+		for i := 0; i+1 < len(more); i += 2 {
+			f.Set(more[i], more[i+1])
+		}
+		return b.Post(page, f)
+	}
+	if p := b.Get(page); strings.Contains(p.Body, said) {
+		t.Error("before any act something is said to be done")
+	}
+	if p := change(`value="role"`, "role", "role", "author"); p.Code != http.StatusSeeOther || p.Location != page {
+		t.Fatalf("%d %s", p.Code, p.Location)
+	}
+	says(t, b.Get(page), http.StatusOK, said, "The role is changed; all their logins have ended.")
+	if p := b.Get(page); strings.Contains(p.Body, said) {
+		t.Error("it is said again")
+	}
+	change(`value="disable"`, "disable")
+	es, err := http.NewRequest(http.MethodGet, site.URL+page, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	es.Header.Set("Accept-Language", "es")
+	says(t, b.Do(es), http.StatusOK, said, "Se han cerrado sus sesiones y ya no puede entrar.")
+	if p := change(`value="password"`, "password", "password", "short"); p.Code != http.StatusUnprocessableEntity || !strings.Contains(p.Body, "5 characters; at least 12") {
+		t.Errorf("a refused act: %d %s", p.Code, words(p.Body))
+	}
+	if p := b.Get(page); strings.Contains(p.Body, said) {
+		t.Error("a refused act is said to be done")
+	}
+	forged, err := http.NewRequest(http.MethodGet, site.URL+"/me", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forged.AddCookie(&http.Cookie{Name: "kairos-done", Value: "<b>you-are-hacked"})
+	if p := b.Do(forged); p.Code != http.StatusOK || strings.Contains(p.Body, said) || strings.Contains(p.Body, "hacked") {
+		t.Errorf("a cookie says: %d %s", p.Code, words(p.Body))
+	}
+}
+
+// What removes runs, and a call by hand that may change something, want a reason
+// (level 2, UI 3.2.4).
+func TestActsOfLevelTwoWantAReason(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	site.Plan(t, "id: hello\nnodes:\n  greet: {type: set, input: 1}\n")
+	site.Run(t, "hello", `null`)
+	site.Run(t, "hello", `null`) // the one before is for retention
+	b := site.Browser(t).Login()
+	f := form(t, b.Get("/settings/retention").Body, `name="reason"`)
+	f.Set("reason", "  ")
+	says(t, b.Post("/settings/retention", f), http.StatusUnprocessableEntity, "Say why", "What would go now")
+	f.Set("reason", "the disk is small")
+	if p := b.Post("/settings/retention", f); p.Code != http.StatusSeeOther {
+		t.Fatalf("%d %s", p.Code, words(p.Body))
+	}
+	says(t, b.Get("/settings/retention"), http.StatusOK, "What retention says is removed.")
+	says(t, b.Get("/audit?q=action:store.retention"), http.StatusOK, "the disk is small")
+
+	const try = "/agents/tools/http/try"
+	f = b.Get(try).Hidden()
+	f.Set("input", `{"method": "POST", "url": "http://127.0.0.1:1/pay"}`)
+	checked := b.Post(try, f)
+	says(t, checked, http.StatusOK, `name="reason"`, "stays done")
+	act := checked.Hidden()
+	act.Set("input", f.Get("input"))
+	act.Set("do", "run")
+	says(t, b.Post(try, act), http.StatusUnprocessableEntity, "Say why")
+	act.Set("reason", "is it up?")
+	p := b.Post(try, act)
+	if p.Code != http.StatusSeeOther || !strings.HasPrefix(p.Location, "/runs/") {
+		t.Fatalf("%d %s", p.Code, words(p.Body))
+	}
+	says(t, b.Get(p.Location), http.StatusOK, "is it up?")
+	f.Set("input", `{"method": "GET", "url": "http://127.0.0.1:1/"}`)
+	if p := b.Post(try, f); p.Code != http.StatusOK || strings.Contains(p.Body, `name="reason"`) {
+		t.Errorf("a call that only reads wants a reason: %d", p.Code)
+	}
+}
