@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/kairos"
@@ -16,6 +17,8 @@ const (
 	// historyMax is how many earlier decisions are counted.
 	historyMax = 10
 	othersMax  = 1000
+	// questionsMax is how many runs of a kind stand below the approvals.
+	questionsMax = 50
 )
 
 // inboxFilter is what the address says of the list: which approvals, of which plan
@@ -102,6 +105,7 @@ func (r *request) inbox(code int, chosen *kairos.Approval, problem string) error
 		p.Items = append(p.Items, v)
 	}
 	r.inboxLinks(&p, show, keep)
+	r.inboxFields(&p, f, list.Items)
 	at := func(key, cursor string) string {
 		if cursor == "" {
 			return ""
@@ -116,11 +120,9 @@ func (r *request) inbox(code int, chosen *kairos.Approval, problem string) error
 		}
 	}
 	if show == "mine" || show == "all" {
-		doubts, err := r.s.Reader.Runs(r.ctx, kairos.RunFilter{WaitReasons: []kairos.WaitReason{kairos.WaitInDoubt}, Page: kairos.Page{Limit: 50}})
-		if err != nil {
+		if err := r.openQuestions(&p, f); err != nil {
 			return err
 		}
-		p.Doubts = r.runRows(doubts.Items)
 	}
 	if chosen == nil && len(list.Items) > 0 {
 		chosen = &list.Items[0]
@@ -137,6 +139,48 @@ func (r *request) inbox(code int, chosen *kairos.Approval, problem string) error
 		p.Decision = &v
 	}
 	return r.render(code, view.Approvals(p))
+}
+
+// openQuestions are runs that wait for a person though nothing of theirs asks: with a
+// call in doubt, or over what they may use. Agents ask none of them.
+func (r *request) openQuestions(p *view.ApprovalsPage, f kairos.ApprovalFilter) error {
+	if f.Agent != "" {
+		return nil
+	}
+	for _, q := range []struct {
+		reason kairos.WaitReason
+		rows   *[]view.RunRow
+		more   *string
+	}{{kairos.WaitInDoubt, &p.Doubts, &p.MoreDoubts}, {kairos.WaitBudget, &p.Over, &p.MoreOver}} {
+		list, err := r.s.Reader.Runs(r.ctx, kairos.RunFilter{WaitReasons: []kairos.WaitReason{q.reason}, PlanKey: f.Plan, Page: kairos.Page{Limit: questionsMax}})
+		if err != nil {
+			return err
+		}
+		if *q.rows = r.runRows(list.Items); list.Next != "" {
+			at := "waiting:" + string(q.reason)
+			if f.Plan != "" {
+				at += " plan:" + quoted(f.Plan)
+			}
+			*q.more = listAt("/runs", at)
+		}
+	}
+	return nil
+}
+
+// inboxFields fill the form that narrows the inbox: with what was chosen, and the
+// plans and agents that the list speaks of.
+func (r *request) inboxFields(p *view.ApprovalsPage, f kairos.ApprovalFilter, list []kairos.Approval) {
+	p.Plan, p.Agent, p.Show, p.Status = f.Plan, f.Agent, r.c.QueryParam("show"), r.c.QueryParam("status")
+	for _, a := range list {
+		if !slices.Contains(p.Plans, a.PlanKey) {
+			p.Plans = append(p.Plans, a.PlanKey)
+		}
+		if a.Agent != "" && !slices.Contains(p.Agents, a.Agent) {
+			p.Agents = append(p.Agents, a.Agent)
+		}
+	}
+	slices.Sort(p.Plans)
+	slices.Sort(p.Agents)
 }
 
 func (r *request) inboxLinks(p *view.ApprovalsPage, show string, keep url.Values) {
@@ -156,6 +200,10 @@ func (r *request) inboxLinks(p *view.ApprovalsPage, show string, keep url.Values
 
 // nothingWaits says why the list is empty, and who has something to do.
 func (r *request) nothingWaits(p *view.ApprovalsPage, show string) error {
+	if p.Plan != "" || p.Agent != "" {
+		p.Empty = r.t("No approval of this plan or agent is here.")
+		return nil
+	}
 	p.Empty = r.t("Nothing waits for a decision.")
 	if show != "mine" && show != "assigned" {
 		return nil

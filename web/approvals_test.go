@@ -213,3 +213,35 @@ func TestTheInboxIsInOrder(t *testing.T) {
 		t.Errorf("%d %v", n, err)
 	}
 }
+
+// What waits for a person though no approval asks it stands in the inbox too: a call
+// in doubt, and a run that used all it may. The inbox is narrowed to a plan or an agent
+// by a form, without scripts (UI 3.3.10).
+func TestTheInboxIsNarrowed(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	seed := site.Seed(t)
+	b := site.Browser(t).Login()
+	site.Plan(t, "id: greedy\nlimits: {max_steps: 1}\nnodes:\n  a: {type: set, input: 1}\n  b: {type: set, input: 2}\nedges: [{from: a, to: b}]\n")
+	over := site.Run(t, "greedy", "null")
+	if over.WaitReason != kairos.WaitBudget {
+		t.Fatalf("%+v", over)
+	}
+	site.Plan(t, refundPlan)
+	site.Run(t, "payback", "null")
+	p := b.Get("/approvals")
+	says(t, p, http.StatusOK, "Refund 240?", "Refund order 4711?", "Did it happen?", "/runs/"+seed.InDoubt.ID, "Over their budget", "May it go on?", "/runs/"+over.ID, `<option value="payback">`)
+	p = b.Get("/approvals?show=all&plan=payback")
+	says(t, p, http.StatusOK, "Refund order 4711?", `name="plan" list="plans" value="payback"`, `name="show" value="all"`)
+	for _, other := range []string{"Refund 240?", "Did it happen?", "May it go on?"} {
+		if strings.Contains(p.Body, other) {
+			t.Errorf("narrowed to a plan, it says %q", other)
+		}
+	}
+	says(t, b.Get("/approvals?plan=greedy"), http.StatusOK, "May it go on?", "No approval of this plan or agent is here.")
+	p = b.Get("/approvals?agent=nobody")
+	says(t, p, http.StatusOK, "No approval of this plan or agent is here.")
+	if strings.Contains(p.Body, "May it go on?") {
+		t.Error("a run over its budget is called what an agent asks")
+	}
+}

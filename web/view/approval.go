@@ -60,14 +60,21 @@ type Ahead struct {
 // ApprovalsPage is the inbox with a decision beside it.
 type ApprovalsPage struct {
 	Shell
-	Doubts        []RunRow
-	States, Terms []Link
-	Items         []ApprovalView
-	Newer, Older  string
-	Topic, List   string
-	Empty, Others string
-	Chosen        bool // the decision was asked for: a small screen shows it alone
-	Decision      *ApprovalView
+	// Doubts are runs with a call of which nobody knows whether it happened, Over those
+	// that used all they may; where there are more, an address of them all.
+	Doubts, Over         []RunRow
+	MoreDoubts, MoreOver string
+	// Plan, Agent, Show and Status are what the list is narrowed to; Plans and Agents
+	// what it may be narrowed to further.
+	Plan, Agent, Show, Status string
+	Plans, Agents             []string
+	States, Terms             []Link
+	Items                     []ApprovalView
+	Newer, Older              string
+	Topic, List               string
+	Empty, Others             string
+	Chosen                    bool // the decision was asked for: a small screen shows it alone
+	Decision                  *ApprovalView
 }
 
 // ApprovalsBulkPage lists what one answer would decide.
