@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/kairosd/kairosd/internal/diagram"
 	"github.com/kairosd/kairosd/internal/kairos"
@@ -28,6 +29,7 @@ const (
 type nodeState struct {
 	status view.Status
 	detail string
+	until  time.Time // a time that the detail counts down to
 	href   string
 	heat   string
 	// attempts are those of its last step: true, where one failed.
@@ -68,7 +70,7 @@ func (r *request) planGraph(p *planner.Program) *view.Graph {
 	}
 	here := r.c.Request().URL.Path
 	if r.c.Request().Method == http.MethodGet && !strings.HasSuffix(here, "/edit") && !strings.HasSuffix(here, "/new") {
-		drawn.href = func(node string) string { return here + "?" + url.Values{"node": {node}}.Encode() }
+		drawn.href = func(node string) string { return here + "?" + url.Values{"node": {node}}.Encode() + "#why" }
 	}
 	drawn.drawing = r.s.layout(p, o)
 	g := r.paint(drawn)
@@ -112,7 +114,7 @@ func (r *request) paint(p painter) *view.Graph {
 		}
 	}
 	shapes := map[diagram.Shape]bool{}
-	for i := range d.Nodes {
+	for _, i := range ranked(d) {
 		n := &d.Nodes[i]
 		if !shapes[n.Shape] {
 			shapes[n.Shape] = true
@@ -129,6 +131,9 @@ func (r *request) paint(p painter) *view.Graph {
 		case p.states != nil:
 			st := p.states(n)
 			v.Class, v.Icon, v.Href, v.Detail, v.Heat = st.status.Key, st.status.Icon, st.href, st.detail, st.heat
+			if !st.until.IsZero() {
+				v.Until, v.Left = st.until.UnixMilli(), about(max(0, st.until.Sub(r.s.now())))
+			}
 			if st.status.Key == "idle" {
 				v.Class = "todo"
 			}
@@ -157,7 +162,7 @@ func (r *request) paint(p painter) *view.Graph {
 		}
 		v.Title = v.Short
 		if !d.Compact && v.Detail != "" { // what is written in the box begins its name
-			v.Title += " " + v.Detail
+			v.Title += " " + v.Detail + v.Left
 		}
 		if v.Short != n.ID && n.Shape != diagram.ShapeGroup {
 			v.Title += ", " + n.ID
@@ -192,6 +197,19 @@ func (r *request) paint(p painter) *view.Graph {
 	}
 	g.Focus = p.focus
 	return g
+}
+
+// ranked are the places of boxes in the order in which Tab goes through them: from
+// left to right, and in a rank from top to bottom (UI 3.4).
+func ranked(d *diagram.Drawing) []int {
+	out := make([]int, len(d.Nodes))
+	for i := range out {
+		out[i] = i
+	}
+	slices.SortStableFunc(out, func(a, b int) int {
+		return cmp.Or(cmp.Compare(d.Nodes[a].Rank, d.Nodes[b].Rank), cmp.Compare(d.Nodes[a].Y, d.Nodes[b].Y))
+	})
+	return out
 }
 
 // edge says whether an edge was taken, and how often.
@@ -252,7 +270,11 @@ func (r *request) graphFile() error {
 	states := b.states()
 	return b.c.Blob(http.StatusOK, "image/svg+xml", diagram.RunSVG(d, func(n *diagram.Node) (class, text string) {
 		st := states(n)
-		return cmp.Or(st.status.Key, "idle"), st.detail
+		text = st.detail
+		if !st.until.IsZero() {
+			text += about(max(0, st.until.Sub(b.s.now())))
+		}
+		return cmp.Or(st.status.Key, "idle"), text
 	}, func(e *diagram.Edge) bool { return e.Position >= 0 && b.takenEdges()[e.Position] > 0 }))
 }
 

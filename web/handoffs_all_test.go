@@ -1,6 +1,8 @@
 package web_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"net/http"
 	"strings"
 	"testing"
@@ -22,6 +24,8 @@ func TestAllHandoffs(t *testing.T) {
 	if err != nil || len(list) == 0 {
 		t.Fatal(list, err)
 	}
+	sum := sha256.Sum256([]byte("compute 6*7"))
+	says(t, b.Get("/runs/"+run.ID+"?view=handoffs"), http.StatusOK, "with the tools calculator", "sha256:"+hex.EncodeToString(sum[:6]))
 	p := b.Get("/handoffs")
 	says(t, p, http.StatusOK, "From whom to whom", "desk", "accountant", "compute 6*7", "/runs/"+run.ID+"?view=handoffs", "returned", "from%3Adesk+to%3Aaccountant")
 	says(t, b.Get("/handoffs?q=from:desk+to:accountant+plan:talk+status:returned+since:1h"), http.StatusOK, "compute 6*7")

@@ -150,23 +150,46 @@ func (b *runPage) states() func(*diagram.Node) nodeState {
 		st := b.latest(list)
 		s := nodeState{status: st.shown(), href: b.href(url.Values{"step": {strconv.FormatInt(st.seq, 10)}, "node": nil, "try": nil, "tab": nil}) + "#inspector"}
 		s.detail = b.t(s.status.Word)
+		b.countsDown(&s, st)
 		if st.lost == nil && (st.status == kairos.NodeCompleted || st.status == kairos.NodeFailed) {
 			s.detail = took(st.took(now))
 		}
 		if len(list) > 1 {
-			s.detail += fmt.Sprintf(" ×%d", len(list))
+			s.times(len(list))
 		}
 		for _, a := range st.attempts {
 			s.attempts = append(s.attempts, a.status == kairos.NodeFailed || a.status == kairos.NodeInDoubt)
 		}
 		if key != "" {
-			s.detail = b.amount(key, heat[n.ID])
+			s.detail, s.until = b.amount(key, heat[n.ID]), time.Time{}
 			if s.heat = "q0"; most > 0 && heat[n.ID] > 0 {
 				s.heat = fmt.Sprintf("q%d", 1+min(4, int(5*(heat[n.ID]-least)/max(most-least, 1e-9))))
 			}
 		}
 		return s
 	}
+}
+
+// countsDown says of a step that goes on by itself when it does: "in 52 s".
+func (b *runPage) countsDown(s *nodeState, st *step) {
+	if reason := st.waitsFor(); reason != kairos.WaitRetry && reason != kairos.WaitTimer {
+		return
+	}
+	for _, w := range b.d.Waits {
+		if w.Node == st.node && w.Visit == st.visit && w.Item == st.item && w.Due.After(b.s.now()) {
+			s.detail, s.until = b.t("in %s", ""), w.Due
+			return
+		}
+	}
+}
+
+// times adds how often a node was passed through.
+func (s *nodeState) times(n int) {
+	if s.until.IsZero() {
+		s.detail += fmt.Sprintf(" ×%d", n)
+		return
+	}
+	s.detail = fmt.Sprintf("×%d %s", n, s.detail)
 }
 
 // latest is the step by which a node is judged: the last visit, and of its items
@@ -308,11 +331,13 @@ func (b *runPage) asRan(o diagram.Options) (painter, int) {
 				span.To = end
 			}
 		}
-		if s.detail = b.t(s.status.Word); st.status == kairos.NodeCompleted || st.status == kairos.NodeFailed {
+		s.detail = b.t(s.status.Word)
+		b.countsDown(&s, st)
+		if st.status == kairos.NodeCompleted || st.status == kairos.NodeFailed {
 			s.detail = took(span.Len())
 		}
 		if len(list) > 1 {
-			s.detail += fmt.Sprintf(" ×%d", len(list))
+			s.times(len(list))
 		}
 		for _, a := range st.attempts {
 			s.attempts = append(s.attempts, a.status == kairos.NodeFailed || a.status == kairos.NodeInDoubt)

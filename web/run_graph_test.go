@@ -4,11 +4,16 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
 )
 
 // look opens a page of told runs.
@@ -47,6 +52,48 @@ func TestTheGraphTellsWhatRan(t *testing.T) {
 	}
 	if strings.Contains(o.look(t, loop+"?view=graph"), "not taken") {
 		t.Error("a node that the loop may still come to is called not taken")
+	}
+}
+
+// What goes on by itself counts down in its box, with how often it came by; the file,
+// which does not count, says when it was drawn. Tab goes through the boxes as they
+// stand: by rank, not as the document lists them (UI 3.4).
+func TestTheGraphCountsDownAndIsInOrder(t *testing.T) {
+	t.Parallel()
+	s := tell(t, "01jr8k2mf0s0000000007qxd", `
+id: backwards
+start: fetch
+nodes:
+  post: {type: log}
+  check: {type: decision}
+  fetch: {type: http, input: {url: "https://example.com"}}
+edges: [{from: fetch, to: check}, {from: check, to: post}]
+`)
+	s.try(kairos.Entry{Node: "fetch", Failure: limited()}, 0, time.Second, kairos.NodeFailed, false)
+	s.row(time.Second, kairos.Entry{Kind: kairos.EntryWait, Node: "fetch", Item: -1, Reason: "retry", Status: kairos.NodeWaiting})
+	s.ends(0, kairos.RunWaiting)
+	due := morning.Add(52 * time.Second)
+	s.run.WaitReason, s.waits = kairos.WaitRetry, []kairos.Wait{{Node: "fetch", Visit: 1, Item: -1, Reason: kairos.WaitRetry, Since: epoch, Due: due}}
+	o := &told{runs: []*story{s}}
+	path := "/runs/" + s.run.ID
+	for _, mode := range []string{"", "&mode=ran"} {
+		body := o.look(t, path+"?view=graph"+mode)
+		for _, want := range []string{fmt.Sprintf(`>in <tspan data-until="%d">52 s</tspan>`, due.UnixMilli()), `aria-label="fetch in 52 s, retrying"`} {
+			if !strings.Contains(body, want) {
+				t.Errorf("%s does not say %q", mode, want)
+			}
+		}
+	}
+	body := o.look(t, path+"?view=graph")
+	var order []string
+	for _, m := range regexp.MustCompile(`aria-label="(fetch|check|post) `).FindAllStringSubmatch(body, -1) {
+		order = append(order, m[1])
+	}
+	if got := strings.Join(order, " "); got != "fetch check post" {
+		t.Errorf("Tab goes %s", got)
+	}
+	if svg := o.look(t, path+"/graph.svg"); !strings.Contains(svg, ">in 52 s<") {
+		t.Error("the file does not say when it goes on")
 	}
 }
 

@@ -1,11 +1,16 @@
 package web
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -15,6 +20,8 @@ const (
 	laneGap  = 28
 	// shownContext bounds what is shown of what was passed on, in bytes.
 	shownContext = 2000
+	// shownKeys bounds the keys that are named of it.
+	shownKeys = 12
 )
 
 // handoffs is who gave work to whom, in lanes of agents, and below it what they
@@ -45,7 +52,7 @@ func (b *runPage) handoffs() (*view.Handoffs, error) {
 		if !back {
 			open[pair{h.From, h.To}] = true
 		}
-		row := view.HandoffRow{At: b.time(h.At), From: visible(h.From), To: visible(h.To), Reason: b.handoffReason(h.Reason), Context: visible(cut(h.Context, shownContext)), Size: size(len(h.Context)), Back: back,
+		row := view.HandoffRow{Keys: keysOf(h.Context), Hash: contextHash(h.Context), Tools: b.granted(h), At: b.time(h.At), From: visible(h.From), To: visible(h.To), Reason: b.handoffReason(h.Reason), Context: visible(cut(h.Context, shownContext)), Size: size(len(h.Context)), Back: back,
 			Step: view.Link{Text: h.Node, Href: b.href(url.Values{"view": {"timeline"}, "step": {h.Node}}) + "#inspector"}}
 		if st := b.stepAt(h.Seq, h.Node); st != nil {
 			row.Step = b.stepLink(st)
@@ -65,6 +72,56 @@ func (b *runPage) handoffs() (*view.Handoffs, error) {
 	}
 	v.Width = strconv.Itoa(len(v.Lanes) * laneGap)
 	return v, nil
+}
+
+// granted are the tools that were offered to who received work: those of the first
+// question to its model afterwards, as it was recorded; none, where nothing was.
+func (b *runPage) granted(h kairos.Handoff) []string {
+	if h.Seq < 1 || h.Seq > int64(len(b.d.Journal)) {
+		return nil
+	}
+	at := &b.d.Journal[h.Seq-1]
+	for i := range b.d.Journal[h.Seq-1:] {
+		e := &b.d.Journal[int(h.Seq)-1+i]
+		if e.Node != at.Node || e.Visit != at.Visit || e.Item != at.Item || len(e.Input) == 0 {
+			continue
+		}
+		var q asked
+		if what, ok := callOf(e); ok && what == "model" && json.Unmarshal(e.Input, &q) == nil && q.Agent == h.To {
+			out := make([]string, len(q.Tools))
+			for j, t := range q.Tools {
+				out[j] = visible(t)
+			}
+			return out
+		}
+	}
+	return nil
+}
+
+// keysOf are the keys of what was passed on, if it is an object.
+func keysOf(context string) []string {
+	if !strings.HasPrefix(strings.TrimSpace(context), "{") {
+		return nil
+	}
+	v, err := planner.DecodeValue([]byte(context))
+	m, ok := v.(map[string]any)
+	if err != nil || !ok {
+		return nil
+	}
+	out := make([]string, 0, len(m))
+	for _, k := range sorted(m) {
+		out = append(out, visible(cut(k, 60)))
+	}
+	return out[:min(len(out), shownKeys)]
+}
+
+// contextHash tells what was passed on apart from anything else.
+func contextHash(context string) string {
+	if context == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(context))
+	return hex.EncodeToString(sum[:6])
 }
 
 func laneX(i int) string { return strconv.Itoa(i*laneGap + 14) }

@@ -2,6 +2,8 @@ package locale
 
 // What the page of all handoffs says.
 var spanishHandoffs = map[string]string{
+	"keys: %s":          "claves: %s",
+	"with the tools %s": "con las herramientas %s",
 	"Between":           "Entre",
 	"Filter handoffs":   "Filtrar traspasos",
 	"From whom to whom": "De quién a quién",

@@ -85,6 +85,22 @@ func draftLive(p DraftPage) templ.Attributes {
 	return templ.Attributes{"data-live": "draft-" + p.ID, "hx-get": "/plans/drafts/" + p.ID, "hx-trigger": "k:draft-" + p.ID + " from:body", "hx-swap": "morph:outerHTML"}
 }
 
+// chosenStep marks the row that the picture leads to: the one with the reason.
+func chosenStep(is bool) templ.Attributes {
+	if is {
+		return templ.Attributes{"id": "why", "aria-current": "true"}
+	}
+	return nil
+}
+
+// lineOf marks a box that leads to a line of the text beside it.
+func lineOf(n GraphNode) templ.Attributes {
+	if n.Line == 0 {
+		return nil
+	}
+	return templ.Attributes{"data-line": num(n.Line)}
+}
+
 // acceptAt is where the plan of a draft is accepted.
 func acceptAt(p DraftPage) string {
 	if p.Draft {

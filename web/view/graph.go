@@ -47,6 +47,11 @@ type GraphNode struct {
 	Selected, Lit       bool
 	Unsafe              bool
 	Pips                []Pip
+	// Line is the line of the text beside the picture that Href leads to; 0: none.
+	Line int
+	// Until is a time in ms to which the detail counts down, Left what is left of it.
+	Until int64
+	Left  string
 }
 
 // Pip is an attempt at the corner of a box.

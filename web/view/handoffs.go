@@ -15,8 +15,11 @@ type HandoffRow struct {
 	From, To              string
 	Step                  Link
 	Reason, Context, Size string
-	Back                  bool // work comes back to who gave it
-	Open                  bool // the receiver is at it
+	Keys                  []string // of the context, if it is an object
+	Hash                  string   // of the context: the beginning of its SHA-256
+	Tools                 []string // that the receiver was offered
+	Back                  bool     // work comes back to who gave it
+	Open                  bool     // the receiver is at it
 	Result                Status
 	Took, Cost            string
 	X1, X2, Arrow, Tip    string // of the arrow in the lanes
