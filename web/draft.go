@@ -94,11 +94,14 @@ func (r *request) draftedPlan(p *view.DraftPage, pl kairos.Plan, v kairos.Versio
 		c := r.s.Planner.Classify(intent)
 		fact(locale.Mark("Judged"), r.t(complexities[c.Complexity]))
 	}
-	fact(locale.Mark("Reason"), visible(v.Reason))
+	fact(locale.Mark("Reason"), r.planReason(v.Reason))
 	if isProposed(pl, v) {
 		fact(locale.Mark("In use"), r.t("v%d is in use; this one takes its place when it is accepted.", pl.Latest))
 	}
 	r.estimates(v, fact)
+	if err := r.expectedOf(pl, program, fact); err != nil {
+		return err
+	}
 	catalog := r.s.Engine.Catalog()
 	explained := kairos.Explained{}
 	if r.s.Planner != nil {
@@ -107,7 +110,7 @@ func (r *request) draftedPlan(p *view.DraftPage, pl kairos.Plan, v kairos.Versio
 	for i := range program.Nodes {
 		n := &program.Nodes[i]
 		effect := catalog.EffectOf(n)
-		row := view.DraftStep{ID: n.ID, Does: visible(doesWhat(n)), Effect: string(effect), Unsafe: effect == planner.EffectUnsafe, Why: r.whyStep(n, explained)}
+		row := view.DraftStep{ID: n.ID, Does: visible(doesWhat(n)), Effect: string(effect), Unsafe: effect == planner.EffectUnsafe, Why: r.whyStep(n, explained), Chosen: n.ID == r.c.QueryParam("node")}
 		if info := catalog.Tools[n.Tool]; info.Denied != nil && info.Denied(pl.Key) {
 			p.Unusable = append(p.Unusable, r.t("%s, which %s calls, is denied", visible(n.Tool), visible(n.ID)))
 		}
@@ -159,6 +162,16 @@ func (r *request) draftBefore(p *view.DraftPage, before, v kairos.Version) error
 		return err
 	}
 	c := compared(old, program)
+	here := r.c.Request().URL.Path
+	if r.c.Request().Method == http.MethodGet {
+		c.chosen = r.c.QueryParam("node")
+		c.href = func(node string) string {
+			if _, ok := program.Index[node]; !ok {
+				return fmt.Sprintf("%s?node=%s", p.Before.Href, url.QueryEscape(node)) + "#why"
+			}
+			return here + "?" + url.Values{"node": {node}}.Encode() + "#why"
+		}
+	}
 	p.Changed, p.Graph, p.Diff = ": "+c.says(r), c.graph(r), diffLines(plandiff.Versions(before, v))
 	return nil
 }
@@ -222,6 +235,21 @@ func (r *request) estimates(v kairos.Version, fact func(term, text string)) {
 			fact(term, r.t("%s tokens, %s: %s", r.number(int64(a.EstimatedCost)), took(time.Duration(a.EstimatedDurationMs)*time.Millisecond), visible(strings.Join(a.Skills, ", "))))
 		}
 	}
+}
+
+// expectedOf says what the steps of a draft took and cost in runs of its plan, where
+// there are some: the same was asked before, or it changes a plan in use.
+func (r *request) expectedOf(pl kairos.Plan, program *planner.Program, fact func(term, text string)) error {
+	flow, err := r.s.Reader.PlanFlow(r.ctx, pl.Key, 0, r.s.now().Add(-kairos.ExpectedSince))
+	if err != nil {
+		return err
+	}
+	steps := make([]kairos.PreviewStep, len(program.Nodes))
+	for i := range program.Nodes {
+		steps[i] = kairos.PreviewStep{Node: program.Nodes[i].ID, Type: program.Nodes[i].Type}
+	}
+	fact(locale.Mark("Expected"), r.expectation(flow.Expect(nil, steps), 1))
+	return nil
 }
 
 var alternatives = map[string]string{"cheaper": locale.Mark("Cheaper, with what was asked for only"), "faster": locale.Mark("Faster, without conditions")}

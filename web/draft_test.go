@@ -46,6 +46,12 @@ func TestAPlanFromAnIntentRunsOnlyOnceItIsAccepted(t *testing.T) {
 			t.Errorf("the draft does not say %q:\n%s", want, words(first.Body))
 		}
 	}
+	// A box leads to the reason of its step.
+	chosen := b.Get(at + "?node=step-2")
+	has(t, chosen, "the chosen step", `?node=step-1#why"`, `aria-current="true"`)
+	if _, row, _ := strings.Cut(chosen.Body, `id="why"`); !strings.Contains(strings.SplitN(row, "</tr>", 2)[0], "the request says: notify") || strings.Count(chosen.Body, `id="why"`) != 1 {
+		t.Errorf("the reason is not where the picture leads:\n%s", words(row))
+	}
 	// Refined: another draft, and the first one stays.
 	f := form(t, first.Body, "Make another draft")
 	f.Set("intent", "collect the figures, then stop")
@@ -56,7 +62,7 @@ func TestAPlanFromAnIntentRunsOnlyOnceItIsAccepted(t *testing.T) {
 	second := p.Location
 	site.Drafted(t, second)
 	refined := b.Get(second)
-	has(t, refined, "the refined draft", "revision 2, made from", "1 step removed", `class="node minus`, "What changed in the text")
+	has(t, refined, "the refined draft", "revision 2, made from", "1 step removed", `class="node minus`, second+"?node=step-1#why", at+"?node=step-2#why", "What changed in the text")
 	if strings.Contains(refined.Body, `<td class="m">step-2</td>`) || strings.Contains(refined.Body, "cannot be repeated:") {
 		t.Errorf("the refined draft still notifies:\n%s", words(refined.Body))
 	}

@@ -37,6 +37,9 @@ type comparison struct {
 	edges   map[int]string    // place → what became of it
 	needs   map[[2]string]string
 	counts  map[string]int // of nodes
+	// href is where the box of a node leads; nil: nowhere. Chosen is one of them.
+	href   func(node string) string
+	chosen string
 }
 
 // compared joins two versions.
@@ -139,11 +142,11 @@ func alone(p *planner.Program) *planner.Program {
 
 // graph draws a comparison; a large one is folded around what has changed first.
 func (c *comparison) graph(r *request) *view.Graph {
-	o := diagram.Options{}
+	o := diagram.Options{Focus: c.chosen}
 	if len(c.program.Nodes) > foldFrom && r.c.QueryParam("all") == "" {
 		o.Most = foldTo
 		for i := range c.program.Nodes {
-			if id := c.program.Nodes[i].ID; c.nodes[id] != "" {
+			if id := c.program.Nodes[i].ID; c.chosen == "" && c.nodes[id] != "" {
 				o.Focus = id
 				break
 			}
@@ -153,7 +156,7 @@ func (c *comparison) graph(r *request) *view.Graph {
 	for what, word := range partWords {
 		words[what] = r.t(word)
 	}
-	p := painter{drawing: r.s.layout(c.program, o), words: words}
+	p := painter{drawing: r.s.layout(c.program, o), words: words, href: c.href, selected: c.chosen, focus: c.chosen != ""}
 	p.class = func(n *diagram.Node) string {
 		what := c.nodes[n.Members[0]]
 		for _, id := range n.Members {

@@ -8,9 +8,11 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
+	plans "github.com/kairosd/kairosd/examples"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/plandiff"
 	"github.com/kairosd/kairosd/planner"
@@ -30,22 +32,61 @@ nodes:
 // another.
 func (r *request) newPlan() error {
 	p := view.PlanForm{Shell: r.shell("plans", "New plan"), Heading: r.t("New plan"), Source: blankPlan, Post: "/plans/new", Idem: newID()}
+	files, err := plans.Plans()
+	if err != nil {
+		return fmt.Errorf("read examples: %w", err)
+	}
+	for _, f := range files {
+		name := strings.TrimSuffix(f.Name, ".yaml")
+		p.Examples = append(p.Examples, view.Link{Text: name, Href: exampleAt(name), Current: r.c.QueryParam("example") == name})
+	}
 	if from := r.c.QueryParam("from"); from != "" {
 		pl, err := r.s.Reader.Plan(r.ctx, from)
 		if err != nil {
 			return err
 		}
-		v, err := r.s.Reader.VersionByHash(r.ctx, pl.LatestHash)
+		number := pl.Latest
+		if n, err := strconv.Atoi(r.c.QueryParam("v")); err == nil && n > 0 {
+			number = n
+		}
+		v, err := r.s.Reader.VersionByNumber(r.ctx, pl.ID, number)
 		if err != nil {
 			return err
 		}
-		p.Source, p.Heading = idLine.ReplaceAllString(string(v.Source), "id: "+pl.Key+"-copy"), r.t("Copy of %s", visible(pl.Key))
+		p.Source, p.Heading = renamed(string(v.Source), pl.Key+"-copy"), r.t("Copy of %s", visible(pl.Key))
+	}
+	if name := r.c.QueryParam("example"); name != "" {
+		i := slices.IndexFunc(files, func(f plans.File) bool { return f.Name == name+".yaml" })
+		if i < 0 {
+			return kairos.Errorf(kairos.CodeNotFound, "there is no example %q", name)
+		}
+		p.Source = string(files[i].Source)
 	}
 	r.looked(&p)
 	return r.render(http.StatusOK, view.PlanEditor(p))
 }
 
+// firstExample is the one that is offered where there is no plan yet: it decides, calls
+// and asks a person.
+const firstExample = "order-triage"
+
+func exampleAt(name string) string {
+	return "/plans/new?" + url.Values{"example": {name}}.Encode()
+}
+
 var idLine = regexp.MustCompile(`(?m)^id:.*$`)
+
+// renamed gives a document another id, so that a copy never becomes a version of what it
+// was copied from.
+func renamed(source, id string) string {
+	if planner.FormatOf("", []byte(source)) == planner.FormatJSON {
+		return renamedJSON(source, id)
+	}
+	if !idLine.MatchString(source) {
+		return "id: " + id + "\n" + source
+	}
+	return idLine.ReplaceAllLiteralString(source, "id: "+id)
+}
 
 func (r *request) editPlan() error {
 	pl, err := r.s.Reader.Plan(r.ctx, r.c.Param("plan"))
@@ -78,11 +119,17 @@ func (r *request) looked(p *view.PlanForm) (doc *planner.Document, valid bool) {
 	if valid {
 		if program, err := doc.Program(r.s.Engine.Catalog()); err == nil {
 			p.Graph = r.planGraph(program)
+			lines := nodeLines(p.Source)
+			for i := range p.Graph.Nodes { // a box leads to where it is written
+				if n := &p.Graph.Nodes[i]; lines[n.Name] > 0 {
+					n.Line, n.Href = lines[n.Name], fmt.Sprintf("#L%d", lines[n.Name])
+				}
+			}
 			catalog := r.s.Engine.Catalog()
 			for i := range program.Nodes {
 				if n := &program.Nodes[i]; catalog.EffectOf(n) == planner.EffectUnsafe {
 					row := view.ProblemRow{Code: visible(doesWhat(n)), Message: visible(n.ID)}
-					if row.Line = lineOfNode(p.Source, n.ID); row.Line > 0 {
+					if row.Line = lines[n.ID]; row.Line > 0 {
 						row.Where = r.t("line %d", row.Line)
 					}
 					p.Unsafe = append(p.Unsafe, row)
@@ -99,21 +146,25 @@ func (r *request) looked(p *view.PlanForm) (doc *planner.Document, valid bool) {
 var severityWords = map[planner.Severity]string{planner.SeverityError: locale.Mark("error"), planner.SeverityWarning: locale.Mark("warning")}
 
 func (r *request) problemRow(q planner.Problem) view.ProblemRow {
-	row := view.ProblemRow{Severity: r.t(severityWords[q.Severity]), Code: q.Code, Node: visible(cut(q.Node, 160)), Message: visible(q.Message), Suggestion: visible(q.Suggestion), Line: q.Line}
+	row := view.ProblemRow{Severity: r.t(severityWords[q.Severity]), Code: q.Code, Node: visible(cut(q.Node, 160)), Headline: r.problemHeadline(q), Message: visible(q.Message), Suggestion: visible(q.Suggestion), Line: q.Line}
 	if q.Line > 0 {
 		row.Where = r.t("line %d, column %d", q.Line, q.Column)
 	}
 	return row
 }
 
-// lineOfNode finds the line on which a text names a node: as a key, or as the id of a
-// step; 0: it does not stand there as it is.
-func lineOfNode(source, id string) int {
-	at := regexp.MustCompile(`(?m)^[ \t{,-]*(?:["']?id["']?\s*:\s*)?["']?` + regexp.QuoteMeta(id) + `["']?\s*(?::|,|\}|$)`).FindStringIndex(source)
-	if at == nil {
-		return 0
+var nodeLine = regexp.MustCompile(`^[ \t{,-]*(?:["']?id["']?\s*:\s*)?["']?([A-Za-z0-9_][A-Za-z0-9_-]*)["']?\s*(?::|,|\}|$)`)
+
+// nodeLines are the lines on which a text names a node first: as a key, or as the id of
+// a step. Other keys are there too; what does not stand there as it is, is not.
+func nodeLines(source string) map[string]int {
+	out := map[string]int{}
+	for i, l := range strings.Split(source, "\n") {
+		if m := nodeLine.FindStringSubmatch(l); m != nil && out[m[1]] == 0 {
+			out[m[1]] = i + 1
+		}
 	}
-	return len(strings.Split(source[:at[0]], "\n"))
+	return out
 }
 
 // checkPlan is the part of the editor beside the text: what is wrong with it, and

@@ -2,10 +2,15 @@ package web_test
 
 import (
 	"fmt"
+	"html"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
@@ -147,6 +152,7 @@ func TestVersionsAreComparedAsAPicture(t *testing.T) {
 	p := site.Browser(t).Login().Get("/plans/p/diff/1/2")
 	has(t, p, "the difference", "1 step added, 1 step removed, 1 step changed", `class="node plus`, `class="node minus`, `class="node differs`, "+ added", "− removed", "~ changed",
 		`class="e plus t"`, `class="e minus n"`, "- ", "lines added")
+	has(t, p, "its boxes", `href="/plans/p/v/2?node=b#step"`, `href="/plans/p/v/1?node=old#step"`)
 	if strings.Count(p.Body, `class="node plain`) != 1 {
 		t.Error("what is the same is marked")
 	}
@@ -171,7 +177,7 @@ func TestPlansAreEditedByForm(t *testing.T) {
 		return b.Do(req)
 	}
 	p := check("id: x\nnodes:\n  a: {type: set, input: 1}\n  pay: {type: http, input: {method: POST, url: \"http://127.0.0.1:9/x\"}}\nedges: [{from: a, to: pay}]\n")
-	has(t, p, "the check", `id="problems"`, `id="preview" hx-swap-oob="true"`, "<svg", "<code>pay</code>")
+	has(t, p, "the check", `id="problems"`, `id="preview" hx-swap-oob="true"`, "<svg", "<code>pay</code>", `<a href="#L4" id="g1" data-to=""`, ` data-line="4">`)
 	if strings.Contains(p.Body, "<html") {
 		t.Error("the check is a whole page")
 	}
@@ -220,6 +226,101 @@ func TestPlansAreEditedByForm(t *testing.T) {
 		t.Errorf("saving on top of it: %d %s", p.Code, p.Location)
 	}
 	has(t, b.Get("/plans/new?from=report"), "a copy", "id: report-copy", "Copy of report")
+	has(t, b.Get("/plans/report"), "the plan", "/plans/new?from=report&amp;v=1")
+}
+
+// A step is added to a plan in JSON as to one in YAML: behind the last one, with the
+// arguments that its tool requires, and nothing else of the text changes (UI 3.3.8).
+func TestAStepIsAddedToJSON(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	open := b.Get("/plans/new").Hidden()
+	for name, c := range map[string]struct{ source, add, want string }{
+		"a graph": {"{\n  \"id\": \"x\",\n  \"nodes\": {\n    \"a\": {\"type\": \"set\", \"input\": 1.50}\n  }\n}\n", "tool:calculator",
+			"{\n  \"id\": \"x\",\n  \"nodes\": {\n    \"a\": {\"type\": \"set\", \"input\": 1.50},\n    \"calculator\": {\n      \"type\": \"tool\",\n      \"tool\": \"calculator\",\n      \"input\": {\n        \"expression\": \"\"\n      }\n    }\n  }\n}\n"},
+		"a name that is taken": {`{"nodes": {"desk": {"type": "set"}}, "edges": []}`, "agent:desk", `{"nodes": {"desk": {"type": "set"}, "desk_2": {"type":"agent","agent":"desk","input":"${last}"}}, "edges": []}`},
+		"steps":                {`{"steps": []}`, "agent:desk", `{"steps": [{"id":"desk","agentId":"desk","task":""}]}`},
+		"more steps":           {`{"steps": [{"id": "calculator", "tool": "set", "params": {}}]}`, "tool:calculator", `{"steps": [{"id": "calculator", "tool": "set", "params": {}}, {"id":"calculator_2","tool":"calculator","params":{"expression":""}}]}`},
+		"no step yet":          {`{"id": "x"}`, "agent:desk", `{"id": "x", "nodes": {"desk":{"type":"agent","agent":"desk","input":"${last}"}}}`},
+		"nothing yet":          {"{\n}", "agent:desk", "{\n  \"nodes\": {\n    \"desk\": {\n      \"type\": \"agent\",\n      \"agent\": \"desk\",\n      \"input\": \"${last}\"\n    }\n  }\n}"},
+	} {
+		form := url.Values{"do": {"add"}, "add": {c.add}, "source": {c.source}, "csrf": {open.Get("csrf")}, "idem": {open.Get("idem")}}
+		p := b.Post("/plans/new", form)
+		_, got, _ := strings.Cut(p.Body, `id="source"`)
+		_, got, _ = strings.Cut(got, ">")
+		got, _, _ = strings.Cut(got, "</textarea>")
+		if got = strings.TrimPrefix(html.UnescapeString(got), "\n"); p.Code != http.StatusOK || got != c.want {
+			t.Errorf("%s: %d\n%s\nwant\n%s", name, p.Code, got, c.want)
+		}
+		_, problems := site.Engine.CheckPlan([]byte(got), planner.FormatJSON)
+		for _, q := range problems {
+			if strings.HasPrefix(q.Code, "json.") {
+				t.Errorf("%s is JSON no more: %s", name, q)
+			}
+		}
+	}
+	for _, broken := range []string{`{"nodes": {`, `{"nodes": {}} {}`, `{"nodes": []}`, `{"steps": {}}`} {
+		form := url.Values{"do": {"add"}, "add": {"agent:desk"}, "source": {broken}, "csrf": {open.Get("csrf")}, "idem": {open.Get("idem")}}
+		if p := b.Post("/plans/new", form); p.Code != http.StatusUnprocessableEntity || !strings.Contains(html.UnescapeString(p.Body), broken) {
+			t.Errorf("%s: %d", broken, p.Code)
+		}
+	}
+}
+
+// A copy has an id of its own, in whatever the plan is written: it never becomes a
+// version of what it was copied from.
+func TestACopyHasItsOwnID(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	for _, src := range []string{"{\n  \"name\": \"J\", \"id\": \"j\",\n  \"nodes\": {\"id\": {\"type\": \"set\", \"input\": 1}}\n}", "id: y\nnodes: {a: {type: set, input: 1}}\n", `{"nodes": {"a": {"type": "set", "input": 2}}}`} {
+		pl, _, _, problems, err := site.Engine.SavePlan(t.Context(), site.Admin, []byte(src), planner.FormatAuto, "upload", "")
+		if err != nil {
+			t.Fatal(err, problems)
+		}
+		page := b.Get("/plans/new?from=" + pl.Key)
+		form := page.Hidden()
+		_, text, _ := strings.Cut(page.Body, `id="source"`)
+		_, text, _ = strings.Cut(text, ">")
+		text, _, _ = strings.Cut(text, "</textarea>")
+		form.Set("source", html.UnescapeString(text))
+		form.Set("do", "save")
+		if p := b.Post("/plans/new", form); p.Location != "/plans/"+pl.Key+"-copy/v/1" {
+			t.Errorf("%s: %d %s", src, p.Code, p.Location)
+		}
+	}
+}
+
+// There are three ways to begin; an example can be saved as it is. A run that begins by
+// itself later is said to (UI 3.3.6).
+func TestPlansBeginWithAnExample(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	has(t, b.Get("/plans"), "the empty list", "three ways to begin", "/plans/new?example=order-triage", "kairos plans add")
+	p := b.Get("/plans/new?example=order-triage")
+	has(t, p, "the editor", "id: order-triage", "Nothing is wrong with this plan", "Begin with an example", `href="/plans/new?example=hello"`)
+	if p := b.Get("/plans/new?example=none"); p.Code != http.StatusNotFound {
+		t.Errorf("an example that there is not: %d", p.Code)
+	}
+	site.Plan(t, "id: later\nnodes: {a: {type: set, input: 1}}\n")
+	if strings.Contains(b.Get("/plans").Body, "Next run") {
+		t.Error("a plan that nothing starts has a next run")
+	}
+	var first kairos.Run
+	for _, in := range []time.Duration{3 * time.Hour, time.Hour, 2 * time.Hour} {
+		run, err := site.Engine.Start(t.Context(), site.Admin, kairos.StartRequest{Plan: "later", StartAt: time.Now().Add(in)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if in == time.Hour {
+			first = run
+		}
+	}
+	for _, path := range []string{"/plans", "/plans/later"} {
+		has(t, b.Get(path), path, "Next run", `href="/runs/`+first.ID+`">Next run</a>`)
+	}
 }
 
 // A run is started dry from its form, which prints the commands that do the same.

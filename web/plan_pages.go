@@ -43,6 +43,13 @@ func (r *request) planDiff() error {
 	to, missing2 := r.s.Engine.Program(r.ctx, versions[1].Hash)
 	if missing == nil && missing2 == nil {
 		c := compared(from, to)
+		c.href = func(node string) string { // where it stands, and how its runs went
+			n := numbers[1]
+			if _, ok := to.Index[node]; !ok {
+				n = numbers[0]
+			}
+			return fmt.Sprintf("%s/v/%d?%s#step", path, n, url.Values{"node": {node}}.Encode())
+		}
 		p.Graph, p.Steps = c.graph(r), c.says(r)
 	}
 	return r.render(http.StatusOK, view.PlanDiff(p))

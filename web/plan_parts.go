@@ -32,7 +32,7 @@ func (r *request) versionRows(p *view.PlanPage, pl kairos.Plan, shown int, path 
 	author := r.who.Role.Includes(kairos.RoleAuthor)
 	for _, o := range versions {
 		row := view.VersionRow{Number: fmt.Sprintf("v%d", o.Number), Href: fmt.Sprintf("%s/v/%d", path, o.Number), Hash: o.Hash[:12], Author: visible(o.Author), Origin: o.Origin,
-			Reason: visible(o.Reason), At: r.time(o.CreatedAt), Current: o.Number == shown, InUse: o.Number == pl.Latest}
+			Reason: r.planReason(o.Reason), At: r.time(o.CreatedAt), Current: o.Number == shown, InUse: o.Number == pl.Latest}
 		if o.Number > 1 {
 			row.Diff = fmt.Sprintf("%s/diff/%d/%d", path, o.Number-1, o.Number)
 		}

@@ -160,3 +160,36 @@ func sameOverTheAPI(t *testing.T, site *webtest.Site, token, name, source string
 		}
 	}
 }
+
+// A reader of Spanish is told in Spanish what is wrong, above the planner's own words,
+// which say about what; every code that plans can have has such words (UI 3.2.11).
+func TestProblemsAreSaidInTheReadersLanguage(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	form := b.Get("/plans/new").Hidden()
+	check := func(source, lang string) string {
+		t.Helper()
+		form.Set("source", source)
+		req := request(t, http.MethodPost, site.URL+"/plans/check", form.Encode(), "Content-Type", "application/x-www-form-urlencoded", "Origin", site.URL, "Sec-Fetch-Site", "same-origin",
+			"HX-Request", "true", "HX-Target", "problems", "Accept-Language", lang)
+		return b.Do(req).Body
+	}
+	plans, _ := badPlans(t)
+	for name, source := range plans {
+		_, problems := site.Engine.CheckPlan([]byte(source), planner.FormatOf("", []byte(source)))
+		if len(problems) == 0 {
+			continue
+		}
+		if said := strings.Count(check(source, "es"), `<span lang="en">`); said != len(problems) {
+			t.Errorf("%s: %d of %d problems are said in Spanish", name, said, len(problems))
+		}
+	}
+	const source = "id: x\nnodes:\n  a: {type: calculatr}\n"
+	if page := check(source, "es"); !strings.Contains(plain(page), "No existe ese tipo de nodo: unknown node type") {
+		t.Errorf("in Spanish: %s", words(page))
+	}
+	if page := check(source, "en"); strings.Contains(page, "lang=") || !strings.Contains(plain(page), "error a unknown node type") {
+		t.Errorf("in English: %s", words(page))
+	}
+}

@@ -30,7 +30,7 @@ func (r *request) snippetChoices(chosen string) []view.Option {
 	return out
 }
 
-// addStep puts a step of what was chosen into a YAML text.
+// addStep puts a step of what was chosen into a text, which otherwise stays as it is.
 func (r *request) addStep(source, choice string) (string, error) {
 	kind, name, _ := strings.Cut(choice, ":")
 	catalog := r.s.Engine.Catalog()
@@ -39,8 +39,11 @@ func (r *request) addStep(source, choice string) (string, error) {
 	if kind == "tool" && !isTool || kind == "agent" && !isAgent || kind != "tool" && kind != "agent" {
 		return source, kairos.Errorf(kairos.CodeInvalid, "choose a tool or an agent")
 	}
+	if planner.FormatOf("", []byte(source)) == planner.FormatJSON {
+		return addJSON(source, kind, name, tool.Schema)
+	}
 	if strings.HasPrefix(strings.TrimSpace(source), "{") {
-		return source, kairos.Errorf(kairos.CodeInvalid, "steps are added to YAML").Suggest("write the plan in YAML, or add the step by hand")
+		return source, kairos.Errorf(kairos.CodeInvalid, "the plan is one object in braces").Suggest("write it in JSON, or in YAML with one step per line")
 	}
 	lines := strings.Split(strings.TrimRight(source, "\n"), "\n")
 	start, end := blockOf(lines, "nodes")

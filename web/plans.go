@@ -39,7 +39,8 @@ func (r *request) plan() error {
 		p.Actions = append(p.Actions, view.Link{Text: r.t("Start…"), Href: path + "/start", Primary: true})
 	}
 	if r.who.Role.Includes(kairos.RoleAuthor) {
-		p.Actions = append(p.Actions, view.Link{Text: r.t("Edit…"), Href: path + "/edit?base=" + strconv.Itoa(number)})
+		p.Actions = append(p.Actions, view.Link{Text: r.t("Edit…"), Href: path + "/edit?base=" + strconv.Itoa(number)},
+			view.Link{Text: r.t("Copy…"), Href: "/plans/new?" + url.Values{"from": {pl.Key}, "v": {strconv.Itoa(number)}}.Encode()})
 		if pl.Archived {
 			p.Actions = append(p.Actions, view.Link{Text: r.t("Take back…"), Href: path + "/archive", Dialog: true})
 		} else {

@@ -33,7 +33,7 @@ func (r *request) plans() error {
 		f.Stage = string(kairos.StageDraft)
 	}
 	f.Page.Limit = cmp.Or(f.Page.Limit, plansPage)
-	p := view.PlansPage{Shell: r.shell("plans", "Plans"), Query: q, State: state, CanWrite: r.who.Role.Includes(kairos.RoleAuthor),
+	p := view.PlansPage{Shell: r.shell("plans", "Plans"), Query: q, State: state, CanWrite: r.who.Role.Includes(kairos.RoleAuthor), Example: exampleAt(firstExample),
 		CanStart: r.who.Role.Includes(kairos.RoleOperator) && !f.Archived && state != "draft"}
 	var list kairos.List[kairos.Plan]
 	if problem != nil {
@@ -124,6 +124,22 @@ func (r *request) planWho(row *view.PlanRow, pl kairos.Plan) error {
 	return nil
 }
 
+// nextRun is the run of a plan that begins next by itself, at a time that was given for
+// it; nil: there is none, or so many wait that it cannot be told.
+func (r *request) nextRun(plan string) (*kairos.Run, error) {
+	list, err := r.s.Reader.Runs(r.ctx, kairos.RunFilter{PlanKey: plan, Statuses: []kairos.RunStatus{kairos.RunQueued}, Page: kairos.Page{Limit: 100}})
+	if err != nil || list.Next != "" {
+		return nil, err
+	}
+	var next *kairos.Run
+	for i := range list.Items {
+		if run := &list.Items[i]; r.scheduled(*run) && (next == nil || run.StartAt.Before(next.StartAt)) {
+			next = run
+		}
+	}
+	return next, nil
+}
+
 // planStats is how the last runs of a plan went.
 func (r *request) planStats(plan string) (view.PlanStats, error) {
 	var s view.PlanStats
@@ -171,6 +187,13 @@ func (r *request) planStats(plan string) (view.PlanStats, error) {
 		s.Label = r.t("Of the last %d runs of %s, %d failed", len(runs), visible(plan), failed)
 		newest := runs[len(runs)-1]
 		s.Last, s.LastHref, s.LastAt = r.statusOf(newest), "/runs/"+newest.ID, r.time(newest.CreatedAt)
+	}
+	next, err := r.nextRun(plan)
+	if err != nil {
+		return s, err
+	}
+	if next != nil {
+		s.NextHref, s.Next = "/runs/"+next.ID, r.time(next.StartAt)
 	}
 	if slices.Sort(done); len(done) > 0 {
 		s.Median, s.Slow = took(done[len(done)/2]), took(done[len(done)*95/100])

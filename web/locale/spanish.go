@@ -33,6 +33,7 @@ var (
 		spanishApprovals,
 		spanishPlans,
 		spanishDrafts,
+		spanishProblems,
 	)
 	spanishPlurals = joined(
 		spanishCorePlurals,

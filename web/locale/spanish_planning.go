@@ -10,6 +10,7 @@ var spanishPlanning = map[string]string{
 	"Draft":                                 "Borrador",
 	"Edit the plan…":                        "Editar el plan…",
 	"Estimated time":                        "Tiempo estimado",
+	"Expected":                              "Previsto",
 	"Estimated tokens":                      "Tokens estimados",
 	"Cheaper, with what was asked for only": "Más barato, solo con lo que se pidió",
 	"Faster, without conditions":            "Más rápido, sin condiciones",

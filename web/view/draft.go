@@ -86,5 +86,5 @@ type DraftStep struct {
 	ID, Does, Effect string
 	Why              string
 	After            []string
-	Unsafe           bool
+	Unsafe, Chosen   bool
 }

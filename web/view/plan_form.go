@@ -22,11 +22,14 @@ type PlanForm struct {
 	Unsafe         []ProblemRow // steps that cannot be repeated
 	Choices        []Option     // what a step may be added of
 	TryInput       string
+	Examples       []Link         // to begin with, of a plan that is new
 	Numbered       [][]SourceSpan // the text with line numbers
 }
 
 // ProblemRow is one thing wrong with a plan.
 type ProblemRow struct {
 	Severity, Code, Where, Node, Message, Suggestion string
-	Line                                             int // 0: none
+	// Headline says it in the reader's language, where the message is not in it.
+	Headline string
+	Line     int // 0: none
 }

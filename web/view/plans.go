@@ -22,6 +22,8 @@ type PlanStats struct {
 	Bad          bool
 	FailedHref   string
 	Median, Slow string
+	Next         Time // when a run begins by itself; NextHref is empty: none does
+	NextHref     string
 }
 
 // PlansPage is the plan list.
@@ -35,6 +37,7 @@ type PlansPage struct {
 	States       []Link
 	CanStart     bool
 	CanWrite     bool
+	Example      string // address of an editor with one in it
 	// Error says what of the query is not understood.
 	Error, Suggestion string
 }
