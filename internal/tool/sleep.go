@@ -26,6 +26,10 @@ func newSleep() agent.Tool {
 	}
 }
 
+// sleepSign is how often a sleep says how far it is: what says nothing for a minute is
+// taken for hung.
+const sleepSign = 15 * time.Second
+
 func sleep(ctx context.Context, args arguments, call agent.ToolCall) (any, error) {
 	d, err := time.ParseDuration(args.text("for"))
 	switch {
@@ -34,12 +38,17 @@ func sleep(ctx context.Context, args arguments, call agent.ToolCall) (any, error
 	case d > maxSleep:
 		return nil, suggest(invalid("a sleep of %s is longer than %s", d, maxSleep), "use a wait node: it holds no slot and survives restarts")
 	}
-	timer := time.NewTimer(d)
+	timer, sign, began := time.NewTimer(d), time.NewTicker(sleepSign), time.Now()
 	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return map[string]any{"slept": d.String()}, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	defer sign.Stop()
+	for {
+		select {
+		case <-timer.C:
+			return map[string]any{"slept": d.String()}, nil
+		case <-sign.C:
+			call.Progress(int64(time.Since(began)/time.Second), int64(d/time.Second), "seconds slept")
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
 }

@@ -1,0 +1,34 @@
+package tool_test
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/internal/tool"
+)
+
+// A long sleep says how far it is, well before it would be taken for hung
+// (kairos.SilentAfter): it sleeps, it is not silent.
+func TestASleepGivesSignsOfLife(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		set, err := tool.Builtin(tool.Config{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var said []int64
+		_, err = set.Call(t.Context(), "sleep", agent.ToolCall{Args: map[string]any{"for": "70s"}, Progress: func(done, total int64, _ string) {
+			if total != 70 {
+				t.Errorf("of %d s", total)
+			}
+			said = append(said, done)
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(said) != 4 || said[0] != 15 || said[3] != 60 {
+			t.Errorf("it said %v", said)
+		}
+	})
+}
