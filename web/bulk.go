@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
@@ -129,12 +130,12 @@ func (r *request) bulkRequest() (kairos.BulkRequest, bulkVerb, error) {
 		req.Rate = n
 	}
 	req.Canary = form.Get("canary") != ""
-	for _, l := range strings.Fields(form.Get("labels")) {
-		key, value, _ := strings.Cut(l, "=")
-		if req.Labels == nil {
-			req.Labels = map[string]string{}
-		}
-		req.Labels[key] = value
+	labels, err := labelsOf(form.Get("labels"))
+	if err != nil {
+		return req, v, err
+	}
+	if len(labels) > 0 {
+		req.Labels = labels
 	}
 	req.Tool = form.Get("tool")
 	if req.Provider = form.Get("provider"); form.Get("at") != "" {
@@ -171,7 +172,7 @@ func (r *request) showBulkPreview(code int, req kairos.BulkRequest, v bulkVerb, 
 	p := view.BulkPage{Shell: r.shell("runs", heading), Heading: heading, Button: heading, Error: problem, Action: string(v.action), Query: req.Query, Runs: req.Runs, Danger: v.danger,
 		Canary: req.Canary, CanCanary: v.canary && pre.Eligible > 1, Reason: req.Reason, Idem: newID(), Digest: pre.Digest, NeedsReason: v.needsReason,
 		Back: "/runs?q=" + url.QueryEscape(req.Query), Sample: r.runRows(pre.Sample)}
-	p.CanLabel, p.Labels = v.action == kairos.ActionLabel, labelsText(req.Labels)
+	p.CanLabel, p.Labels = v.action == kairos.ActionLabel, cmp.Or(labelText(req.Labels), r.c.FormValue("labels"))
 	if len(pre.Circuits) == 1 && r.c.Request().Method == http.MethodGet && !r.c.Request().Form.Has("tool") {
 		req.Tool = pre.Circuits[0].Name() // what is better for most; nobody has chosen yet
 	}
@@ -187,7 +188,7 @@ func (r *request) showBulkPreview(code int, req kairos.BulkRequest, v bulkVerb, 
 		p.Count += " " + r.t("More match; one act takes at most %s.", r.number(kairos.BulkMax))
 	}
 	for _, why := range slices.Sorted(maps.Keys(pre.Refused)) {
-		p.Refused = append(p.Refused, r.number(int64(pre.Refused[why]))+" · "+visible(why))
+		p.Refused = append(p.Refused, r.number(int64(pre.Refused[why]))+" · "+r.said(why))
 	}
 	if pre.Eligible == 0 {
 		p.Empty, p.Sentence = true, r.t("None of the runs that match can be acted on this way.")
@@ -224,6 +225,9 @@ func (r *request) bulkStart() error {
 		return err
 	}
 	req, v, err := r.bulkRequest()
+	if kairos.CodeOf(err) == kairos.CodeInvalid && v.action == kairos.ActionLabel {
+		return r.showBulkPreview(http.StatusUnprocessableEntity, req, v, r.sentence(err))
+	}
 	if err != nil {
 		return err
 	}
@@ -242,7 +246,7 @@ func (r *request) bulkStart() error {
 	})
 	switch kairos.CodeOf(err) {
 	case kairos.CodeStale, kairos.CodeConflict:
-		return r.showBulkPreview(http.StatusConflict, req, v, sentence(err))
+		return r.showBulkPreview(http.StatusConflict, req, v, r.sentence(err))
 	}
 	return err
 }
@@ -276,15 +280,6 @@ func (r *request) bulkConditions(p *view.BulkPage, req kairos.BulkRequest, v bul
 		p.Tools = append(p.Tools, view.Option{Value: req.Tool, Text: circuitOf(tool, part), Selected: true})
 	}
 	return nil
-}
-
-// labelsText writes labels as they are typed.
-func labelsText(labels map[string]string) string {
-	var out []string
-	for _, k := range slices.Sorted(maps.Keys(labels)) {
-		out = append(out, k+"="+labels[k])
-	}
-	return strings.Join(out, " ")
 }
 
 func (r *request) bulkStatus(b kairos.Bulk) view.Status {
@@ -322,7 +317,7 @@ func (r *request) bulkShow() error {
 	}
 	st := r.bulkStatus(b)
 	heading := r.bulkHeading(b.Action, int(b.Total))
-	p := view.BulkProgress{Shell: r.shell("runs", r.t(st.Word)+" · "+heading), ID: b.ID, Heading: heading, Status: st, Note: visible(b.Note), Topic: "runs", Idem: newID(),
+	p := view.BulkProgress{Shell: r.shell("runs", r.t(st.Word)+" · "+heading), ID: b.ID, Heading: heading, Status: st, Note: r.said(b.Note), Topic: "runs", Idem: newID(),
 		CanStop: !b.State.Final() && r.who.Role.Includes(kairos.RoleOperator), Done: percent(100 * float64(b.Acted+b.Refused) / float64(max(b.Total, 1))),
 		Label: r.t("%s of %s: %s acted on, %s refused", r.number(b.Acted+b.Refused), r.number(b.Total), r.number(b.Acted), r.number(b.Refused))}
 	p.Live = !b.State.Final()
@@ -340,7 +335,7 @@ func (r *request) bulkShow() error {
 	if b.Rate > 0 {
 		add(r.t("Runs per minute"), r.number(int64(b.Rate)), "")
 	}
-	add(r.t("Labels"), visible(labelsText(b.Labels)), "")
+	add(r.t("Labels"), visible(labelText(b.Labels)), "")
 	add(r.t("Not before"), r.time(b.NotBefore).Text, "")
 	if b.Provider != "" {
 		add(r.t("When it takes calls"), visible(b.Provider), "/agents/providers")
@@ -366,7 +361,7 @@ func (r *request) bulkShow() error {
 		p.Older = fmt.Sprintf("/bulk/%s?after=%d", b.ID, items[page-1].Position)
 	}
 	for _, it := range items {
-		row := view.BulkRow{Run: view.Link{Text: kairos.ShortID(it.Run), Href: "/runs/" + it.Run}, Detail: visible(it.Detail), At: r.time(it.At)}
+		row := view.BulkRow{Run: view.Link{Text: kairos.ShortID(it.Run), Href: "/runs/" + it.Run}, Detail: r.saidInside(it.Detail), At: r.time(it.At)}
 		if it.Result != "" {
 			row.Result = view.Link{Text: kairos.ShortID(it.Result), Href: "/runs/" + it.Result}
 		}

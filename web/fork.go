@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -113,6 +114,20 @@ func (r *request) choices(p *view.PreviewPage, v verb, req kairos.VerbRequest, p
 	if req.Input != nil {
 		p.Changes = append(p.Changes, r.change("input", run.Input, req.Input))
 	}
+	labels := labelText(run.Labels)
+	p.Labels = &view.EditField{Value: labels, Was: labels}
+	if w, ok := r.wrong["labels"]; ok {
+		p.Labels.Value, p.Labels.Wrong = w.text, w.why
+	} else if req.Labels != nil {
+		p.Labels.Value = labelText(req.Labels)
+	}
+	back := url.Values{}
+	for key, n := range map[string]int64{"at": req.At, "version": int64(req.Version)} {
+		if n != 0 {
+			back.Set(key, strconv.FormatInt(n, 10))
+		}
+	}
+	p.Reset = strings.TrimSuffix("/runs/"+run.ID+"/"+string(v.action)+"?"+back.Encode(), "?")
 	latest, err := r.s.Reader.Plan(r.ctx, run.PlanID)
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/web/locale"
@@ -152,12 +153,13 @@ func sentence(err error) string {
 }
 
 // firstWord is a word that may be written with a capital: no key, path or name.
-var firstWord = regexp.MustCompile(`^[a-z]+[ ,]`)
+var firstWord = regexp.MustCompile(`^\p{Ll}+[ ,]`)
 
 // begun is an error's text as a sentence begins: errors have no capital, pages do.
 func begun(text string) string {
 	if firstWord.MatchString(text) {
-		return strings.ToUpper(text[:1]) + text[1:]
+		_, n := utf8.DecodeRuneInString(text)
+		return strings.ToUpper(text[:n]) + text[n:]
 	}
 	return text
 }

@@ -92,5 +92,8 @@ func (r *request) headlineOf(status kairos.RunStatus, reason kairos.WaitReason, 
 		}
 		return r.t(f.text, args...)
 	}
+	if reason == kairos.WaitBudget {
+		return r.said(text)
+	}
 	return visible(text)
 }

@@ -275,9 +275,9 @@ func (r *request) ack() error {
 	})
 	switch kairos.CodeOf(err) {
 	case kairos.CodeConflict:
-		return r.showAck(http.StatusConflict, sentence(err))
+		return r.showAck(http.StatusConflict, r.sentence(err))
 	case kairos.CodeInvalid:
-		return r.showAck(http.StatusUnprocessableEntity, sentence(err))
+		return r.showAck(http.StatusUnprocessableEntity, r.sentence(err))
 	}
 	return err
 }

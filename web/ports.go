@@ -24,6 +24,8 @@ type Reader interface {
 	// Known are the values that runs have under a key of the filter: error, by,
 	// agent, tool or provider.
 	Known(ctx context.Context, key string, limit int) ([]string, error)
+	// ActiveByConcurrency are the active runs with a concurrency key, oldest first.
+	ActiveByConcurrency(ctx context.Context, key string) ([]kairos.Run, error)
 	// RunsCount counts matches up to the cap.
 	RunsCount(ctx context.Context, f kairos.RunFilter, cap int) (int, error)
 	RunCounts(ctx context.Context) (kairos.RunCounts, error)
@@ -254,6 +256,8 @@ type System interface {
 	Log(ctx context.Context, level, text string) ([]kairos.DaemonLog, error)
 	// Notices are what every page says now; they are cheap.
 	Notices(ctx context.Context) []kairos.Notice
+	// Retention is what is removed by itself, and when.
+	Retention() kairos.Retention
 	// ReleaseHeld ends a hold and lets all held runs go on, or only those of a
 	// plan; CodeConflict when nothing is held.
 	ReleaseHeld(ctx context.Context, actor kairos.Actor, plan, reason string) (int, error)

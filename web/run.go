@@ -1,13 +1,12 @@
 package web
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
+	"time"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
@@ -96,6 +95,7 @@ type runPage struct {
 	view    string
 	alike   string           // that other runs failed so, for the summary
 	since   string           // what changed before, for the summary
+	around  []string         // what is still wrong around it, for the summary
 	resume  *kairos.Preview  // what resuming would do, if it can be asked
 	never   []string         // nodes without a step
 	into    map[int][]string // sources of the edges to a node
@@ -131,7 +131,12 @@ func (b *runPage) build() (view.RunPage, error) {
 	if err != nil {
 		return p, err
 	}
-	p.Why, p.Actions = why, b.actions()
+	if b.d.Damage == nil { // else no answer can be taken
+		if err := b.approvals(&p); err != nil {
+			return p, err
+		}
+	}
+	p.Why, p.Actions = why, b.actions(len(p.Approvals) > 0)
 	if b.who.Role.Includes(kairos.RoleOperator) {
 		if run := b.d.Run; run.Status == kairos.RunFailed && run.Attention {
 			p.More = append(p.More, view.Link{Text: b.t("Acknowledge…"), Href: "/runs/" + run.ID + "/ack", Dialog: true})
@@ -218,11 +223,6 @@ func (b *runPage) build() (view.RunPage, error) {
 			p.Inspector = &i
 		}
 	}
-	if b.d.Damage == nil { // else no answer can be taken
-		if err := b.approvals(&p); err != nil {
-			return p, err
-		}
-	}
 	if len(p.Approvals) == 1 && p.Why != nil && p.Why.Headline == p.Approvals[0].Message {
 		p.Why = nil // the question is asked below
 	}
@@ -251,284 +251,27 @@ func (b *runPage) href(set url.Values) string {
 	return path + "?" + q.Encode()
 }
 
-// choose is the step that the page opens on: the answer (UI 0.1). What failed
-// comes first, then what waits, then what runs, then the last.
-func (b *runPage) choose() *step {
-	if s := b.c.QueryParam("step"); s != "" {
-		if seq, err := strconv.ParseInt(s, 10, 64); err == nil && seq > 0 && seq <= int64(len(b.d.Journal)) {
-			if st := b.stepAt(seq, ""); st != nil {
-				return st
-			}
-		}
-		for _, st := range b.steps {
-			if st.lost != nil && strconv.FormatInt(st.seq, 10) == s || st.node == s || st.visit > 1 && stepName(st.node, st.visit) == s {
-				return st
-			}
-		}
-	}
-	if id := b.c.QueryParam("node"); id != "" {
-		if _, ok := b.program.Index[id]; ok {
-			for _, st := range slices.Backward(b.steps) {
-				if st.node == id {
-					return st
-				}
-			}
-			b.node = id
-			return nil
-		}
-	}
-	if e := b.d.Run.Error; b.d.Run.Status == kairos.RunFailed && e != nil { // not one whose failure was handled
-		var worst *step
-		for _, st := range b.steps {
-			if st.node == e.Node && st.status == kairos.NodeFailed && (worst == nil || st.visit > worst.visit) {
-				worst = st
-			}
-		}
-		if worst != nil {
-			return worst
-		}
-	}
-	for _, want := range []kairos.NodeStatus{nodeLost, kairos.NodeInDoubt, kairos.NodeFailed, kairos.NodeWaiting, kairos.NodeRunning} {
-		if b.d.Run.Status == kairos.RunCompleted && want == kairos.NodeFailed {
-			continue // handled
-		}
-		for _, st := range b.steps {
-			if st.status == want {
-				return st
-			}
-		}
-	}
-	if n := len(b.steps); n > 0 {
-		return b.steps[n-1]
-	}
-	return nil
-}
-
 func (b *runPage) times(p *view.RunPage) {
 	run := b.d.Run
 	switch {
 	case !run.EndedAt.IsZero():
-		p.Sub, p.Ended = b.t("ran %s, ended", took(run.EndedAt.Sub(run.CreatedAt))), b.time(run.EndedAt)
+		p.Sub, p.Ended, p.Ago = b.t("ran %s, ended", took(run.EndedAt.Sub(run.CreatedAt))), b.time(run.EndedAt), b.longAgo(run.EndedAt)
 	default:
-		p.Sub, p.Ended = b.t("started"), b.time(run.CreatedAt)
+		p.Sub, p.Ended, p.Ago = b.t("started"), b.time(run.CreatedAt), b.longAgo(run.CreatedAt)
 	}
 }
 
-// actions are the verbs that the run's state allows; what the role may never do
-// is not shown.
-func (b *runPage) actions() []view.Link {
-	if !b.who.Role.Includes(kairos.RoleOperator) {
-		return nil
-	}
-	link := func(text, action string, primary bool) view.Link {
-		l := view.Link{Text: text, Href: "/runs/" + b.d.Run.ID + "/" + action, Primary: primary, Danger: action == "cancel" || action == "delete", Dialog: action != "fork"}
-		if action == "resume" || action == "fork" {
-			l.Key = action
-		}
-		return l
-	}
-	run := b.d.Run
-	switch {
-	case b.d.Damage != nil:
-		return b.damagedActions(link)
-	case run.Status == kairos.RunFailed || run.Status == kairos.RunCancelled:
-		text := b.t("Resume")
-		if b.resume != nil && len(b.resume.Again) > 0 {
-			text = b.t("Resume from %s", b.resume.Again[0].Node)
-		}
-		return []view.Link{link(text, "resume", true), link(b.t("Fork…"), "fork", false), link(b.t("Rerun…"), "rerun", false), link(b.t("Delete…"), "delete", false)}
-	case run.Status == kairos.RunCompleted:
-		return []view.Link{link(b.t("Rerun…"), "rerun", true), link(b.t("Fork…"), "fork", false), link(b.t("Delete…"), "delete", false)}
-	case b.scheduled(run):
-		return []view.Link{link(b.t("Start now"), "start-now", true), link(b.t("Cancel…"), "cancel", false)}
-	case run.WaitReason == kairos.WaitPaused || run.Paused:
-		return []view.Link{link(b.t("Continue"), "continue", true), link(b.t("Fork…"), "fork", false), link(b.t("Cancel…"), "cancel", false)}
-	case run.WaitReason == kairos.WaitRetry:
-		return []view.Link{link(b.t("Retry now"), "retry-now", true), link(b.t("Pause"), "pause", false), link(b.t("Cancel…"), "cancel", false)}
-	case run.WaitReason == kairos.WaitQuarantined || run.WaitReason == kairos.WaitHeld:
-		return []view.Link{link(b.t("Release…"), "release", true), link(b.t("Fork…"), "fork", false), link(b.t("Cancel…"), "cancel", false)}
-	case run.WaitReason == kairos.WaitBudget:
-		return []view.Link{link(b.t("Raise limits…"), "limits", true), link(b.t("Fork…"), "fork", false), link(b.t("Cancel…"), "cancel", false)}
-	case run.WaitReason == kairos.WaitInDoubt && b.view == "timeline":
-		return []view.Link{{Text: b.t("Decide"), Href: "#inspector", Primary: true}, link(b.t("Pause"), "pause", false), link(b.t("Fork…"), "fork", false), link(b.t("Cancel…"), "cancel", false)}
-	}
-	return []view.Link{link(b.t("Pause"), "pause", false), link(b.t("Fork…"), "fork", false), link(b.t("Cancel…"), "cancel", false)}
-}
-
-// scheduled reports whether the run waits for the time that it is to start at.
-func (r *request) scheduled(run kairos.Run) bool {
-	return run.Status == kairos.RunQueued && run.StartedAt.IsZero() && run.StartAt.After(r.s.now())
-}
-
-// why is the band that says what is wrong, or for what the run waits, and what
-// resuming will do.
-func (b *runPage) why() (*view.Why, error) {
-	run := b.d.Run
-	if b.d.Damage != nil {
-		return b.damaged(), nil
-	}
-	w := &view.Why{Headline: b.headline(run)}
-	switch {
-	case run.Status == kairos.RunFailed && run.Error != nil:
-		if w.Headline == "" {
-			w.Headline = b.t("%s has failed", run.Error.Node)
-		}
-		if w.Message = visible(run.Error.Message); strings.Contains(w.Headline, w.Message) {
-			w.Message = "" // the headline says it all
-		}
-		if !b.who.Role.Includes(kairos.RoleOperator) {
-			return w, nil
-		}
-		if err := b.foresee(run, w); err != nil {
-			return nil, err
-		}
-	case run.Status == kairos.RunCancelled:
-		w.Class = "quiet"
-		if w.Headline == "" {
-			w.Headline = b.t("Cancelled")
-		}
-		if b.who.Role.Includes(kairos.RoleOperator) && run.PurgedAt.IsZero() {
-			if err := b.foresee(run, w); err != nil {
-				return nil, err
-			}
-		}
-	case run.Status == kairos.RunQueued && run.Headline == "" && !run.StartAt.After(b.s.now()):
-		w.Class, w.Headline = "now", b.t("Queued: it starts when a slot is free; higher priorities go first, then the older ones")
-		if c := run.Concurrency; c != nil {
-			w.Headline = b.n(c.Limit, "Queued: at most %s run with the key %s is active at once", "Queued: at most %s runs with the key %s are active at once", visible(c.Key))
-		}
-		w.Links = append(w.Links, view.Link{Text: b.t("What runs now"), Href: "/runs?q=" + url.QueryEscape("status:running")})
-	case run.Status == kairos.RunWaiting || run.Status == kairos.RunQueued && run.Headline != "":
-		w.Class = "need"
-		if !run.WaitReason.NeedsPerson() {
-			w.Class = "now"
-		}
-		if w.Headline == "" {
-			w.Headline = b.t("Waits: %s", b.reason(run.WaitReason))
-		}
-		for _, wait := range b.d.Waits {
-			if len(b.d.Waits) == 1 && wait.Due.IsZero() && visible(wait.Message) == w.Headline {
-				break // the headline says it all
-			}
-			text := strings.TrimSpace(b.t("%s at %s", b.reason(wait.Reason), wait.Node) + " " + visible(wait.Message))
-			if wait.Node == "" {
-				text = strings.TrimSpace(b.reason(wait.Reason) + " " + visible(wait.Message))
-			}
-			if !wait.Due.IsZero() {
-				text += b.t(", until %s", b.time(wait.Due).Text)
-			}
-			w.Items = append(w.Items, text)
-		}
+// longAgo is how long ago something was, to the minute: a head that is asked for again
+// is the same in between. Empty where times are relative as it is.
+func (r *request) longAgo(at time.Time) string {
+	switch d := r.s.now().Sub(at); {
+	case r.display.times == "relative":
+		return ""
+	case d < time.Minute:
+		return r.t("less than a minute ago")
 	default:
-		return nil, nil
+		return r.ago(d)
 	}
-	return w, nil
-}
-
-// foresee says what resuming would do; or why it can do nothing, when the plan
-// names what is no longer configured.
-func (b *runPage) foresee(run kairos.Run, w *view.Why) error {
-	pre, err := b.s.Engine.Preview(b.ctx, b.who.actor(), kairos.VerbRequest{Run: run.ID, Action: kairos.ActionResume})
-	if e, ok := errors.AsType[*kairos.Error](err); ok && (e.Code == kairos.CodeInvalid || e.Code == kairos.CodeCorrupt) {
-		w.Then = visible(strings.TrimSuffix(e.Message+"; "+e.Suggestion, "; "))
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	expected, err := b.expected(run.PlanKey, pre)
-	if err != nil {
-		return err
-	}
-	b.resume, w.Then = &pre, strings.TrimSpace(b.consequence(pre)+" "+expected)
-	return nil
-}
-
-// consequence is the sentences that say what resuming will do, before it is
-// done.
-func (r *request) consequence(p kairos.Preview) string {
-	if !p.Allowed {
-		return strings.TrimSpace(p.Refusal + ". " + p.Suggestion)
-	}
-	again, fresh := r.n(len(p.Again), "%s step again", "%s steps again"), r.n(len(p.New), "%s that never started", "%s that never started")
-	out := []string{r.t("Resume runs %s and %s.", again, fresh)}
-	if n := len(p.Keep); n > 0 {
-		out = append(out, r.n(n, "The %s finished step keeps its saved result and is not repeated.", "The %s finished steps keep their saved results and are not repeated."))
-	}
-	if n := len(p.Later); n > 0 {
-		out = append(out, r.n(n, "Then the run pauses, and %s step waits until you continue it.", "Then the run pauses, and %s steps wait until you continue it."))
-	}
-	if n := len(p.Effects); n > 0 {
-		var names []string
-		for _, e := range p.Effects[:min(n, 5)] {
-			names = append(names, fmt.Sprintf("%s (%s)", e.Node, e.Effect))
-		}
-		out = append(out, r.t("Ahead: %s.", strings.Join(names, ", ")))
-	}
-	return strings.Join(out, " ")
-}
-
-func (b *runPage) facts(p *view.RunPage) {
-	run := b.d.Run
-	add := func(term, text, href string) {
-		if text != "" {
-			p.Facts = append(p.Facts, view.Fact{Term: term, Text: text, Href: href})
-		}
-	}
-	add(b.t("Started by"), visible(run.Actor), "")
-	if plan, err := b.s.Reader.Plan(b.ctx, run.PlanID); err == nil && plan.Latest > run.Version { // a hint: the page does not fail for it
-		add(b.t("Version"), b.t("v%d is newer", plan.Latest), fmt.Sprintf("/plans/%s/diff/%d/%d", url.PathEscape(run.PlanKey), run.Version, plan.Latest))
-	}
-	add(b.t("Checkpoint"), strconv.FormatInt(run.LastSeq, 10), b.href(url.Values{"view": {"events"}}))
-	add(b.t("Steps"), strconv.FormatInt(run.Steps, 10), "")
-	if !run.Usage.Zero() {
-		add(b.t("Tokens"), b.number(run.Usage.InputTokens+run.Usage.OutputTokens), "")
-		add(b.t("Cost"), costText(run.Usage.Cost), "")
-	}
-	if run.Session != "" && run.Session != run.ID {
-		href := ""
-		if b.s.Memory != nil && (run.Actor == b.who.Name || b.who.Role.Includes(kairos.RoleAdmin)) {
-			href = b.memoryHref("/memory", run.Actor, run.Session, "")
-		}
-		add(b.t("Session"), visible(run.Session), href)
-	}
-	if run.Dry() {
-		add(b.t("Dry run"), b.t("what might change something, or asks a model, was left undone; such outputs are made up"), "")
-	}
-	if run.ForkedFrom != "" {
-		add(b.t("Forked from"), kairos.ShortID(run.ForkedFrom), "/runs/"+run.ForkedFrom)
-	}
-	if run.RerunOf != "" {
-		add(b.t("Rerun of"), kairos.ShortID(run.RerunOf), "/runs/"+run.RerunOf)
-	}
-	for _, re := range kairos.ReplansOf(b.d) {
-		text := b.t("v%d → v%d, after %s failed", re.From, re.To, visible(re.Node))
-		if re.Proposed {
-			text = b.t("v%d → v%d, after %s failed, if it is accepted", re.From, re.To, visible(re.Node))
-		}
-		add(b.t("Planned anew"), text, fmt.Sprintf("/plans/%s/diff/%d/%d", url.PathEscape(run.PlanKey), re.From, re.To))
-	}
-	if run.Parent != nil {
-		add(b.t("Child of"), b.t("%s at %s", kairos.ShortID(run.Parent.Run), run.Parent.Node), "/runs/"+run.Parent.Run)
-	}
-	if len(p.Related) > 0 {
-		add(b.t("Lineage"), b.n(len(p.Related), "%s related run", "%s related runs"), "/runs/"+run.ID+"/lineage")
-	}
-	for _, k := range sortedLabels(run.Labels) {
-		add(k, visible(run.Labels[k]), "")
-	}
-	if run.Crashes > 0 {
-		add(b.t("Interrupted"), b.n(run.Crashes, "%s time", "%s times"), "")
-	}
-}
-
-func sortedLabels(m map[string]string) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // manyForecasts bounds of how many open questions of a run the page says where

@@ -73,9 +73,9 @@ func (r *request) ackRun() error {
 	})
 	switch kairos.CodeOf(err) {
 	case kairos.CodeInvalid:
-		return r.showAckRun(http.StatusUnprocessableEntity, sentence(err))
+		return r.showAckRun(http.StatusUnprocessableEntity, r.sentence(err))
 	case kairos.CodeConflict:
-		return r.showAckRun(http.StatusConflict, sentence(err))
+		return r.showAckRun(http.StatusConflict, r.sentence(err))
 	}
 	return err
 }

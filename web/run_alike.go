@@ -38,6 +38,9 @@ func (b *runPage) whyLinks(w *view.Why) error {
 	if good.ID != "" {
 		link(b.t("Compare with the last success"), "/runs/compare?"+url.Values{"a": {run.ID}, "b": {good.ID}}.Encode())
 	}
+	if err := b.troubles(w); err != nil {
+		return err
+	}
 	stands, err := kairos.StandingOf(b.ctx, b.s.Reader, run, b.s.now())
 	if err != nil {
 		return err

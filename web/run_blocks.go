@@ -192,13 +192,13 @@ func (b *runPage) decisionBlocks(st *step) []view.Block {
 		lines = append(lines, line)
 	}
 	for _, c := range d.Settled {
-		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s: %s %s", c.Node, c.Status, c.Reason)))
+		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s: %s %s", c.Node, c.Status, b.said(c.Reason))))
 	}
 	switch {
 	case d.To != "":
 		lines = append(lines, b.t("taken: → %s", d.To))
 	case d.Ended != "":
-		lines = append(lines, b.t("ended: %s", d.Ended))
+		lines = append(lines, b.t("ended: %s", b.said(d.Ended)))
 	}
 	return []view.Block{{ID: "dec", Title: b.t("Why did it go there?"), Text: visible(cut(strings.Join(lines, "\n"), previewBytes))}}
 }

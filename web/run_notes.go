@@ -36,9 +36,9 @@ func (r *request) note() error {
 	})
 	switch kairos.CodeOf(err) {
 	case kairos.CodeInvalid:
-		return r.showNote(http.StatusUnprocessableEntity, sentence(err))
+		return r.showNote(http.StatusUnprocessableEntity, r.sentence(err))
 	case kairos.CodeConflict:
-		return r.showNote(http.StatusConflict, sentence(err))
+		return r.showNote(http.StatusConflict, r.sentence(err))
 	}
 	return err
 }

@@ -288,14 +288,14 @@ func (t *timelinePage) notes(st *step) string {
 		case d.To != "" && t.forks(st.node):
 			out = append(out, "→ "+d.To)
 		case d.Ended != "":
-			out = append(out, t.t("ended: %s", d.Ended))
+			out = append(out, t.t("ended: %s", t.said(d.Ended)))
 		}
 	}
 	if st.status == kairos.NodeCompleted && st.final != nil && st.final.Kind == kairos.EntryResult && st.final.Reason != "" && !st.reused {
 		out = append(out, visible(cut(st.final.Reason, 80)))
 	}
 	if st.status == kairos.NodeSkipped && st.last.Reason != "" {
-		out = append(out, visible(cut(st.last.Reason, 80)))
+		out = append(out, t.said(cut(st.last.Reason, 80)))
 	}
 	if st.lost != nil {
 		out = append(out, t.lostNote(st.lost))

@@ -42,7 +42,7 @@ func (b *runPage) summary() string {
 	if run.Error != nil {
 		lines = append(lines, fmt.Sprintf("%s: %s", run.Error.Code, visible(cut(run.Error.Message, 500))))
 	}
-	for _, text := range []string{b.alike, b.since} {
+	for _, text := range append([]string{b.alike, b.since}, b.around...) {
 		if text != "" {
 			lines = append(lines, text)
 		}
@@ -53,7 +53,11 @@ func (b *runPage) summary() string {
 	for _, e := range b.d.Journal { // what people did about it
 		if (e.Kind == kairos.EntryReset || e.Kind == kairos.EntryResolve) && e.Actor != "" && e.Actor != kairos.System.Name {
 			t := b.time(e.At)
-			lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s: %s %s %s %s", t.UTC, visible(e.Actor), e.Kind, e.Node, visible(cut(e.Reason, 200)))))
+			said := strings.TrimSpace(b.eventWord(&e) + " " + e.Node)
+			if e.Reason != "" {
+				said += ": " + visible(cut(e.Reason, 200))
+			}
+			lines = append(lines, fmt.Sprintf("%s: %s · %s", t.UTC, visible(e.Actor), said))
 		}
 	}
 	for _, m := range []struct {
@@ -80,6 +84,11 @@ func (r *request) summaryFile() error {
 	b, err := r.openRun(found.ID)
 	if err != nil {
 		return err
+	}
+	if b.d.Damage == nil {
+		if err := b.whyLinks(&view.Why{}); err != nil { // how many, since what: the summary says it, too
+			return err
+		}
 	}
 	return r.c.Blob(http.StatusOK, "text/markdown; charset=utf-8", []byte(b.summary()+"\n"))
 }

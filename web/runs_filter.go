@@ -3,7 +3,6 @@ package web
 import (
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -233,20 +232,7 @@ func peekAddress(row view.RunRow, q string) string {
 	return row.Href + "/peek?" + url.Values{"q": {q}}.Encode()
 }
 
-var (
-	unknownTerm = regexp.MustCompile(`^unknown filter "(.*)"$`)
-	nearTerm    = regexp.MustCompile(`^did you mean (.*)\?$`)
-)
-
-// filterProblem says what is wrong with a filter, and what was perhaps meant: what
-// is mistyped most often in the reader's language.
+// filterProblem says what is wrong with a filter, and what was perhaps meant.
 func (r *request) filterProblem(problem *kairos.Error) (says, suggests string) {
-	says, suggests = problem.Message, problem.Suggestion
-	if m := unknownTerm.FindStringSubmatch(says); m != nil {
-		says = r.t("unknown filter \"%s\"", m[1])
-	}
-	if m := nearTerm.FindStringSubmatch(suggests); m != nil {
-		suggests = r.t("did you mean %s?", m[1])
-	}
-	return begun(says), begun(suggests)
+	return begun(r.said(problem.Message)), begun(r.said(problem.Suggestion))
 }

@@ -79,14 +79,6 @@ func atoi(s string) int {
 	return n
 }
 
-func labelText(labels map[string]string) string {
-	var out []string
-	for _, k := range slices.Sorted(maps.Keys(labels)) {
-		out = append(out, k+"="+labels[k])
-	}
-	return strings.Join(out, " ")
-}
-
 func (r *request) startPage() error {
 	p, err := r.startForm(r.c.Param("plan"), atoi(r.c.QueryParam("v")))
 	if err != nil {
@@ -166,22 +158,26 @@ func (r *request) commands(p *view.StartPage, plan string, number int, schema an
 	quote := func(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 	origin := r.c.Scheme() + "://" + r.c.Request().Host
 	flags := dryFlag
-	for _, l := range strings.Fields(p.Labels) {
-		flags += " --label " + quote(l)
+	labels, err := labelsOf(p.Labels)
+	if err != nil {
+		labels = nil // the form says what is wrong with them
+	}
+	for _, k := range slices.Sorted(maps.Keys(labels)) {
+		flags += " --label " + quote(k+"="+labels[k])
+	}
+	priority, err := strconv.Atoi(strings.TrimSpace(p.Priority))
+	if err == nil && priority != 0 {
+		flags += fmt.Sprintf(" --priority %d", priority)
 	}
 	p.CLI = fmt.Sprintf("kairos run --server %s --plan %s@%d --input %s%s", origin, plan, number, quote(string(input)), flags)
 	body := fmt.Sprintf(`{"plan": %s, "version": %d, "input": %s%s`, strconv.Quote(plan), number, input, dry)
-	if labels := map[string]string{}; len(strings.Fields(p.Labels)) > 0 {
-		for _, l := range strings.Fields(p.Labels) {
-			k, v, _ := strings.Cut(l, "=")
-			labels[k] = v
-		}
+	if len(labels) > 0 {
 		if b, err := json.Marshal(labels); err == nil {
 			body += `, "labels": ` + string(b)
 		}
 	}
-	if n, err := strconv.Atoi(strings.TrimSpace(p.Priority)); err == nil && n != 0 {
-		body += fmt.Sprintf(`, "priority": %d`, n)
+	if priority != 0 {
+		body += fmt.Sprintf(`, "priority": %d`, priority)
 	}
 	p.Curl = fmt.Sprintf(`curl -H "Authorization: Bearer $KAIROS_TOKEN" -H "Content-Type: application/json" -d %s %s/api/v1/runs`, quote(body+"}"), origin)
 }
@@ -240,15 +236,8 @@ func (r *request) start() error {
 			return again(err.Error())
 		}
 	}
-	for _, l := range strings.Fields(r.c.FormValue("labels")) {
-		k, v, ok := strings.Cut(l, "=")
-		if !ok || k == "" {
-			return again(r.t("label %q is not key=value", l))
-		}
-		if req.Labels == nil {
-			req.Labels = map[string]string{}
-		}
-		req.Labels[k] = v
+	if req.Labels, err = labelsOf(r.c.FormValue("labels")); err != nil {
+		return again(r.sentence(err))
 	}
 	err = r.once(func() (string, error) {
 		run, err := r.s.Engine.Start(r.ctx, r.who.actor(), req)
@@ -259,10 +248,10 @@ func (r *request) start() error {
 	})
 	if kairos.CodeOf(err) == kairos.CodeInvalid {
 		return form(func(p *view.StartPage) {
-			p.Error = sentence(err)
+			p.Error = r.sentence(err)
 			if program.InputSchema != nil && strings.TrimSpace(typed) == "" {
 				p.Error = r.t("The run was not started: this plan takes an input, and none was entered.")
-				p.Problems = append(p.Problems, sentence(err))
+				p.Problems = append(p.Problems, r.sentence(err))
 			}
 		})
 	}

@@ -28,9 +28,9 @@ func (r *request) misfits(p *view.StartPage, schema any, values map[string]any) 
 		switch {
 		case len(problem.Path) == 0 && problem.Keyword == "required" && len(wrong) > 0: // said already
 		case len(problem.Path) == 0 || props[problem.Path[0]] == nil:
-			rest = append(rest, strings.Join(append(slices.Clone(problem.Path), problem.Message), ": "))
+			rest = append(rest, strings.Join(append(slices.Clone(problem.Path), r.said(problem.Message)), ": "))
 		case wrong[problem.Path[0]] == "":
-			wrong[problem.Path[0]] = problem.Message
+			wrong[problem.Path[0]] = r.said(problem.Message)
 		}
 	}
 	for i := range p.Fields {

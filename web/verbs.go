@@ -90,6 +90,15 @@ func (r *request) verbRequest(v verb) (kairos.VerbRequest, error) {
 		if s := r.c.FormValue("input"); strings.TrimSpace(s) != "" {
 			req.Input = r.changed("input", s, r.c.FormValue("was_input"))
 		}
+		if form := r.c.Request().Form; form.Has("labels") && value("labels") != value("was_labels") {
+			if req.Labels, err = labelsOf(value("labels")); err != nil {
+				if r.wrong == nil {
+					r.wrong = map[string]typed{}
+				}
+				r.wrong["labels"] = typed{value("labels"), r.sentence(err)}
+				req.Labels = nil
+			}
+		}
 	case kairos.ActionLimits:
 		if req.Limits, err = r.limits(); err != nil {
 			return req, err
@@ -149,14 +158,30 @@ func (r *request) preview(code int, v verb, req kairos.VerbRequest, problem stri
 		Idem: newID(), Rev: strconv.FormatInt(run.LastSeq, 10), Error: problem}
 	began := run.Version // the version that "the same" is
 	if len(r.wrong) > 0 && problem == "" {
-		p.Error, p.Mend = r.n(len(r.wrong), "%s value is not JSON", "%s values are not JSON"), true
+		n := len(r.wrong)
+		if w, ok := r.wrong["labels"]; ok {
+			p.Error, p.Mend = w.why, true
+			n--
+		}
+		if n > 0 {
+			p.Error, p.Mend = r.n(n, "%s value is not JSON", "%s values are not JSON"), true
+		}
 	}
 	var pre kairos.Preview
+	if !v.preview { // what it does needs no list; whether it can be done now is said before
+		now, err := r.s.Engine.Preview(r.ctx, r.who.actor(), kairos.VerbRequest{Run: run.ID, Action: v.action})
+		if err != nil {
+			return err
+		}
+		if p.Rev = strconv.FormatInt(now.Rev, 10); !now.Allowed {
+			p.Allowed, p.Refusal, p.Suggestion = false, begun(r.saidInside(now.Refusal)), begun(r.said(now.Suggestion))
+		}
+	}
 	if v.preview {
 		pre, err = r.s.Engine.Preview(r.ctx, r.who.actor(), req)
 		if kairos.CodeOf(err) == kairos.CodeInvalid && (req.Input != nil || len(req.Edits) > 0 || len(req.Instead) > 0 || asksMore(req)) {
 			// What was typed cannot be used: say so beside it, and go on without.
-			p.Error, p.Mend, code = sentence(err), true, http.StatusUnprocessableEntity
+			p.Error, p.Mend, code = r.sentence(err), true, http.StatusUnprocessableEntity
 			without := req
 			without.Input, without.Edits, without.Instead = nil, nil, nil
 			without.Only, without.Timeout, without.Attempts = "", 0, 0
@@ -195,10 +220,8 @@ func (r *request) preview(code int, v verb, req kairos.VerbRequest, problem stri
 		if err != nil {
 			return err
 		}
-		for _, w := range d.Waits {
-			if w.Reason == kairos.WaitRetry && !w.Due.IsZero() {
-				p.Sentence += " " + r.t("%s would be tried again by itself at %s.", stepName(w.Node, w.Visit), r.time(w.Due).Title)
-			}
+		if err := r.nextAttempts(&p, d); err != nil {
+			return err
 		}
 	case kairos.ActionLimits:
 		p.Limits = true
@@ -216,6 +239,31 @@ func (r *request) preview(code int, v verb, req kairos.VerbRequest, problem stri
 	return r.render(code, view.Preview(p))
 }
 
+// nextAttempts says which attempts do not wait any more, and how long they would have.
+func (r *request) nextAttempts(p *view.PreviewPage, d kairos.RunDetail) error {
+	program, err := r.s.Engine.Program(r.ctx, d.Run.Hash)
+	if err != nil {
+		return err
+	}
+	for _, w := range d.Waits {
+		if w.Reason != kairos.WaitRetry || w.Due.IsZero() {
+			continue
+		}
+		done := 0
+		for _, e := range d.Journal {
+			if e.Node == w.Node && e.Visit == w.Visit && e.Item == w.Item {
+				done = max(done, e.Attempt)
+			}
+		}
+		most := done + 1
+		if i, ok := program.Index[w.Node]; ok {
+			most = max(most, program.Nodes[i].MaxAttempts)
+		}
+		p.Sentence += " " + r.t("Attempt %s of %s of %s would begin by itself at %s, %s.", r.number(int64(done+1)), r.number(int64(most)), stepName(w.Node, w.Visit), r.time(w.Due).Title, r.ago(r.s.now().Sub(w.Due)))
+	}
+	return nil
+}
+
 func nonZero(n int64) string {
 	if n == 0 {
 		return ""
@@ -225,7 +273,7 @@ func nonZero(n int64) string {
 
 // fill copies the engine's prediction into the page.
 func (r *request) fill(p *view.PreviewPage, pre kairos.Preview) {
-	p.Allowed, p.Refusal, p.Suggestion, p.Digest = pre.Allowed, begun(visible(pre.Refusal)), begun(visible(pre.Suggestion)), pre.Digest
+	p.Allowed, p.Refusal, p.Suggestion, p.Digest = pre.Allowed, begun(r.saidInside(pre.Refusal)), begun(r.said(pre.Suggestion)), pre.Digest
 	p.Rev = strconv.FormatInt(pre.Rev, 10)
 	if d := pre.Damage; d != nil {
 		p.Damage, p.DamageItems = r.damageHeadline(d), r.lostSteps(d)
@@ -253,8 +301,8 @@ func (r *request) fill(p *view.PreviewPage, pre kairos.Preview) {
 				text += " (" + r.n(len(s.Items), "%s item", "%s items") + ")"
 			}
 			if s.Reason != "" {
-				reason := s.Reason
-				if w, ok := stepReasons[reason]; ok {
+				reason := r.said(s.Reason)
+				if w, ok := stepReasons[s.Reason]; ok {
 					reason = r.t(w)
 				}
 				text += " — " + reason
@@ -354,7 +402,7 @@ func (r *request) act() error {
 	switch kairos.CodeOf(err) {
 	case kairos.CodeStale, kairos.CodeConflict:
 		req.Rev, req.Digest = 0, ""
-		return r.preview(http.StatusConflict, v, req, sentence(err))
+		return r.preview(http.StatusConflict, v, req, r.sentence(err))
 	case kairos.CodeInvalid:
 		if v.action == kairos.ActionFork || v.action == kairos.ActionRerun || asksMore(req) {
 			req.Rev, req.Digest = 0, ""

@@ -31,6 +31,9 @@ func (s *system) Retain(ctx context.Context, actor kairos.Actor, reason string, 
 	return r, err
 }
 
+// Retention is what is removed by itself.
+func (s *system) Retention() kairos.Retention { return s.policy }
+
 // policyWords says a policy in words, a line per rule.
 func policyWords(c config.Retention) []string {
 	out := []string{}

@@ -26,6 +26,20 @@ type Retention struct {
 	Audit time.Duration
 }
 
+// Until is when a finished run is removed for its age; zero: not for that. Its plan's
+// size or number of runs may take it earlier.
+func (r Retention) Until(run Run) time.Time {
+	rule, own := r.Plans[run.PlanKey]
+	if !own {
+		rule = r.Default
+	}
+	age := map[RunStatus]time.Duration{RunCompleted: rule.Completed, RunFailed: rule.Failed, RunCancelled: rule.Cancelled}[run.Status]
+	if _, pinned := run.Labels["pin"]; pinned || age <= 0 || run.EndedAt.IsZero() || !run.PurgedAt.IsZero() {
+		return time.Time{}
+	}
+	return run.EndedAt.Add(age)
+}
+
 // Retained is what one pass of retention removed, or would remove.
 type Retained struct {
 	DryRun bool           `json:"dryRun"`

@@ -67,7 +67,7 @@ type startedOut struct {
 
 func (a *API) startRun(ctx context.Context, in *startIn) (*startedOut, error) {
 	b := &in.Body
-	if err := checkLabels(b.Labels); err != nil {
+	if err := kairos.CheckLabels(b.Labels); err != nil {
 		return nil, err
 	}
 	r := kairos.StartRequest{Plan: b.Plan, Version: b.Version, Hash: b.Hash, Input: b.Input, Priority: b.Priority, Labels: b.Labels,
@@ -92,19 +92,6 @@ func (a *API) startRun(ctx context.Context, in *startIn) (*startedOut, error) {
 		out.Status = http.StatusOK // the key's run, started before
 	}
 	return out, nil
-}
-
-func checkLabels(labels map[string]string) error {
-	if len(labels) > 32 {
-		return kairos.Errorf(kairos.CodeInvalid, "a run has at most 32 labels")
-	}
-	for k, v := range labels {
-		if k == "" || len(k) > 64 || len(v) > 256 || strings.ContainsAny(k, "=\x00\n\r") || strings.ContainsAny(v, "\x00\n\r") {
-			return kairos.Errorf(kairos.CodeInvalid, "label %.64q is not valid", k).
-				Suggest("names have 1 to 64 bytes without =, values up to 256, both on one line")
-		}
-	}
-	return nil
 }
 
 type listRunsIn struct {
@@ -154,7 +141,7 @@ func (in *listRunsIn) filter() (kairos.RunFilter, error) {
 		if !ok {
 			k, v, ok = strings.Cut(l, ":")
 		}
-		if !ok || checkLabels(map[string]string{k: v}) != nil {
+		if !ok || kairos.CheckLabels(map[string]string{k: v}) != nil {
 			return f, invalid("label.invalid", "%.64q is no label", l)
 		}
 		if f.Labels == nil {

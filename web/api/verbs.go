@@ -212,7 +212,7 @@ func (a *API) act(ctx context.Context, id string, action kairos.Action, status i
 	if err != nil {
 		return nil, err
 	}
-	if err := checkLabels(r.Labels); err != nil {
+	if err := kairos.CheckLabels(r.Labels); err != nil {
 		return nil, err
 	}
 	actor := actorOf(ctx)

@@ -34,6 +34,8 @@ var (
 		spanishPlans,
 		spanishDrafts,
 		spanishProblems,
+		spanishSaid,
+		spanishConditions,
 	)
 	spanishPlurals = joined(
 		spanishCorePlurals,
@@ -54,6 +56,7 @@ var (
 		spanishInstallationPlurals,
 		spanishSecondPlurals,
 		spanishPlansPlurals,
+		spanishConditionsPlurals,
 	)
 )
 

@@ -11,7 +11,6 @@ var spanishCore = map[string]string{
 	"error recovery":             "recuperación de un error",
 	"clarification":              "aclaración",
 	"Children, forks and reruns of this run, and what it came from": "Hijas, bifurcaciones y repeticiones de esta ejecución, y de dónde salió",
-	"unknown filter \"%s\"":     "no hay ningún filtro «%s»",
 	"did you mean %s?":          "¿quería decir %s?",
 	"error":                     "error",
 	"warning":                   "aviso",

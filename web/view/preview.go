@@ -19,6 +19,8 @@ type PreviewPage struct {
 	Points                     []Option
 	Versions                   []Option
 	Input                      *EditField
+	Labels                     *EditField
+	Reset                      string  // address of this page without what was edited
 	Changes                    []Block // what edits change
 	Mend                       bool    // the error is about what was typed
 	Edits                      []EditField

@@ -8,6 +8,17 @@ type Why struct {
 	Then     string
 	Items    []string
 	Links    []Link
+	// Conditions have to be met before the run goes on.
+	Conditions []Condition
+}
+
+// Condition is one thing that has to be so; Mark says whether it is, Seen what there
+// is to see of it.
+type Condition struct {
+	Mark Status
+	Text string
+	Seen []string
+	Link Link
 }
 
 // RunPage is one run.
@@ -19,6 +30,7 @@ type RunPage struct {
 	Version   Link
 	Sub       string
 	Ended     Time
+	Ago       string // how long ago that was
 	Actions   []Link
 	Why       *Why
 	Facts     []Fact

@@ -64,6 +64,11 @@ func (s *System) Maintain(_ context.Context, actor kairos.Actor, on bool, reason
 	return s.now.Maintenance, nil
 }
 
+// Retention removes failed runs after a year.
+func (s *System) Retention() kairos.Retention {
+	return kairos.Retention{Default: kairos.RetentionRule{Failed: 365 * 24 * time.Hour}}
+}
+
 // Vitals are those of a daemon that has worked for an hour.
 func (s *System) Vitals(context.Context) (kairos.Vitals, error) {
 	now := time.Now().UTC()

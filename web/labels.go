@@ -1,0 +1,51 @@
+package web
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// labelText writes labels as they are typed: key=value with blanks between, in quotes
+// where there are blanks inside.
+func labelText(labels map[string]string) string {
+	var out []string
+	for _, k := range slices.Sorted(maps.Keys(labels)) {
+		term := k + "=" + labels[k]
+		if strings.HasPrefix(term, `"`) || strings.ContainsFunc(term, unicode.IsSpace) {
+			term = strconv.Quote(term)
+		}
+		out = append(out, term)
+	}
+	return strings.Join(out, " ")
+}
+
+// labelsOf reads labels as labelText writes them; none: an empty map.
+func labelsOf(text string) (map[string]string, error) {
+	labels := map[string]string{}
+	for text = strings.TrimSpace(text); text != ""; text = strings.TrimSpace(text) {
+		term := text
+		if i := strings.IndexFunc(text, unicode.IsSpace); i > 0 {
+			term = text[:i]
+		}
+		if quoted, err := strconv.QuotedPrefix(text); err == nil && text[0] == '"' {
+			term = quoted
+		}
+		text = text[len(term):]
+		if term[0] == '"' {
+			if s, err := strconv.Unquote(term); err == nil {
+				term = s
+			}
+		}
+		key, value, ok := strings.Cut(term, "=")
+		if !ok || key == "" {
+			return nil, kairos.Errorf(kairos.CodeInvalid, "label %.64q is not key=value", term)
+		}
+		labels[key] = value
+	}
+	return labels, kairos.CheckLabels(labels)
+}

@@ -1,0 +1,84 @@
+package web
+
+import (
+	"net/url"
+	"strconv"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/view"
+)
+
+// actions are the verbs that the run's state allows; what the role may never do
+// is not shown. asked says that approvals of the run are open.
+func (b *runPage) actions(asked bool) []view.Link {
+	if !b.who.Role.Includes(kairos.RoleOperator) {
+		return nil
+	}
+	link := func(text, action string, primary bool) view.Link {
+		l := view.Link{Text: text, Href: "/runs/" + b.d.Run.ID + "/" + action, Primary: primary, Danger: action == "cancel" || action == "delete", Dialog: action != "fork"}
+		if action == "resume" || action == "fork" {
+			l.Key = action
+		}
+		return l
+	}
+	run := b.d.Run
+	switch {
+	case b.d.Damage != nil:
+		return b.damagedActions(link)
+	case run.Status == kairos.RunFailed || run.Status == kairos.RunCancelled:
+		text := b.t("Resume")
+		if b.resume != nil && len(b.resume.Again) > 0 {
+			text = b.t("Resume from %s", b.resume.Again[0].Node)
+		}
+		return []view.Link{link(text, "resume", true), link(b.t("Fork…"), "fork", false), link(b.t("Rerun…"), "rerun", false), link(b.t("Delete…"), "delete", false)}
+	case run.Status == kairos.RunCompleted:
+		return []view.Link{link(b.t("Rerun…"), "rerun", true), link(b.t("Fork…"), "fork", false), link(b.t("Delete…"), "delete", false)}
+	case b.scheduled(run):
+		return []view.Link{link(b.t("Start now"), "start-now", true), link(b.t("Cancel…"), "cancel", false)}
+	}
+	var out []view.Link
+	add := func(text, action string) { out = append(out, link(text, action, len(out) == 0)) } // the first is what the state asks for
+	pausable := false
+	switch {
+	case run.WaitReason == kairos.WaitPaused || run.Paused:
+		add(b.t("Continue"), "continue")
+	case run.WaitReason == kairos.WaitQuarantined || run.WaitReason == kairos.WaitHeld:
+		add(b.t("Release…"), "release")
+	case run.WaitReason == kairos.WaitBudget:
+		add(b.t("Raise limits…"), "limits")
+	case run.WaitReason == kairos.WaitRetry:
+		add(b.t("Retry now"), "retry-now")
+		pausable = true
+	default:
+		pausable = true
+	}
+	if at := b.decideAt(asked); at != "" {
+		out = append(out, view.Link{Text: b.t("Decide"), Href: at, Primary: len(out) == 0})
+	}
+	if pausable {
+		out = append(out, link(b.t("Pause"), "pause", len(out) == 0 && run.Status == kairos.RunRunning))
+	}
+	if run.WaitReason != kairos.WaitRetry {
+		out = append(out, link(b.t("Fork…"), "fork", false))
+	}
+	return append(out, link(b.t("Cancel…"), "cancel", false))
+}
+
+// decideAt is where on this page a person answers what the run waits for: the form
+// of an approval, or that of an attempt in doubt; empty: nobody is asked.
+func (b *runPage) decideAt(asked bool) string {
+	for _, st := range b.steps {
+		if st.status == kairos.NodeInDoubt {
+			return b.href(url.Values{"view": nil, "step": {strconv.FormatInt(st.seq, 10)}, "node": nil, "try": nil, "tab": nil}) + "#inspector"
+		}
+	}
+	if asked {
+		return "#decide"
+	}
+	return ""
+}
+
+// scheduled reports whether the run waits for the time that it is to start at.
+func (r *request) scheduled(run kairos.Run) bool {
+	return run.Status == kairos.RunQueued && run.StartedAt.IsZero() && run.StartAt.After(r.s.now())
+}

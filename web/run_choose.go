@@ -1,0 +1,83 @@
+package web
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// This file is on which step the page of a run opens: the answer (UI 0.1, 3.3.3).
+
+// choose is the step that was asked for, else the one that the run's state makes the
+// answer.
+func (b *runPage) choose() *step {
+	if s := b.c.QueryParam("step"); s != "" {
+		if seq, err := strconv.ParseInt(s, 10, 64); err == nil && seq > 0 && seq <= int64(len(b.d.Journal)) {
+			if st := b.stepAt(seq, ""); st != nil {
+				return st
+			}
+		}
+		for _, st := range b.steps {
+			if st.lost != nil && strconv.FormatInt(st.seq, 10) == s || st.node == s || st.visit > 1 && stepName(st.node, st.visit) == s {
+				return st
+			}
+		}
+	}
+	if id := b.c.QueryParam("node"); id != "" {
+		if _, ok := b.program.Index[id]; ok {
+			for _, st := range slices.Backward(b.steps) {
+				if st.node == id {
+					return st
+				}
+			}
+			b.node = id
+			return nil
+		}
+	}
+	if e := b.d.Run.Error; b.d.Run.Status == kairos.RunFailed && e != nil { // not one whose failure was handled
+		var worst *step
+		for _, st := range b.steps {
+			if st.node == e.Node && st.status == kairos.NodeFailed && (worst == nil || st.visit > worst.visit) {
+				worst = st
+			}
+		}
+		if worst != nil {
+			return worst
+		}
+	}
+	for _, is := range b.answers() {
+		if i := slices.IndexFunc(b.steps, is); i >= 0 {
+			return b.steps[i]
+		}
+	}
+	for _, st := range slices.Backward(b.steps) { // what it ended with, not what it went past
+		if st.status != kairos.NodeSkipped {
+			return st
+		}
+	}
+	if n := len(b.steps); n > 0 {
+		return b.steps[n-1]
+	}
+	return nil
+}
+
+// answers are what is looked for among the steps of a run in its state, what answers
+// most first. A failure that the plan handled is none while the run goes on.
+func (b *runPage) answers() []func(*step) bool {
+	in := func(status kairos.NodeStatus) func(*step) bool {
+		return func(st *step) bool { return st.status == status }
+	}
+	out := []func(*step) bool{in(nodeLost), in(kairos.NodeInDoubt)}
+	reason := b.d.Run.WaitReason
+	waits := func(st *step) bool { return reason != "" && st.waitsFor() == reason }
+	switch b.d.Run.Status {
+	case kairos.RunCompleted:
+		return append(out, in(kairos.NodeWaiting), in(kairos.NodeRunning))
+	case kairos.RunRunning:
+		return append(out, in(kairos.NodeRunning), in(kairos.NodeWaiting), in(kairos.NodeFailed))
+	case kairos.RunWaiting:
+		return append(out, waits, in(kairos.NodeWaiting), in(kairos.NodeFailed), in(kairos.NodeRunning))
+	}
+	return append(out, in(kairos.NodeFailed), in(kairos.NodeWaiting), in(kairos.NodeRunning))
+}

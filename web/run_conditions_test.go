@@ -1,0 +1,166 @@
+package web_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/webtest"
+)
+
+// The head of a run that waits says what to do first, and what has to be so before it
+// goes on, with what there is to see of it (UI 3.3.3).
+func TestAWaitingRunSaysWhatItWaitsFor(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	seed := site.Seed(t)
+	b := site.Browser(t).Login()
+	p := b.Get("/runs/" + seed.Waiting.ID)
+	if !strings.Contains(p.Body, `class="btn pri" href="#decide"`) || !strings.Contains(p.Body, `id="decide"`) {
+		t.Error("the head of a run that asks a person has no Decide")
+	}
+	if p := b.Get("/runs/" + seed.InDoubt.ID + "?view=log"); !strings.Contains(words(p.Body), "Decide") || !strings.Contains(p.Body, "#inspector") {
+		t.Error("from the log of a run in doubt nothing leads to the decision")
+	}
+	// Paused by a person, with their word.
+	path := "/runs/" + seed.Waiting.ID + "/pause"
+	form := b.Get(path).Hidden()
+	form.Set("do", "act")
+	form.Set("reason", "the ERP is being mended")
+	says(t, b.Post(path, form), http.StatusSeeOther)
+	text := words(b.Get("/runs/" + seed.Waiting.ID).Body)
+	for _, want := range []string{"not met", "Somebody continues the run", "paused by marta at", "the ERP is being mended", "An answer to "} {
+		if !strings.Contains(text, want) {
+			t.Errorf("a paused run does not say %q\n%s", want, text)
+		}
+	}
+	// One that is to start later says when, and that there is room.
+	later, err := site.Engine.Start(t.Context(), site.Admin, kairos.StartRequest{Plan: "report", StartAt: time.Now().Add(time.Hour), Concurrency: &kairos.Concurrency{Key: "one", Limit: 1, OnConflict: "queue"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = words(b.Get("/runs/" + later.ID).Body)
+	for _, want := range []string{"It starts at", "not met Its time: ", "met Room among the runs with the key one: 0 of 1 are active", "met A free slot: 3 of 64 are taken", "12 runs are queued"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("a scheduled run does not say %q\n%s", want, text)
+		}
+	}
+}
+
+// A run that is over its limits shows each with what is used of it.
+func TestARunOverItsLimitsShowsThem(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	site.Plan(t, "id: short\nlimits: {max_steps: 1}\nnodes:\n  one: {type: set, input: 1}\n  two: {type: set, needs: [one], input: 2}\n")
+	run := startUntil(t, site, "short", kairos.WaitBudget)
+	b := site.Browser(t).Login()
+	text := words(b.Get("/runs/" + run.ID).Body)
+	for _, want := range []string{"max_steps 1 is used up", "not met Steps: 1 of 1 used", "Raise limits…", "Checkpoint 1 of 2", "Trigger"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	csrf := b.Get("/me").Hidden()["csrf"]
+	says(t, b.Post("/display", url.Values{"csrf": csrf, "back": {"/me"}, "lang": {"es"}}), http.StatusSeeOther)
+	if text := words(b.Get("/runs/" + run.ID).Body); !strings.Contains(text, "max_steps 1 está agotado") || !strings.Contains(text, "no cumplida") {
+		t.Errorf("in Spanish:\n%s", text)
+	}
+	if text := words(b.Get("/runs/" + run.ID + "/continue").Body); !strings.Contains(text, "La ejecución no está en pausa") {
+		t.Errorf("a refusal in Spanish:\n%s", text)
+	}
+	if text := words(b.Get("/runs?q=plam:x").Body); !strings.Contains(text, "No hay ningún filtro «plam»") || !strings.Contains(text, "¿quería decir plan:x?") {
+		t.Errorf("a mistyped filter in Spanish:\n%s", text)
+	}
+}
+
+// While a run goes on, its page opens on what it does, not on a failure that the plan
+// has handled; once it has succeeded, on what it ended with, not on what it went past.
+func TestTheRunPageOpensOnWhatIsNow(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	site.Plan(t, `
+id: detour
+nodes:
+  broken: {type: calculator, on_error: continue, input: {expression: "1/"}}
+  hold: {type: approval, needs: [broken], when: always, input: {message: "go on?"}}
+  yes: {type: set, input: 1}
+  no: {type: set, input: 2}
+edges:
+  - {from: hold, to: yes, condition: "last.approved==true"}
+  - {from: hold, to: no, condition: default}
+`)
+	run := site.Run(t, "detour", `null`)
+	b := site.Browser(t).Login()
+	if p := b.Get("/runs/" + run.ID); !strings.Contains(p.Body, `data-step="`) || !strings.Contains(inspected(p.Body), "hold") {
+		t.Errorf("a run that waits opens on %q", inspected(p.Body))
+	}
+}
+
+// inspected is the name of the step that a page shows.
+func inspected(body string) string {
+	_, after, _ := strings.Cut(body, `id="ih"`)
+	before, _, _ := strings.Cut(after, "</h2>")
+	return words("<p" + before)
+}
+
+// A retry says which attempt it is, how long it would wait, and what of many.
+func TestRetryNowSaysWhichAttempt(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	busy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "busy", http.StatusServiceUnavailable) }))
+	defer busy.Close()
+	site.Plan(t, "id: again\nnodes:\n  pull: {type: http, effect: read, retry: {max_attempts: 4, backoff: [1h]}, input: {url: \""+busy.URL+"\"}}\n")
+	run := startUntil(t, site, "again", kairos.WaitRetry)
+	b := site.Browser(t).Login()
+	if text := words(b.Get("/runs/" + run.ID + "/retry-now").Body); !strings.Contains(text, "Attempt 2 of 4 of pull would begin by itself at") || !strings.Contains(text, "in 5") {
+		t.Error(text)
+	}
+	if text := words(b.Get("/runs/" + run.ID).Body); !strings.Contains(text, "The next attempt of pull: ") || !strings.Contains(text, "1 step") {
+		t.Error(text)
+	}
+}
+
+// A rerun takes over labels unless other ones are typed; what cannot be one is said
+// beside what was typed.
+func TestARerunTakesLabels(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	seed := site.Seed(t)
+	b := site.Browser(t).Login()
+	path := "/runs/" + seed.Completed.ID + "/rerun"
+	rerun := func(idem string, labels ...string) kairos.Run {
+		t.Helper()
+		page := b.Get(path)
+		form := page.Hidden()
+		form.Set("do", "act")
+		form.Set("idem", idem)
+		form.Set("labels", form.Get("was_labels"))
+		if len(labels) > 0 {
+			form.Set("labels", labels[0])
+		}
+		p := b.Post(path, form)
+		says(t, p, http.StatusSeeOther)
+		run, err := site.Store.FindRun(t.Context(), strings.TrimPrefix(p.Location, "/runs/"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return run
+	}
+	if run := rerun("same"); run.Labels["env"] != "test" {
+		t.Errorf("labels were lost: %v", run.Labels)
+	}
+	if run := rerun("other", `env=prod "note=two words"`); run.Labels["env"] != "prod" || run.Labels["note"] != "two words" {
+		t.Errorf("labels: %v", run.Labels)
+	}
+	if run := rerun("none", ""); len(run.Labels) != 0 {
+		t.Errorf("labels: %v", run.Labels)
+	}
+	form := b.Get(path).Hidden()
+	form.Set("do", "act")
+	form.Set("labels", "prod")
+	says(t, b.Post(path, form), http.StatusUnprocessableEntity, "Label &#34;prod&#34; is not key=value", `name="labels" value="prod"`)
+}

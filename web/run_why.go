@@ -1,0 +1,111 @@
+package web
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/view"
+)
+
+// why is the band that says what is wrong, or for what the run waits, and what
+// resuming will do.
+func (b *runPage) why() (*view.Why, error) {
+	run := b.d.Run
+	if b.d.Damage != nil {
+		return b.damaged(), nil
+	}
+	w := &view.Why{Headline: b.headline(run)}
+	switch {
+	case run.Status == kairos.RunFailed && run.Error != nil:
+		if w.Headline == "" {
+			w.Headline = b.t("%s has failed", run.Error.Node)
+		}
+		if w.Message = visible(run.Error.Message); strings.Contains(w.Headline, w.Message) {
+			w.Message = "" // the headline says it all
+		}
+		if !b.who.Role.Includes(kairos.RoleOperator) {
+			return w, nil
+		}
+		if err := b.foresee(run, w); err != nil {
+			return nil, err
+		}
+	case run.Status == kairos.RunCancelled:
+		w.Class = "quiet"
+		if w.Headline == "" {
+			w.Headline = b.t("Cancelled")
+		}
+		if b.who.Role.Includes(kairos.RoleOperator) && run.PurgedAt.IsZero() {
+			if err := b.foresee(run, w); err != nil {
+				return nil, err
+			}
+		}
+	case run.Status == kairos.RunQueued && run.Headline == "" && !run.StartAt.After(b.s.now()):
+		w.Class, w.Headline = "now", b.t("Queued: it starts when a slot is free; higher priorities go first, then the older ones")
+		if c := run.Concurrency; c != nil {
+			w.Headline = b.n(c.Limit, "Queued: at most %s run with the key %s is active at once", "Queued: at most %s runs with the key %s are active at once", visible(c.Key))
+		}
+		w.Links = append(w.Links, view.Link{Text: b.t("What runs now"), Href: "/runs?q=" + url.QueryEscape("status:running")})
+		return w, b.untilStart(w)
+	case run.Status == kairos.RunWaiting || run.Status == kairos.RunQueued && run.Headline != "":
+		w.Class = "need"
+		if !run.WaitReason.NeedsPerson() {
+			w.Class = "now"
+		}
+		if w.Headline == "" {
+			w.Headline = b.t("Waits: %s", b.reason(run.WaitReason))
+		}
+		b.untilOn(w)
+	case b.scheduled(run):
+		w.Class, w.Headline = "now", b.t("It starts at %s, %s", b.time(run.StartAt).Text, b.ago(b.s.now().Sub(run.StartAt)))
+		return w, b.untilStart(w)
+	default:
+		return nil, nil
+	}
+	return w, nil
+}
+
+// foresee says what resuming would do; or why it can do nothing, when the plan
+// names what is no longer configured.
+func (b *runPage) foresee(run kairos.Run, w *view.Why) error {
+	pre, err := b.s.Engine.Preview(b.ctx, b.who.actor(), kairos.VerbRequest{Run: run.ID, Action: kairos.ActionResume})
+	if e, ok := errors.AsType[*kairos.Error](err); ok && (e.Code == kairos.CodeInvalid || e.Code == kairos.CodeCorrupt) {
+		w.Then = b.sentence(e)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	expected, err := b.expected(run.PlanKey, pre)
+	if err != nil {
+		return err
+	}
+	b.resume, w.Then = &pre, strings.TrimSpace(b.consequence(pre)+" "+expected)
+	return nil
+}
+
+// consequence is the sentences that say what resuming will do, before it is
+// done.
+func (r *request) consequence(p kairos.Preview) string {
+	if !p.Allowed {
+		return strings.TrimSpace(begun(r.saidInside(p.Refusal)) + ". " + begun(r.said(p.Suggestion)))
+	}
+	again, fresh := r.n(len(p.Again), "%s step again", "%s steps again"), r.n(len(p.New), "%s that never started", "%s that never started")
+	out := []string{r.t("Resume runs %s and %s.", again, fresh)}
+	if n := len(p.Keep); n > 0 {
+		out = append(out, r.n(n, "The %s finished step keeps its saved result and is not repeated.", "The %s finished steps keep their saved results and are not repeated."))
+	}
+	if n := len(p.Later); n > 0 {
+		out = append(out, r.n(n, "Then the run pauses, and %s step waits until you continue it.", "Then the run pauses, and %s steps wait until you continue it."))
+	}
+	if n := len(p.Effects); n > 0 {
+		var names []string
+		for _, e := range p.Effects[:min(n, 5)] {
+			names = append(names, fmt.Sprintf("%s (%s)", e.Node, e.Effect))
+		}
+		out = append(out, r.t("Ahead: %s.", strings.Join(names, ", ")))
+	}
+	return strings.Join(out, " ")
+}

@@ -1,0 +1,125 @@
+package web
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// What the engine, the store and the filter say is English wherever it is kept: in
+// journals, in the audit log, in answers to programs. Pages know its sentences by
+// their form and say them in the reader's language; what a sentence quotes (names,
+// values, what an error or a person said) stays as it was said (UI 3.2.11). A sentence
+// that has no form here is shown as it is.
+
+// saidForm is one sentence, as the code that says it formats it.
+type saidForm struct {
+	text  string
+	form  *regexp.Regexp
+	fixed int // letters that are its own: the more, the surer it is meant
+}
+
+var (
+	saidVerb  = regexp.MustCompile(`%[.\d]*[a-z]`)
+	saidTable = sync.OnceValue(func() []saidForm {
+		out := make([]saidForm, len(saidTexts))
+		for i, text := range saidTexts {
+			var expr strings.Builder
+			at, fixed := 0, 0
+			for _, m := range saidVerb.FindAllStringIndex(text, -1) {
+				expr.WriteString(regexp.QuoteMeta(text[at:m[0]]))
+				fixed += m[0] - at
+				switch text[m[1]-1] {
+				case 'd':
+					expr.WriteString(`(-?\d+)`)
+				case 'q':
+					expr.WriteString(`("(?:[^"\\]|\\.)*")`)
+				default:
+					expr.WriteString(`(.+?)`)
+				}
+				at = m[1]
+			}
+			expr.WriteString(regexp.QuoteMeta(text[at:]))
+			out[i] = saidForm{text, regexp.MustCompile(`(?s)^` + expr.String() + `$`), fixed + len(text) - at}
+		}
+		slices.SortStableFunc(out, func(a, b saidForm) int { return cmp.Compare(b.fixed, a.fixed) })
+		return out
+	})
+)
+
+// saidNests are the forms whose parts are sentences, too.
+var saidNests = []string{"%s; the run is %s", "nothing to resume: %s", "input: %s", "values: %s", "output: %s", "output of %s: %s", "edits: %s: %s", "instead: %s: %s", "the failure is a decision on steps that are kept: %s"}
+
+// said is a sentence of the installation in the reader's language.
+func (r *request) said(text string) string {
+	if text == "" || r.display.lang.Tag == "en" {
+		return visible(text)
+	}
+	for _, f := range saidTable() {
+		m := f.form.FindStringSubmatch(text)
+		if m == nil {
+			continue
+		}
+		nests := slices.Contains(saidNests, f.text)
+		args := make([]any, len(m)-1)
+		for i, part := range m[1:] {
+			quoted, err := strconv.Unquote(part)
+			switch {
+			case err == nil && part[0] == '"': // what it quotes, as the language quotes
+				args[i] = "«" + visible(quoted) + "»"
+			case stateForm.MatchString(part):
+				args[i] = r.state(part)
+			case nests:
+				args[i] = r.saidInside(part)
+			default:
+				args[i] = visible(part)
+			}
+		}
+		return fmt.Sprintf(saidVerb.ReplaceAllString(r.t(f.text), "%s"), args...)
+	}
+	return visible(text)
+}
+
+// saidInside is a sentence within another: one of those, where a run stands, or
+// several after one another.
+func (r *request) saidInside(text string) string {
+	for _, reason := range kairos.WaitReasons {
+		if s := r.headlineOf(kairos.RunWaiting, reason, text); s != visible(text) {
+			return s
+		}
+	}
+	if parts := strings.Split(text, "; "); len(parts) > 1 {
+		for i := range parts {
+			parts[i] = r.said(parts[i])
+		}
+		return strings.Join(parts, "; ")
+	}
+	return r.said(text)
+}
+
+// stateForm is the state of a run in an error: its status, and for what it waits.
+var stateForm = regexp.MustCompile(`^(queued|running|waiting|completed|failed|cancelled)(?: \((\w+)\))?$`)
+
+func (r *request) state(text string) string {
+	m := stateForm.FindStringSubmatch(text)
+	if m[2] == "" && m[1] == string(kairos.RunWaiting) {
+		return r.t("Waiting")
+	}
+	return r.t(runStatus(kairos.RunStatus(m[1]), kairos.WaitReason(m[2])).Word)
+}
+
+// sentence is an error with its suggestion, in the reader's language.
+func (r *request) sentence(err error) string {
+	text := begun(r.saidInside(err.Error()))
+	if e, ok := errors.AsType[*kairos.Error](err); ok && e.Suggestion != "" {
+		text += ". " + begun(r.said(e.Suggestion))
+	}
+	return text
+}
