@@ -39,7 +39,7 @@ func (r *request) approvalView(a kairos.Approval) (view.ApprovalView, error) {
 	}
 	v.Due = r.dueWords(a)
 	v.StartedBy = visible(a.StartedBy)
-	if r.s.TwoPeople && a.StartedBy != "" {
+	if r.s.TwoPeople != nil && r.s.TwoPeople() && a.StartedBy != "" {
 		v.Two = r.t("1 of 2: %s started the run, somebody else answers", v.StartedBy)
 		var err error
 		if v.OwnRun, err = r.startedIt(a.StartedBy); err != nil {

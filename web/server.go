@@ -37,7 +37,8 @@ type Config struct {
 	// Drafts makes plans in the background; nil: there are no pages for that.
 	Drafts Drafts
 	// TwoPeople: who started a run may not answer its approvals (ruling 38).
-	TwoPeople bool
+	// It is asked each time, for it may change; nil: nobody must.
+	TwoPeople func() bool
 	// People are the persons behind the name of an actor: nobody is two people by
 	// making a token. Nil: a name is a person.
 	People func(ctx context.Context, name string) ([]string, error)

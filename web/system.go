@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"strings"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/web/locale"
@@ -91,7 +92,23 @@ func (r *request) system() error {
 	if i.ConfigSum != "" {
 		fact(&p.Health, r.t("Configuration"), "%s, sha256:%.12s", visible(filepath.Base(i.ConfigFile)), i.ConfigSum)
 	}
+	p.Health = append(p.Health, r.configFacts(i)...)
 	return r.render(http.StatusOK, view.System(p))
+}
+
+// configFacts say since when the configuration is in force, and what of its file is
+// not (O13).
+func (r *request) configFacts(i kairos.Installation) (facts []view.Fact) {
+	if !i.ConfigAt.IsZero() {
+		facts = append(facts, view.Fact{Term: r.t("In force since"), Text: r.time(i.ConfigAt).Text})
+	}
+	if len(i.ConfigLater) > 0 {
+		facts = append(facts, view.Fact{Term: r.t("Takes effect at the next start"), Text: visible(strings.Join(i.ConfigLater, ", "))})
+	}
+	if i.ConfigError != "" {
+		facts = append(facts, view.Fact{Term: r.t("Not taken up"), Text: visible(i.ConfigError)})
+	}
+	return facts
 }
 
 // systemParts are the pages about the installation and who may see each.
@@ -251,6 +268,7 @@ func (r *request) systemConfig() error {
 	if i.ConfigSum != "" {
 		p.Facts = append(p.Facts, view.Fact{Term: r.t("Checksum"), Text: "sha256:" + i.ConfigSum})
 	}
+	p.Facts = append(p.Facts, r.configFacts(i)...)
 	for _, v := range s.Effective {
 		p.Settings = append(p.Settings, view.SettingRow{Key: visible(v.Key), Value: visible(v.Value), Origin: r.t(originWords[v.Origin])})
 	}

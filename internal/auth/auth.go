@@ -14,6 +14,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/kairos"
@@ -60,6 +61,29 @@ type Config struct {
 	SessionLifetime time.Duration // 0: DefaultSessionLifetime
 }
 
+// Access is how people log in, as in [Config].
+type Access struct {
+	Provider        IdentityProvider
+	Issuer          string
+	CreateUsers     bool
+	NoPassword      bool
+	SecondFactorFor []kairos.Role
+}
+
+// Reconfigure lets people log in in other ways from now on. Sessions stay; a login
+// that is half-way at a provider ends where it began. With an error nothing has
+// changed.
+func (s *Service) Reconfigure(w Access) error {
+	if len(w.SecondFactorFor) > 0 && (s.sealer == nil || s.settings == nil) {
+		return errors.New("auth: a second factor is demanded that cannot be kept")
+	}
+	if w.Provider != nil && w.Issuer == "" {
+		w.Issuer = w.Provider.Issuer()
+	}
+	s.access.Store(&w)
+	return nil
+}
+
 // Service knows users, sessions and tokens. It is safe for concurrent use.
 type Service struct {
 	store    *spare
@@ -70,10 +94,7 @@ type Service struct {
 	idle     time.Duration
 	lifetime time.Duration
 
-	provider    IdentityProvider
-	issuer      string
-	createUsers bool
-	noPassword  bool
+	access atomic.Pointer[Access]
 
 	hasher   *hasher
 	throttle *throttle
@@ -87,9 +108,8 @@ type Service struct {
 	tickets   map[string]*ticket
 	confirmed map[string]time.Time
 
-	settings Settings      // nil: nobody has a second factor
-	sealer   cipher.AEAD   // nil: nobody can have one
-	must     []kairos.Role // who must have one
+	settings Settings    // nil: nobody has a second factor
+	sealer   cipher.AEAD // nil: nobody can have one
 
 	// change orders changes of users, so that the last admin stays one.
 	change sync.Mutex
@@ -104,19 +124,15 @@ func New(c Config) (*Service, error) {
 		audit: c.Audit, log: c.Log, clock: c.Now, file: c.SetupFile,
 		idle:     cmp.Or(c.IdleTimeout, DefaultIdleTimeout),
 		lifetime: cmp.Or(c.SessionLifetime, DefaultSessionLifetime),
-		provider: c.Provider, issuer: c.Issuer, createUsers: c.CreateUsers, noPassword: c.NoPassword,
-		hasher: newHasher(), throttle: newThrottle(), links: map[string]loginLink{}, tickets: map[string]*ticket{}, confirmed: map[string]time.Time{},
+		hasher:   newHasher(), throttle: newThrottle(), links: map[string]loginLink{}, tickets: map[string]*ticket{}, confirmed: map[string]time.Time{},
 	}
 	s.settings, _ = c.Store.(Settings)
 	var err error
 	if s.sealer, err = newSealer(c.Key); err != nil {
 		return nil, err
 	}
-	if s.must = c.SecondFactorFor; len(s.must) > 0 && (s.sealer == nil || s.settings == nil) {
-		return nil, errors.New("auth: a second factor is demanded that cannot be kept")
-	}
-	if s.provider != nil && s.issuer == "" {
-		s.issuer = s.provider.Issuer()
+	if err := s.Reconfigure(Access{Provider: c.Provider, Issuer: c.Issuer, CreateUsers: c.CreateUsers, NoPassword: c.NoPassword, SecondFactorFor: c.SecondFactorFor}); err != nil {
+		return nil, err
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)

@@ -51,7 +51,7 @@ func (s *Service) Confirm(ctx context.Context, secret, password, code string) er
 		return tooMany(wait)
 	}
 	match := false
-	if u.PasswordHash != "" && !s.noPassword {
+	if u.PasswordHash != "" && !s.access.Load().NoPassword {
 		if match, _, err = s.hasher.check(ctx, password, u.PasswordHash); err != nil {
 			return err
 		}

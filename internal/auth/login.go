@@ -16,7 +16,7 @@ func (s *Service) Login(ctx context.Context, name, password, address, userAgent 
 	name = foldName(name)
 	now := s.now()
 	who := kairos.Actor{Name: shown(name), Surface: "ui"}
-	if s.noPassword {
+	if s.access.Load().NoPassword {
 		s.recordDenied(ctx, who, "login", "user:"+who.Name, "with a password, from "+address)
 		return "", kairos.User{}, kairos.Errorf(kairos.CodeForbidden, "nobody logs in with a password here").Suggest("log in with %s", s.label())
 	}

@@ -107,7 +107,8 @@ func (s *Service) MustEnrol(ctx context.Context, u kairos.User) (bool, error) {
 }
 
 func (s *Service) demanded(u kairos.User) bool {
-	return u.PasswordHash != "" && !s.noPassword && slices.ContainsFunc(s.must, func(r kairos.Role) bool { return u.Role.Includes(r) })
+	w := s.access.Load()
+	return u.PasswordHash != "" && !w.NoPassword && slices.ContainsFunc(w.SecondFactorFor, func(r kairos.Role) bool { return u.Role.Includes(r) })
 }
 
 // NewSecondFactor is a fresh secret, in base32, for an authenticator app. It counts

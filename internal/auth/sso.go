@@ -20,34 +20,38 @@ type IdentityProvider interface {
 // Ways says how people log in: with a password, and with what a provider of the
 // given name says of them (empty: there is none).
 func (s *Service) Ways() (password bool, provider string) {
-	if s.provider != nil {
-		provider = s.provider.Label()
+	w := s.access.Load()
+	if w.Provider != nil {
+		provider = w.Provider.Label()
 	}
-	return !s.noPassword, provider
+	return !w.NoPassword, provider
 }
 
 // label names the provider in sentences.
 func (s *Service) label() string {
-	if s.provider == nil {
+	p := s.access.Load().Provider
+	if p == nil {
 		return "the identity provider"
 	}
-	return s.provider.Label()
+	return p.Label()
 }
 
 // BeginSSO starts a login at the identity provider: address is where the browser
 // goes, kept is for a cookie of its own. It changes nothing here.
 func (s *Service) BeginSSO(ctx context.Context, redirect, next string) (address, kept string, err error) {
-	if s.provider == nil {
+	p := s.access.Load().Provider
+	if p == nil {
 		return "", "", kairos.Errorf(kairos.CodeNotFound, "no identity provider is configured")
 	}
-	return s.provider.Begin(ctx, redirect, next)
+	return p.Begin(ctx, redirect, next)
 }
 
 // FinishSSO opens a session for whom the identity provider vouches. They are
 // found by issuer and subject, never by a name or an address; a user of the same
 // name is somebody else until an admin links them. Every outcome is recorded.
 func (s *Service) FinishSSO(ctx context.Context, kept string, answer url.Values, address, userAgent string) (secret string, u kairos.User, next string, err error) {
-	if s.provider == nil {
+	w := s.access.Load() // one and the same for the whole login
+	if w.Provider == nil {
 		return "", u, "", kairos.Errorf(kairos.CodeNotFound, "no identity provider is configured")
 	}
 	now := s.now()
@@ -58,16 +62,16 @@ func (s *Service) FinishSSO(ctx context.Context, kept string, answer url.Values,
 		}
 		return "", u, "", tooMany(wait)
 	}
-	id, next, err := s.provider.Finish(ctx, kept, answer)
+	id, next, err := w.Provider.Finish(ctx, kept, answer)
 	if err == nil {
 		who.Name = shown(foldName(id.Name))
-		u, err = s.admit(ctx, id)
+		u, err = s.admit(ctx, w, id)
 	}
 	if err != nil {
-		s.recordDenied(ctx, who, "login", subjectOf(id), s.provider.Label()+": "+shownLong(err.Error())+", from "+address)
+		s.recordDenied(ctx, who, "login", subjectOf(id), w.Provider.Label()+": "+shownLong(err.Error())+", from "+address)
 		return "", u, "", err
 	}
-	said := s.says(ctx, ActorOf(u, "ui"), "login", "user:"+u.Name, "by "+s.provider.Label()+", from "+address)
+	said := s.says(ctx, ActorOf(u, "ui"), "login", "user:"+u.Name, "by "+w.Provider.Label()+", from "+address)
 	if secret, err = s.openSession(ctx, u, now, address, userAgent, said...); err != nil {
 		return "", u, "", err
 	}
@@ -86,10 +90,10 @@ func subjectOf(id oidc.Identity) string {
 func shownLong(s string) string { return cut(shownAll(s), 400) }
 
 // admit finds the user of an identity, or makes one.
-func (s *Service) admit(ctx context.Context, id oidc.Identity) (kairos.User, error) {
+func (s *Service) admit(ctx context.Context, w *Access, id oidc.Identity) (kairos.User, error) {
 	u, err := s.store.UserByIdentity(ctx, id.Issuer, id.Subject)
 	if kairos.CodeOf(err) == kairos.CodeNotFound {
-		return s.newcomer(ctx, id)
+		return s.newcomer(ctx, w, id)
 	} else if err != nil {
 		return u, fmt.Errorf("log in: %w", err)
 	}
@@ -100,7 +104,7 @@ func (s *Service) admit(ctx context.Context, id oidc.Identity) (kairos.User, err
 		who := kairos.Actor{Name: kairos.System.Name, Role: kairos.RoleAdmin, Surface: kairos.System.Surface}
 		u, err = s.changeUser(ctx, who, u.ID, "", func(u *kairos.User) (string, error) {
 			u.Role = id.Role
-			return " role " + string(id.Role) + ", as " + s.provider.Label() + " says", nil
+			return " role " + string(id.Role) + ", as " + w.Provider.Label() + " says", nil
 		})
 		if err != nil {
 			return u, err
@@ -126,15 +130,15 @@ func (s *Service) seen(ctx context.Context, u kairos.User) (kairos.User, error) 
 
 // newcomer makes a user of whom nothing was known. The first of all must be an
 // admin, or nobody could ever make another one.
-func (s *Service) newcomer(ctx context.Context, id oidc.Identity) (kairos.User, error) {
-	if !s.createUsers {
+func (s *Service) newcomer(ctx context.Context, w *Access, id oidc.Identity) (kairos.User, error) {
+	if !w.CreateUsers {
 		return kairos.User{}, kairos.Errorf(kairos.CodeForbidden, "you have no account here").
-			Suggest("ask an admin of kairosd for one; at %s you are %s", s.provider.Label(), shown(id.Subject))
+			Suggest("ask an admin of kairosd for one; at %s you are %s", w.Provider.Label(), shown(id.Subject))
 	}
 	u, err := newAccount(id.Name, id.Role, s.now())
 	if err != nil {
-		return u, kairos.Errorf(kairos.CodeForbidden, "your name at %s, %q, cannot be a name here", s.provider.Label(), shown(id.Name)).
-			Suggest("ask an admin of kairosd for an account; at %s you are %s", s.provider.Label(), shown(id.Subject))
+		return u, kairos.Errorf(kairos.CodeForbidden, "your name at %s, %q, cannot be a name here", w.Provider.Label(), shown(id.Name)).
+			Suggest("ask an admin of kairosd for an account; at %s you are %s", w.Provider.Label(), shown(id.Subject))
 	}
 	u.Issuer, u.Subject, u.LastSeenAt = id.Issuer, id.Subject, u.CreatedAt
 	first, err := s.NeedsSetup(ctx)
@@ -148,14 +152,14 @@ func (s *Service) newcomer(ctx context.Context, id oidc.Identity) (kairos.User, 
 		}
 		create = s.store.CreateFirstUser
 	}
-	err = create(ctx, u, s.says(ctx, kairos.System, "user.create", "user:"+u.Name, "role "+string(u.Role)+", by "+s.provider.Label())...)
+	err = create(ctx, u, s.says(ctx, kairos.System, "user.create", "user:"+u.Name, "role "+string(u.Role)+", by "+w.Provider.Label())...)
 	if kairos.CodeOf(err) == kairos.CodeConflict {
 		// The same person in another tab, or another user of that name.
 		if same, err := s.store.UserByIdentity(ctx, id.Issuer, id.Subject); err == nil && !same.Disabled {
 			return same, nil
 		}
-		return u, kairos.Errorf(kairos.CodeForbidden, "there is a user %s here already, who is not linked to %s", u.Name, s.provider.Label()).
-			Suggest("if that is you, ask an admin to link the account; at %s you are %s", s.provider.Label(), shown(id.Subject))
+		return u, kairos.Errorf(kairos.CodeForbidden, "there is a user %s here already, who is not linked to %s", u.Name, w.Provider.Label()).
+			Suggest("if that is you, ask an admin to link the account; at %s you are %s", w.Provider.Label(), shown(id.Subject))
 	} else if err != nil {
 		return u, fmt.Errorf("create user %s: %w", u.Name, err)
 	}
@@ -175,7 +179,7 @@ func (s *Service) LinkUser(ctx context.Context, actor kairos.Actor, idOrName, su
 	}
 	issuer := ""
 	if subject != "" {
-		if issuer = s.issuer; issuer == "" {
+		if issuer = s.access.Load().Issuer; issuer == "" {
 			return kairos.User{}, kairos.Errorf(kairos.CodeConflict, "no identity provider is configured").Suggest("set login.oidc in the configuration")
 		}
 		if len(subject) > 255 || shownAll(subject) != subject {

@@ -61,7 +61,8 @@ func KairosdOpening(open func(context.Context, string, store.Options) (*store.St
 
 // Drill tests a restore of the newest backup in a directory.
 func Drill(ctx context.Context, s *store.Store, dir string) (*kairos.RestoreTest, error) {
-	sys := &system{store: s, backups: dir}
+	sys := &system{store: s}
+	sys.reconfigure(&upkeep{backups: dir})
 	err := sys.drill(ctx)
 	return sys.drilled, err
 }

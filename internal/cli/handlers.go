@@ -21,16 +21,17 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 	if err != nil {
 		return nil, nil, nil, &exit{sysConfig, err}
 	}
-	set := &settings{cfg: s.cfg, file: s.config, listen: s.listen, data: s.data, notify: s.notifier, system: s.system, held: s.secrets, store: s.store}
+	set := &settings{now: s.now, file: s.config, listen: s.listen, data: s.data, notify: s.notifier, system: s.system, store: s.store}
+	who, plans := crew{s.now}, planners{s.now}
 	base := api.Config{
 		Metrics:        s.metrics.Handler(),
 		Observe:        s.metrics.Request,
 		CursorKey:      cursors.Sum(nil),
 		System:         s.system,
-		Planner:        s.asker,
-		Tools:          s.tools,
+		Planner:        plans,
+		Tools:          who,
 		Memory:         s.store,
-		Crew:           s.tools,
+		Crew:           who,
 		Reader:         s.store,
 		Engine:         s.engine,
 		Principals:     s.auth,
@@ -53,8 +54,8 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 	site, err := web.New(web.Config{
 		Observe:   s.metrics.Request,
 		Memory:    s.store,
-		Planner:   s.asker,
-		Crew:      s.tools,
+		Planner:   plans,
+		Crew:      who,
 		Reader:    s.store,
 		Engine:    s.engine,
 		Auth:      s.auth,
@@ -74,7 +75,7 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 		Node:      nodeName(),
 		Idle:      auth.DefaultIdleTimeout,
 		Ready:     s.ready,
-		TwoPeople: s.cfg.Approvals.Separate,
+		TwoPeople: func() bool { return s.now().cfg.Approvals.Separate },
 		People:    peopleOf(s.store),
 	})
 	if err != nil {

@@ -195,8 +195,7 @@ func openLocal(ctx context.Context, path string, memory bool, cfg config.Config)
 	if err != nil {
 		return nil, err
 	}
-	e, asker, tools, err := newEngine(ctx, s, cfg, log, engine.Options{MaxRunning: cfg.Engine.MaxRunning, MaxNodes: cfg.Engine.MaxNodes, OwnRunsOnly: true,
-		SeparateApprovals: cfg.Approvals.Separate, People: peopleOf(s), ConsentTimeout: cfg.Approvals.Timeout}, nil)
+	e, asker, tools, err := newEngine(ctx, s, cfg, log, engine.Options{OwnRunsOnly: true, People: peopleOf(s)}, nil)
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}

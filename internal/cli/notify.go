@@ -4,24 +4,7 @@ import (
 	"context"
 	"strings"
 	"time"
-
-	"github.com/kairosd/kairosd/internal/notify"
-	"github.com/kairosd/kairosd/internal/tool"
 )
-
-// newNotifier tells people outside, as the configuration says. wake is given
-// something when something may have happened.
-func (s *server) newNotifier(wake <-chan struct{}) (*notify.Service, error) {
-	channels, err := s.cfg.Notifications.Build()
-	if err != nil {
-		return nil, err
-	}
-	dialer, err := tool.NewDialer(s.guard, s.cfg.Notifications.AllowPrivate, s.cfg.Notifications.Ports()...)
-	if err != nil {
-		return nil, &exit{sysConfig, err}
-	}
-	return notify.New(notify.Config{Store: s.store, Channels: channels, Dialer: dialer, URL: s.cfg.Notifications.URL, Wake: wake, Log: s.log})
-}
 
 // wakeOnRuns gives something to wake whenever a run has changed, until the
 // context ends.

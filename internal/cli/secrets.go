@@ -1,14 +1,7 @@
 package cli
 
 import (
-	"bytes"
-	"cmp"
-	"context"
-	"encoding/base64"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"log/slog"
 	"maps"
 	"net/url"
 	"os"
@@ -26,10 +19,11 @@ import (
 
 // secrets resolves ${secret.NAME} for the tools and hosts that each secret
 // names, and masks their values in everything that is stored, sent or logged
-// (ruling 40). Which secrets there are does not change; the value of one that is
-// in a file can be taken up anew.
+// (ruling 40). Which secrets there are is for a configuration to say, and another
+// one has others; the value of one that is in a file can be taken up anew.
 type secrets struct {
 	of map[string]config.Secret
+	*masks
 	// readable are the secrets whose file others on this machine may read: that is
 	// how containers mount them, so it is said and not refused (O10).
 	readable []string
@@ -40,9 +34,8 @@ type secrets struct {
 
 // secretValues are the values of a moment.
 type secretValues struct {
-	of     map[string]string
-	taken  map[string]time.Time // when each was read
-	masked [][]byte             // longest first; those of before too: they are in what is stored
+	of    map[string]string
+	taken map[string]time.Time // when each was read
 }
 
 var _ engine.Secrets = (*secrets)(nil)
@@ -52,8 +45,11 @@ const minSecret = 4
 
 // newSecrets reads the secrets of a configuration. Values that are given to MCP
 // servers are masked too, although no plan can refer to them.
-func newSecrets(cfg config.Config) (*secrets, error) {
-	s := &secrets{of: cfg.Secrets}
+func newSecrets(cfg config.Config) (*secrets, error) { return newSecretsIn(&masks{}, cfg) }
+
+// newSecretsIn is newSecrets where other values are masked already.
+func newSecretsIn(m *masks, cfg config.Config) (*secrets, error) {
+	s := &secrets{of: cfg.Secrets, masks: m}
 	v := &secretValues{of: map[string]string{}, taken: map[string]time.Time{}}
 	for name, c := range cfg.Secrets {
 		value, err := readSecret(name, c)
@@ -63,16 +59,16 @@ func newSecrets(cfg config.Config) (*secrets, error) {
 		if info, err := os.Stat(c.File); c.File != "" && err == nil && info.Mode().Perm()&0o004 != 0 {
 			s.readable = append(s.readable, name)
 		}
-		v.take(name, value)
+		v.of[name], v.taken[name] = value, time.Now().UTC()
+		m.add(value)
 	}
 	for _, server := range cfg.MCP.Servers {
 		for _, value := range server.Confidential() {
 			if len(value) >= minSecret {
-				v.mask(value)
+				m.add(value)
 			}
 		}
 	}
-	v.order()
 	s.now.Store(v)
 	return s, nil
 }
@@ -119,9 +115,9 @@ func (s *secrets) rotate(name string) error {
 	if old.of[name] == value {
 		return kairos.Errorf(kairos.CodeConflict, "the file of the secret %s holds the value that is in use", name).Suggest("write the new value into %s first", c.File)
 	}
-	v := &secretValues{of: maps.Clone(old.of), taken: maps.Clone(old.taken), masked: slices.Clone(old.masked)}
-	v.take(name, value)
-	v.order()
+	v := &secretValues{of: maps.Clone(old.of), taken: maps.Clone(old.taken)}
+	v.of[name], v.taken[name] = value, time.Now().UTC()
+	s.add(value) // before anybody is given it
 	s.now.Store(v)
 	return nil
 }
@@ -147,33 +143,15 @@ func (s *secrets) rotateAll() (changed []string, failed error) {
 // takenAt is when the value that is in use was read.
 func (s *secrets) takenAt(name string) time.Time { return s.now.Load().taken[name] }
 
-func (v *secretValues) take(name, value string) {
-	v.of[name], v.taken[name] = value, time.Now().UTC()
-	v.mask(value)
-}
-
-// order lets the longest value be masked first: one may be a part of another.
-func (v *secretValues) order() {
-	slices.SortFunc(v.masked, func(a, b []byte) int { return cmp.Or(cmp.Compare(len(b), len(a)), bytes.Compare(a, b)) })
-	v.masked = slices.CompactFunc(v.masked, bytes.Equal)
-}
-
-// mask adds every form that the value takes in what is stored: as it is, inside
-// JSON, inside an address, and encoded as credentials are.
-func (v *secretValues) mask(value string) {
-	forms := []string{value, url.QueryEscape(value), url.PathEscape(value), base64.StdEncoding.EncodeToString([]byte(value)), base64.URLEncoding.EncodeToString([]byte(value))}
-	var plain bytes.Buffer
-	enc := json.NewEncoder(&plain)
-	for _, html := range []bool{true, false} {
-		plain.Reset()
-		enc.SetEscapeHTML(html)
-		if enc.Encode(value) == nil {
-			forms = append(forms, strings.Trim(strings.TrimSuffix(plain.String(), "\n"), `"`))
+// changedSince names the secrets that the other ones have too, with another value.
+func (s *secrets) changedSince(before *secrets) (changed []string) {
+	old, now := before.now.Load().of, s.now.Load().of
+	for _, name := range sortedKeys(now) {
+		if was, known := old[name]; known && was != now[name] {
+			changed = append(changed, name)
 		}
 	}
-	for _, f := range forms {
-		v.masked = append(v.masked, []byte(f))
-	}
+	return changed
 }
 
 // Secret gives a secret to a call of a tool that it names; a secret without
@@ -197,71 +175,4 @@ func (s *secrets) Secret(name, toolName string, input any) (string, bool) {
 	return v, slices.ContainsFunc(c.Hosts, func(host string) bool {
 		return strings.EqualFold(host, u.Host) || strings.EqualFold(host, u.Hostname()) && (u.Port() == "" || u.Port() == "443" && u.Scheme == "https" || u.Port() == "80" && u.Scheme == "http")
 	})
-}
-
-// Mask replaces every secret value by dots.
-func (s *secrets) Mask(text []byte) []byte {
-	for _, m := range s.now.Load().masked {
-		if bytes.Contains(text, m) {
-			text = bytes.ReplaceAll(text, m, []byte("••••"))
-		}
-	}
-	return text
-}
-
-// logger masks everything that is logged.
-func (s *secrets) logger(l *slog.Logger) *slog.Logger {
-	if len(s.now.Load().masked) == 0 {
-		return l
-	}
-	return slog.New(maskedLog{l.Handler(), s})
-}
-
-// maskedLog is a log handler in front of which secrets are masked.
-type maskedLog struct {
-	slog.Handler
-	s *secrets
-}
-
-func (h maskedLog) Handle(ctx context.Context, r slog.Record) error {
-	out := slog.NewRecord(r.Time, r.Level, h.text(r.Message), r.PC)
-	r.Attrs(func(a slog.Attr) bool {
-		out.AddAttrs(h.attr(a))
-		return true
-	})
-	return h.Handler.Handle(ctx, out)
-}
-
-func (h maskedLog) WithAttrs(attrs []slog.Attr) slog.Handler {
-	masked := make([]slog.Attr, len(attrs))
-	for i, a := range attrs {
-		masked[i] = h.attr(a)
-	}
-	return maskedLog{h.Handler.WithAttrs(masked), h.s}
-}
-
-func (h maskedLog) WithGroup(name string) slog.Handler {
-	return maskedLog{h.Handler.WithGroup(name), h.s}
-}
-
-func (h maskedLog) text(s string) string { return string(h.s.Mask([]byte(s))) }
-
-func (h maskedLog) attr(a slog.Attr) slog.Attr {
-	switch v := a.Value.Resolve(); v.Kind() {
-	case slog.KindString:
-		return slog.String(a.Key, h.text(v.String()))
-	case slog.KindAny:
-		// Whatever it is, its text is what would be read.
-		text := fmt.Sprint(v.Any())
-		if masked := h.text(text); masked != text {
-			return slog.String(a.Key, masked)
-		}
-	case slog.KindGroup:
-		group := make([]any, 0, len(v.Group()))
-		for _, g := range v.Group() {
-			group = append(group, h.attr(g))
-		}
-		return slog.Group(a.Key, group...)
-	}
-	return a
 }

@@ -12,8 +12,10 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,9 +30,7 @@ import (
 	"github.com/kairosd/kairosd/internal/metric"
 	"github.com/kairosd/kairosd/internal/notify"
 	"github.com/kairosd/kairosd/internal/store"
-	"github.com/kairosd/kairosd/internal/supervisor"
 	"github.com/kairosd/kairosd/internal/tool"
-	"github.com/kairosd/kairosd/internal/toolbox"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -54,8 +54,12 @@ It listens on loopback unless the configuration has server.tls_cert and
 server.tls_key, or server.trusted_proxies. Local commands reach it through a
 socket in the data directory. SIGTERM lets running nodes finish for 20 seconds;
 what is cut off then is continued at the next start. A second signal ends it at once.
-SIGHUP reads the certificate and the files of secrets again and checks the
-configuration file, which is taken up by a restart.
+
+SIGHUP takes up a changed configuration while runs go on, all of it or, where
+anything in it is wrong, nothing; a node that runs keeps what it began with, the
+next one has the new. The certificate and the files of secrets are read again
+too. server.hosts, server.trusted_proxies, whether there is TLS, and telemetry
+take effect at the next start, which the log and the page System say by name.
 
 With --safe it executes nothing: everything can be looked at, and runs can be
 cancelled. It starts so by itself after three starts within five minutes that
@@ -89,7 +93,7 @@ each died within 30 seconds.`,
 // server is a running daemon.
 type server struct {
 	*daemon
-	cfg      config.Config
+	cfg      config.Config // as it was read at the start
 	listen   string
 	examples bool
 	safe     bool
@@ -102,8 +106,6 @@ type server struct {
 
 	store    *store.Store
 	engine   *engine.Engine
-	asker    *supervisor.Service
-	tools    *toolbox.Box
 	auth     *auth.Service
 	bulk     *bulk.Service
 	drafts   *draft.Service
@@ -111,12 +113,21 @@ type server struct {
 	guard    *tool.Guard
 	system   *system
 	metrics  *metric.Recorder
-	secrets  *secrets
+	masks    *masks
 	checker  *store.AuditChecker
+
+	// world is what the configuration in force makes of all that; ended is closed
+	// when nobody works any more, and retired when the toolbox before has closed.
+	world    atomic.Pointer[world]
+	retired  <-chan struct{}
+	retiring sync.WaitGroup
+	ended    chan struct{}
+	// tell begins to tell people outside, once there is somebody to tell.
+	tell func()
 }
 
 func (s *server) serve(ctx context.Context) error {
-	if err := s.checkAddress(); err != nil {
+	if err := checkAddress(s.listen, s.cfg); err != nil {
 		return err
 	}
 	ln, err := net.Listen("tcp", s.listen)
@@ -178,22 +189,22 @@ func (s *server) serve(ctx context.Context) error {
 }
 
 // checkAddress refuses to be reached from other machines without protection.
-func (s *server) checkAddress() error {
-	host, _, err := net.SplitHostPort(s.listen)
+func checkAddress(listen string, cfg config.Config) error {
+	host, _, err := net.SplitHostPort(listen)
 	if err != nil {
-		return &exit{sysUsage, fmt.Errorf("--listen %q: %w", s.listen, err)}
+		return &exit{sysUsage, fmt.Errorf("--listen %q: %w", listen, err)}
 	}
 	ip := net.ParseIP(host)
-	if host == "localhost" || ip != nil && ip.IsLoopback() || s.cfg.Server.TLSCert != "" || len(s.cfg.Server.TrustedProxies) > 0 {
+	if host == "localhost" || ip != nil && ip.IsLoopback() || cfg.Server.TLSCert != "" || len(cfg.Server.TrustedProxies) > 0 {
 		return nil
 	}
-	return &exit{sysConfig, fmt.Errorf("%s can be reached from other machines; set server.tls_cert and server.tls_key, or server.trusted_proxies, in the configuration", s.listen)}
+	return &exit{sysConfig, fmt.Errorf("%s can be reached from other machines; set server.tls_cert and server.tls_key, or server.trusted_proxies, in the configuration", listen)}
 }
 
 func (s *server) run(ctx context.Context, ln net.Listener, safe string) error {
 	s.guard = &tool.Guard{}
 	s.guard.Listeners(ln.Addr())
-	s.guardFiles()
+	s.masks, s.ended = &masks{}, make(chan struct{})
 	failure, err := takeFailure(s.data)
 	if err != nil {
 		s.log.Error("read why kairosd stopped", "err", err)
@@ -204,38 +215,40 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe string) error {
 			return err
 		}
 	}
-	policy, err := s.cfg.Retention.Policy()
-	if err != nil {
-		return &exit{sysConfig, err}
-	}
+	s.guard.Only(s.guarded(s.cfg)...)
 	s.front.stage(kairos.StartTools)
-	if s.secrets, err = newSecrets(s.cfg); err != nil {
-		return err
-	}
-	s.engine, s.asker, s.tools, err = newEngineWith(ctx, s.store, s.cfg, s.secrets, s.log, engine.Options{MaxRunning: s.cfg.Engine.MaxRunning, MaxNodes: s.cfg.Engine.MaxNodes,
-		SeparateApprovals: s.cfg.Approvals.Separate, People: peopleOf(s.store), ConsentTimeout: s.cfg.Approvals.Timeout, Safe: s.safe}, s.guard)
+	first, err := s.plain(s.cfg, nil)
 	if err != nil {
 		return err
 	}
-	defer s.tools.Close() // after the engine has stopped
+	s.engine, first.asker, first.tools, first.registry, err = newEngineWith(ctx, s.store, s.cfg, first.secrets, s.log, engine.Options{People: peopleOf(s.store), Safe: s.safe}, s.guard)
+	if err != nil {
+		return err
+	}
+	forget := first.tools.OnClose // what is known of calls outlives the toolbox
+	first.tools.OnClose = nil
+	s.world.Store(first)
+	defer func() { // after the engine has stopped
+		close(s.ended)
+		s.retiring.Wait()
+		s.now().tools.Close()
+		forget()
+	}()
+	s.engine.SetReplanner(planners{s.now})
 	stopMetrics, err := s.measure(ctx)
 	if err != nil {
 		return err
 	}
 	defer stopMetrics()
-	s.system = &system{store: s.store, engine: s.engine, metrics: s.metrics, policy: policy, words: policyWords(s.cfg.Retention), backups: s.backups(s.cfg), keep: s.cfg.Backup,
+	s.system = &system{store: s.store, engine: s.engine, metrics: s.metrics, now: s.now,
 		log: s.log, started: time.Now().UTC(), safe: safe, lastFailure: failure, unclean: socketThere(socketPath(s.database())),
-		configFile: s.config, configSum: s.cfg.Sum, lines: s.lines, mask: s.tools.Mask}
+		configFile: s.config, lines: s.lines, mask: s.masks.Mask}
+	s.system.reconfigure(first.upkeep)
 	if err := s.system.checkClock(ctx); err != nil {
 		return err
 	}
-	access := auth.Config{Store: s.store, Audit: s.store, Log: s.log, SetupFile: filepath.Join(s.data, "setup.token"), NoPassword: !s.cfg.Login.Passwords(), Key: secondFactorKey(s.store.InstanceKey()), SecondFactorFor: s.cfg.Login.MustHaveSecondFactor()}
-	if provider, err := newIdentityProvider(s.cfg.Login.OIDC, s.log); err != nil {
-		return err
-	} else if provider != nil {
-		access.Provider = provider
-		access.CreateUsers = s.cfg.Login.OIDC.CreateUsers == nil || *s.cfg.Login.OIDC.CreateUsers
-	}
+	access := auth.Config{Store: s.store, Audit: s.store, Log: s.log, SetupFile: filepath.Join(s.data, "setup.token"), Key: secondFactorKey(s.store.InstanceKey()),
+		Provider: first.access.Provider, CreateUsers: first.access.CreateUsers, NoPassword: first.access.NoPassword, SecondFactorFor: first.access.SecondFactorFor}
 	if s.auth, err = auth.New(access); err != nil {
 		return err
 	}
@@ -244,10 +257,10 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe string) error {
 			return err
 		}
 	}
-	s.bulk = bulk.New(bulk.Config{Store: s.store, Engine: s.engine, Log: s.log, Providers: s.tools.Models.ProviderInfos, Tools: s.tools.Tools, Host: s.tools.Host})
-	s.drafts = draft.New(draft.Config{Store: s.store, Planner: s.asker, Engine: s.engine, Log: s.log})
+	s.bulk = bulk.New(bulk.Config{Store: s.store, Engine: s.engine, Log: s.log, Providers: crew{s.now}.providerInfos, Tools: crew{s.now}.Tools, Host: crew{s.now}.Host})
+	s.drafts = draft.New(draft.Config{Store: s.store, Planner: planners{s.now}, Engine: s.engine, Log: s.log})
 	wake := make(chan struct{}, 1)
-	if s.notifier, err = s.newNotifier(wake); err != nil {
+	if s.notifier, err = notify.New(notify.Config{Store: s.store, Channels: first.reach.Channels, Dialer: first.reach.Dialer, URL: first.reach.URL, Wake: wake, Log: s.log}); err != nil {
 		return err
 	}
 	s.checker = store.NewAuditChecker(s.store, s.log)
@@ -267,7 +280,7 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe string) error {
 		return err
 	}
 	defer s.stopEngine()
-	if err := s.system.noteStart(ctx, s.tools.Models); err != nil {
+	if err := s.system.noteStart(ctx, first.tools.Models); err != nil {
 		return err
 	}
 	if err := s.bulk.Open(ctx); err != nil {
@@ -280,12 +293,15 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe string) error {
 	defer s.drafts.Close()
 	upkeep, endUpkeep := context.WithCancel(ctx)
 	var looking sync.WaitGroup
-	looking.Go(func() { s.system.run(upkeep, s.cfg) })
+	looking.Go(func() { s.system.run(upkeep) })
 	looking.Go(func() { s.checker.Run(upkeep) })
 	looking.Go(func() { boundMemory(upkeep) })
-	if len(s.cfg.Notifications.Channels) > 0 {
+	s.tell = sync.OnceFunc(func() {
 		looking.Go(func() { s.notifier.Run(upkeep) })
 		looking.Go(func() { s.wakeOnRuns(upkeep, wake) })
+	})
+	if len(first.reach.Channels) > 0 {
+		s.tell()
 	}
 	looking.Go(func() { s.metrics.Run(upkeep) })
 	defer func() { endUpkeep(); looking.Wait() }()
@@ -295,10 +311,10 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe string) error {
 // measure counts what the store commits and what the planner makes, and sends it
 // where the configuration says. What it returns sends the rest.
 func (s *server) measure(ctx context.Context) (stop func(), err error) {
-	runs, nodes := s.engine.Slots()
-	s.metrics = metric.New(metric.Options{Version: thisBuild().Version, RunSlots: runs, NodeSlots: nodes, Logger: s.log})
-	s.metrics.Attach(metric.Source{Load: func() metric.Load { return metric.Load(s.engine.Load()) }, Counts: s.store.RunCounts, Storage: s.store.Usage,
-		Providers: s.tools.Models.ProviderInfos, Circuits: s.tools.Circuits.Counts, Listeners: s.engine.Listeners, Run: s.store.Run})
+	s.metrics = metric.New(metric.Options{Version: thisBuild().Version, Logger: s.log})
+	first := s.now()
+	s.metrics.Attach(metric.Source{Load: func() metric.Load { return metric.Load(s.engine.Load()) }, Slots: s.engine.Slots, Counts: s.store.RunCounts, Storage: s.store.Usage,
+		Providers: crew{s.now}.providerInfos, Circuits: first.tools.Circuits.Counts, Listeners: s.engine.Listeners, Run: s.store.Run})
 	s.metrics.Keep(filepath.Join(s.data, "vitals.json"))
 	end, err := s.metrics.Export(ctx, s.cfg.Telemetry)
 	if err != nil {
@@ -309,7 +325,7 @@ func (s *server) measure(ctx context.Context) (stop func(), err error) {
 		s.engine.HandleCommit(events)
 		s.metrics.HandleCommit(events)
 	})
-	s.asker.OnPlanned(s.metrics.Planned)
+	first.asker.OnPlanned(s.metrics.Planned)
 	return func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
@@ -327,21 +343,21 @@ func secondFactorKey(instance []byte) []byte {
 	return mac.Sum(nil)
 }
 
-// guardFiles keeps every tool away from the data directory (ruling 39), by
-// inode. A root of the file tools that lies in it, as in the documentation's
+// guarded is what every tool is kept away from (ruling 39): the data directory, by
+// inode, and the files of the configuration. A root of the file tools that lies in it, as in the documentation's
 // example, stays usable: then what kairosd keeps there is guarded file by file.
-func (s *server) guardFiles() {
-	own := []string{s.config, filepath.Join(s.data, "setup.token"), filepath.Join(s.data, "vitals.json"), socketPath(s.database()), startsOf(s.data).path, failureFile(s.data), s.backups(s.cfg),
-		s.cfg.Server.TLSKey}
-	if o := s.cfg.Login.OIDC; o != nil {
+func (s *server) guarded(cfg config.Config) []string {
+	own := append(ownFiles(s.store), s.config, filepath.Join(s.data, "setup.token"), filepath.Join(s.data, "vitals.json"), socketPath(s.database()), startsOf(s.data).path, failureFile(s.data), s.backups(cfg),
+		cfg.Server.TLSKey)
+	if o := cfg.Login.OIDC; o != nil {
 		own = append(own, o.ClientSecretFile)
 	}
-	own = append(own, s.cfg.Notifications.Files()...)
-	for _, secret := range s.cfg.Secrets {
+	own = append(own, cfg.Notifications.Files()...)
+	for _, secret := range cfg.Secrets {
 		own = append(own, secret.File)
 	}
 	whole := true
-	for _, root := range s.cfg.Tools.Files.Roots {
+	for _, root := range cfg.Tools.Files.Roots {
 		if inside(root, s.data) {
 			whole = false
 			s.log.Warn("a root of the file tools lies in the data directory; keep them apart", "root", root, "data", s.data)
@@ -350,11 +366,7 @@ func (s *server) guardFiles() {
 	if whole {
 		own = append(own, s.data)
 	}
-	for _, p := range own {
-		if p != "" {
-			s.guard.Files(p)
-		}
-	}
+	return slices.DeleteFunc(own, func(p string) bool { return p == "" })
 }
 
 // inside reports whether a path is a directory or lies in it, links followed.
@@ -417,7 +429,7 @@ func (s *server) answer(ctx context.Context, handler, local http.Handler) error 
 	if err != nil {
 		return err
 	}
-	defer s.hangups(s.front.cert)()
+	defer s.hangups(ctx)()
 	failed := make(chan error, 1)
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -430,15 +442,6 @@ func (s *server) answer(ctx context.Context, handler, local http.Handler) error 
 	if err := s.announce(ctx, s.front.url); err != nil && ctx.Err() == nil {
 		return err
 	}
-	m := newManager(s.Env, os.Getpid(), s.log)
-	m.tell("READY=1", "STATUS=ready at "+s.front.url)
-	watched, unwatch := context.WithCancel(ctx)
-	defer unwatch()
-	wg.Go(func() {
-		m.watch(watched, func(ctx context.Context) error {
-			return s.store.SetSetting(ctx, "heartbeat", time.Now().UTC().Format(time.RFC3339Nano))
-		})
-	})
 	go func() {
 		select { // what the start set going looks around first
 		case <-time.After(settling):
@@ -461,8 +464,6 @@ func (s *server) answer(ctx context.Context, handler, local http.Handler) error 
 			cause = &exit{sysIO, cause}
 		}
 	}
-	unwatch()
-	m.tell("STOPPING=1")
 	stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	s.front.close(stopCtx)

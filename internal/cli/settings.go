@@ -18,13 +18,12 @@ import (
 // settings says what the configuration sets, without any secret, and tries what
 // it sets.
 type settings struct {
-	cfg    config.Config
+	now    func() *world // in force
 	file   string
 	listen string
 	data   string
 	notify *notify.Service
 	system *system
-	held   *secrets
 	store  *store.Store
 }
 
@@ -67,7 +66,7 @@ func (s *settings) access() []kairos.Setting {
 		}
 		return fmt.Sprint(*b)
 	}
-	c := s.cfg
+	c := s.now().cfg
 	out = append(out, kairos.Setting{Key: "--listen", Value: s.listen, Origin: "command line"})
 	add("server.hosts", strings.Join(c.Server.Hosts, ", "), "its own address only")
 	add("server.tls_cert", c.Server.TLSCert, "none: HTTP")
@@ -103,7 +102,7 @@ func (s *settings) access() []kairos.Setting {
 }
 
 func (s *settings) retention() kairos.RetentionSettings {
-	c := s.cfg.Retention
+	c := s.now().cfg.Retention
 	out := kairos.RetentionSettings{Audit: c.Audit, MaxSize: c.MaxSize, Every: cmp.Or(c.Every, "1h")}
 	row := func(plan string, r config.RetentionRule) {
 		out.Rules = append(out.Rules, kairos.RetentionRow{Plan: plan, Completed: r.Completed, Failed: r.Failed, Cancelled: r.Cancelled, Keep: r.Keep})
@@ -151,7 +150,7 @@ func (s *settings) effective() []kairos.Setting {
 		out = append(out, kairos.Setting{Key: "--data", Value: s.data, Origin: "command line"})
 	}
 	set := map[string]bool{}
-	for _, n := range s.cfg.Named {
+	for _, n := range s.now().cfg.Named {
 		origin := "file"
 		if strings.HasSuffix(n.Key, "_env") || strings.HasSuffix(n.Key, ".env") && strings.HasPrefix(n.Key, "secrets.") {
 			origin = "environment"

@@ -18,12 +18,10 @@ const secretRotated = "secret.rotate"
 func (s *settings) secrets(ctx context.Context) ([]kairos.SecretInfo, error) {
 	out := []kairos.SecretInfo{}
 	at := map[string]int{} // by source
-	for _, name := range sortedKeys(s.cfg.Secrets) {
-		c := s.cfg.Secrets[name]
-		info := kairos.SecretInfo{Name: name, Source: sourceOf(c.Env, c.File), Tools: append([]string{}, c.Tools...), Hosts: append([]string{}, c.Hosts...), UsedBy: []kairos.SecretUse{}, Rotates: c.File != ""}
-		if s.held != nil {
-			info.TakenAt = s.held.takenAt(name)
-		}
+	w := s.now()
+	for _, name := range sortedKeys(w.cfg.Secrets) {
+		c := w.cfg.Secrets[name]
+		info := kairos.SecretInfo{Name: name, Source: sourceOf(c.Env, c.File), Tools: append([]string{}, c.Tools...), Hosts: append([]string{}, c.Hosts...), UsedBy: []kairos.SecretUse{}, Rotates: c.File != "", TakenAt: w.secrets.takenAt(name)}
 		if c.File != "" {
 			if st, err := os.Stat(c.File); err == nil {
 				info.ChangedAt = st.ModTime().UTC()
@@ -37,7 +35,7 @@ func (s *settings) secrets(ctx context.Context) ([]kairos.SecretInfo, error) {
 		at[info.Source] = len(out)
 		out = append(out, info)
 	}
-	for _, n := range s.cfg.Named {
+	for _, n := range w.cfg.Named {
 		use, env, file := keyOf(n.Key, n.Value)
 		if use.Kind == "" {
 			continue
@@ -50,7 +48,7 @@ func (s *settings) secrets(ctx context.Context) ([]kairos.SecretInfo, error) {
 			info := kairos.SecretInfo{Name: n.Value, Source: source, Tools: []string{}, Hosts: []string{}, Plans: []string{}, UsedBy: []kairos.SecretUse{}}
 			if st, err := os.Stat(file); file != "" && err == nil {
 				info.ChangedAt = st.ModTime().UTC()
-				info.Pending = s.system != nil && info.ChangedAt.After(s.system.started)
+				info.Pending = info.ChangedAt.After(w.at)
 			}
 			out = append(out, info)
 		}
@@ -122,7 +120,7 @@ func (s *settings) RotateSecret(ctx context.Context, actor kairos.Actor, name, r
 		return err
 	}
 	record := kairos.AuditRecord{Action: secretRotated, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "secret:" + name, Reason: reason}
-	err := s.held.rotate(name)
+	err := s.now().secrets.rotate(name)
 	if kairos.CodeOf(err) == kairos.CodeNotFound {
 		return err
 	}

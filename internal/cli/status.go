@@ -71,7 +71,8 @@ func (c *app) system(i kairos.Installation, v kairos.Vitals) {
 	}
 	facts := [][2]string{{"started", stamp(i.Started)}, {"starts in 7 days", fmt.Sprintf("%d, %d after a death without a goodbye", i.Starts, i.UncleanStarts)},
 		{"runs", fmt.Sprintf("%d of %d slots, %d queued", v.Working, v.Slots, v.Queued)}, {"steps", fmt.Sprintf("%d of %d slots", v.Nodes, v.NodeSlots)},
-		{"database", size(i.Storage.Database) + ", " + size(i.Storage.WAL) + " of log"}, {"disk free", free}, {"examined", stamp(i.CheckedAt)}, {"finding", i.Finding}, {"safe mode", i.Safe}, {"storage stopped", i.Failed}}
+		{"database", size(i.Storage.Database) + ", " + size(i.Storage.WAL) + " of log"}, {"disk free", free}, {"examined", stamp(i.CheckedAt)}, {"finding", i.Finding}, {"safe mode", i.Safe}, {"storage stopped", i.Failed},
+		{"at the next start", strings.Join(i.ConfigLater, ", ")}, {"not taken up", i.ConfigError}}
 	if m := i.Maintenance; m != nil {
 		facts = append(facts, [2]string{"maintenance", strings.TrimSpace(fmt.Sprintf("since %s by %s: %s", stamp(m.Since), m.By, m.Reason))})
 	}

@@ -5,9 +5,9 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/config"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/metric"
@@ -20,10 +20,7 @@ type system struct {
 	store   *store.Store
 	engine  *engine.Engine
 	metrics *metric.Recorder
-	policy  kairos.Retention
-	words   []string // the policy, for people
-	backups string   // directory
-	keep    config.Backup
+	up      atomic.Pointer[upkeep]
 	log     *slog.Logger
 	started time.Time
 	safe    string
@@ -39,11 +36,12 @@ type system struct {
 	maintaining sync.Mutex // one change of maintenance at a time
 
 	configFile string
-	configSum  string
+	now        func() *world
 	lines      *logLines           // nil: nothing is kept
 	mask       func([]byte) []byte // takes secrets out of what is shown
 
 	mu          sync.Mutex
+	notTakenUp  string // the configuration as its file is now, and why
 	jobs        []*kairos.Job
 	tables      []kairos.TableStorage
 	tablesAt    time.Time
@@ -58,9 +56,10 @@ type system struct {
 
 // Installation says how the daemon and its data are.
 func (s *system) Installation(ctx context.Context) (kairos.Installation, error) {
+	up := s.up.Load()
 	i := kairos.Installation{Version: thisBuild().Version, Instance: s.store.Instance(), Incarnation: s.store.Incarnation(), Epoch: s.store.Epoch(),
-		Schema: store.SchemaVersion(), Started: s.started, Safe: s.safe, LastFailure: s.lastFailure, BackupDir: s.backups,
-		Plans: []kairos.PlanStorage{}, Backups: []kairos.Backup{}, Retention: s.words}
+		Schema: store.SchemaVersion(), Started: s.started, Safe: s.safe, LastFailure: s.lastFailure, BackupDir: up.backups,
+		Plans: []kairos.PlanStorage{}, Backups: []kairos.Backup{}, Retention: up.words}
 	if err := s.store.Failure(); err != nil {
 		i.Failed = err.Error()
 	}
@@ -76,7 +75,8 @@ func (s *system) Installation(ctx context.Context) (kairos.Installation, error) 
 	if i.Starts, i.UncleanStarts, i.TakenUp, err = s.recentStarts(ctx); err != nil {
 		return i, err
 	}
-	i.ConfigFile, i.ConfigSum = s.configFile, s.configSum
+	w := s.now()
+	i.ConfigFile, i.ConfigSum, i.ConfigAt, i.ConfigLater = s.configFile, w.cfg.Sum, w.at, w.later
 	i.Host = nodeName()
 	i.Clock = machineClock()
 	i.Clock.Behind = s.clock
@@ -87,14 +87,14 @@ func (s *system) Installation(ctx context.Context) (kairos.Installation, error) 
 		return i, err
 	}
 	s.mu.Lock()
-	i.Maintenance, i.RestoreTest = s.maintenance, s.drilled
+	i.Maintenance, i.RestoreTest, i.ConfigError = s.maintenance, s.drilled, s.notTakenUp
 	i.Tables, i.TablesAt, i.Jobs = slices.Clone(s.tables), s.tablesAt, []kairos.Job{}
 	for _, j := range s.jobs {
 		i.Jobs = append(i.Jobs, *j)
 	}
 	i.Plans, i.PlansAt, i.CheckedAt, i.Finding = append(i.Plans, s.plans...), s.plansAt, s.checkedAt, s.finding
 	s.mu.Unlock()
-	i.Backups, err = listBackups(s.backups)
+	i.Backups, err = listBackups(up.backups)
 	return i, err
 }
 

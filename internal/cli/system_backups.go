@@ -25,7 +25,8 @@ func (s *system) BackUp(ctx context.Context, actor kairos.Actor) (kairos.Backup,
 		return kairos.Backup{}, err
 	}
 	defer done()
-	path, err := newBackup(s.backups)
+	up := s.up.Load()
+	path, err := newBackup(up.backups)
 	if err != nil {
 		return kairos.Backup{}, err
 	}
@@ -38,7 +39,7 @@ func (s *system) BackUp(ctx context.Context, actor kairos.Actor) (kairos.Backup,
 		err = auditErr
 	}
 	if err == nil {
-		s.rotate()
+		s.rotate(up)
 	}
 	return b, err
 }
@@ -69,8 +70,8 @@ func listBackups(dir string) ([]kairos.Backup, error) {
 
 // rotate removes backups that no hour, day or week keeps; never the newest, and
 // none that another installation made.
-func (s *system) rotate() {
-	list, err := listBackups(s.backups)
+func (s *system) rotate(up *upkeep) {
+	list, err := listBackups(up.backups)
 	if err != nil {
 		s.log.Error("rotate backups", "err", err)
 		return
@@ -78,7 +79,7 @@ func (s *system) rotate() {
 	list = slices.DeleteFunc(list, func(b kairos.Backup) bool {
 		return b.Instance != s.store.Instance() || !strings.HasPrefix(filepath.Base(b.Path), "kairos-")
 	})
-	for _, b := range superfluous(list, s.keep) {
+	for _, b := range superfluous(list, up.keep) {
 		// The manifest first: without it, what is left is no backup.
 		for _, p := range []string{b.Path + store.ManifestSuffix, b.Path} {
 			if err := os.Remove(p); err != nil {
@@ -124,7 +125,7 @@ func superfluous(list []kairos.Backup, keep config.Backup) []kairos.Backup {
 
 // untilBackup is when the next backup is due: restarts do not put it off.
 func (s *system) untilBackup(every time.Duration) time.Duration {
-	list, err := listBackups(s.backups)
+	list, err := listBackups(s.up.Load().backups)
 	if err != nil || len(list) == 0 {
 		return time.Minute
 	}

@@ -41,7 +41,7 @@ func (s *system) drill(ctx context.Context) error {
 	var b kairos.Backup
 	var problem error
 	for range 2 { // a backup that is newer may have been made, and rotation taken this one
-		list, err := listBackups(s.backups)
+		list, err := listBackups(s.up.Load().backups)
 		if err != nil {
 			return err
 		}

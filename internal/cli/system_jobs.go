@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -10,24 +11,71 @@ import (
 	"github.com/kairosd/kairosd/internal/kairos"
 )
 
+// upkeep is what a configuration says of looking after an installation.
+type upkeep struct {
+	policy  kairos.Retention
+	words   []string // the policy, for people
+	backups string   // directory
+	keep    config.Backup
+	// retain and backup are how often either is done; 0: never.
+	retain, backup time.Duration
+	over           chan struct{} // closed when another one is in force
+}
+
+func (d *daemon) upkeepOf(cfg config.Config) (*upkeep, error) {
+	policy, err := cfg.Retention.Policy()
+	if err != nil {
+		return nil, err
+	}
+	return &upkeep{policy: policy, words: policyWords(cfg.Retention), backups: d.backups(cfg), keep: cfg.Backup,
+		retain: cmp.Or(mustAge(cfg.Retention.Every), time.Hour), backup: mustAge(cfg.Backup.Every), over: make(chan struct{})}, nil
+}
+
+// reconfigure looks after the installation in another way from now on.
+func (s *system) reconfigure(u *upkeep) {
+	if before := s.up.Swap(u); before != nil {
+		close(before.over)
+	}
+}
+
 // run does what is due, until the context ends.
-func (s *system) run(ctx context.Context, cfg config.Config) {
-	retain := cmp.Or(mustAge(cfg.Retention.Every), time.Hour)
-	backup := mustAge(cfg.Backup.Every)
+func (s *system) run(ctx context.Context) {
 	var wg sync.WaitGroup
-	every := func(first, d time.Duration, what string, f func() error) {
-		j := &kairos.Job{Name: what, Every: d, NextAt: time.Now().Add(first).UTC()}
-		s.mu.Lock()
-		s.jobs = append(s.jobs, j)
-		s.mu.Unlock()
+	// A job is done as often as every says, for the first time after first; when a
+	// configuration changes how often, it begins anew.
+	job := func(what string, first func() time.Duration, every func(*upkeep) time.Duration, f func() error) {
+		j := &kairos.Job{Name: what}
+		var due time.Time
+		plan := func(u *upkeep) {
+			d := every(u)
+			if d == j.Every {
+				return
+			}
+			due = time.Now().Add(first())
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.jobs = slices.DeleteFunc(s.jobs, func(other *kairos.Job) bool { return other == j && d == 0 })
+			if j.Every == 0 {
+				s.jobs = append(s.jobs, j)
+			}
+			j.Every, j.NextAt = d, due.UTC()
+		}
+		u := s.up.Load()
+		plan(u)
 		wg.Go(func() {
-			t := time.NewTimer(first)
-			defer t.Stop()
 			for {
+				var turn <-chan time.Time // nil: never
+				if j.Every > 0 {
+					turn = time.After(time.Until(due))
+				}
 				select {
 				case <-ctx.Done():
 					return
-				case <-t.C:
+				case <-u.over:
+					u = s.up.Load()
+					plan(u)
+					continue
+				case <-turn:
 				}
 				s.mu.Lock()
 				j.Running, j.LastAt = true, time.Now().UTC()
@@ -36,18 +84,20 @@ func (s *system) run(ctx context.Context, cfg config.Config) {
 				if err != nil && ctx.Err() == nil {
 					s.log.Error(what, "err", err)
 				}
+				due = time.Now().Add(j.Every)
 				s.mu.Lock()
-				j.Running, j.Took, j.Error, j.NextAt = false, time.Since(j.LastAt), "", time.Now().Add(d).UTC()
+				j.Running, j.Took, j.Error, j.NextAt = false, time.Since(j.LastAt), "", due.UTC()
 				if err != nil {
 					j.Error = err.Error()
 				}
 				s.mu.Unlock()
-				t.Reset(d)
 			}
 		})
 	}
-	every(10*time.Second, 10*time.Minute, "sum up storage", func() error { return s.sumUp(ctx) })
-	every(time.Minute, retain, "retention", func() error {
+	after := func(d time.Duration) func() time.Duration { return func() time.Duration { return d } }
+	always := func(d time.Duration) func(*upkeep) time.Duration { return func(*upkeep) time.Duration { return d } }
+	job("sum up storage", after(10*time.Second), always(10*time.Minute), func() error { return s.sumUp(ctx) })
+	job("retention", after(time.Minute), func(u *upkeep) time.Duration { return u.retain }, func() error {
 		r, err := s.Retain(ctx, kairos.System, "", false)
 		if kairos.CodeOf(err) == kairos.CodeConflict {
 			return nil // at the next turn
@@ -57,17 +107,15 @@ func (s *system) run(ctx context.Context, cfg config.Config) {
 		}
 		return err
 	})
-	every(s.untilDrill(ctx), drillEvery, "test a restore", func() error { return s.drill(ctx) })
-	every(s.untilCheck(ctx), checkEvery, "examine the database", func() error { return s.check(ctx) })
-	if backup > 0 {
-		every(s.untilBackup(backup), backup, "backup", func() error {
-			b, err := s.BackUp(ctx, kairos.System)
-			if err == nil {
-				s.log.Info("backup", "file", b.Path, "bytes", b.Bytes, "event", b.AuditSeq)
-			}
-			return err
-		})
-	}
+	job("test a restore", func() time.Duration { return s.untilDrill(ctx) }, always(drillEvery), func() error { return s.drill(ctx) })
+	job("examine the database", func() time.Duration { return s.untilCheck(ctx) }, always(checkEvery), func() error { return s.check(ctx) })
+	job("backup", func() time.Duration { return s.untilBackup(s.up.Load().backup) }, func(u *upkeep) time.Duration { return u.backup }, func() error {
+		b, err := s.BackUp(ctx, kairos.System)
+		if err == nil {
+			s.log.Info("backup", "file", b.Path, "bytes", b.Bytes, "event", b.AuditSeq)
+		}
+		return err
+	})
 	wg.Wait()
 }
 

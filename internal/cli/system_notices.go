@@ -22,8 +22,11 @@ func (s *system) Notices(ctx context.Context) []kairos.Notice {
 		add(true, "/system", "Look", "Safe mode: %s. Everything can be looked at and cancelled; nothing is executed.", s.safe)
 	}
 	s.mu.Lock()
-	finding, maintenance := s.finding, s.maintenance
+	finding, maintenance, notTakenUp := s.finding, s.maintenance, s.notTakenUp
 	s.mu.Unlock()
+	if notTakenUp != "" {
+		add(true, "/system/config", "Look", "%s", notTakenUp)
+	}
 	if m := maintenance; m != nil {
 		add(false, "/system", "Look", "Maintenance since %s, by %s: %s. What runs finishes; no step starts.", m.Since.Format("2006-01-02 15:04 UTC"), m.By, cmp.Or(m.Reason, "-"))
 	}

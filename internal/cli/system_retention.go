@@ -21,7 +21,7 @@ func (s *system) Retain(ctx context.Context, actor kairos.Actor, reason string, 
 		return kairos.Retained{}, err
 	}
 	defer done()
-	r, err := s.store.Retain(ctx, s.policy, actor, dryRun)
+	r, err := s.store.Retain(ctx, s.up.Load().policy, actor, dryRun)
 	// What the daemon does by itself every hour is told when it removed something; a
 	// person's act always is.
 	if err == nil && !dryRun && (r.Runs+r.Events > 0 || actor.Name != kairos.System.Name) {

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"log/slog"
+	"slices"
 
 	"github.com/kairosd/kairosd/internal/config"
 	"github.com/kairosd/kairosd/internal/engine"
@@ -41,66 +42,106 @@ func newEngine(ctx context.Context, s *store.Store, cfg config.Config, log *slog
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	return newEngineWith(ctx, s, cfg, secrets, log, o, guard)
+	e, asker, tools, _, err := newEngineWith(ctx, s, cfg, secrets, log, o, guard)
+	return e, asker, tools, err
 }
 
 // newEngineWith is newEngine with secrets that somebody else looks after.
-func newEngineWith(ctx context.Context, s *store.Store, cfg config.Config, secrets *secrets, log *slog.Logger, o engine.Options, guard *tool.Guard) (*engine.Engine, *supervisor.Service, *toolbox.Box, error) {
+func newEngineWith(ctx context.Context, s *store.Store, cfg config.Config, secrets *secrets, log *slog.Logger, o engine.Options, guard *tool.Guard) (*engine.Engine, *supervisor.Service, *toolbox.Box, *handler.Registry, error) {
 	if guard == nil {
 		guard = &tool.Guard{}
 	}
-	guard.Files(s.Files()...)
+	guard.Files(ownFiles(s)...)
 	log = secrets.logger(log)
-	for _, name := range secrets.readable {
-		log.Warn("everybody on this machine may read the file of a secret", "secret", name)
-	}
-	to := toolbox.Options{Tools: cfg.Tools, Servers: cfg.MCP.Servers, Guard: guard, Pins: s, Idle: o.Safe, Logger: log, Audit: s.Audit, Mask: secrets.Mask, Version: thisBuild().Version}
-	if path := s.Files()[0]; path != "" {
-		to.PidFile = path + ".mcp"
-		guard.Files(to.PidFile)
-	}
-	tools, err := toolbox.New(ctx, to)
+	tools, registry, err := newCrew(ctx, s, cfg, secrets, log, o.Safe, guard, nil)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, nil, nil, err
 	}
-	registry, err := newRegistry(cfg, tools)
-	if err != nil {
+	if tools.OnClose, err = keep(ctx, s, registry.Models(), tools, log); err != nil {
 		tools.Close()
-		return nil, nil, nil, err
+		return nil, nil, nil, nil, err
 	}
-	registry.SetMemory(s)
-	o.MaxReplans = maxReplans(cfg.Planner)
-	tools.Models = registry.Models()
-	registry.Models().Watch(tools.Calls, tools.Circuits)
-	keepCircuits, err := tools.Circuits.Keep(ctx, s, log)
-	if err != nil {
-		tools.Close()
-		return nil, nil, nil, err
-	}
-	tools.OnClose = keepCircuits
-	keepHealth, err := registry.Models().Keep(ctx, s, log)
-	if err != nil {
-		tools.Close()
-		return nil, nil, nil, err
-	}
-	tools.OnClose = func() { keepHealth(); keepCircuits() }
-	keepCalls, err := tools.Calls.Keep(ctx, s, log)
-	if err != nil {
-		tools.Close()
-		return nil, nil, nil, err
-	}
-	tools.OnClose = func() { keepHealth(); keepCircuits(); keepCalls() }
-	for _, p := range registry.Catalog().Check() {
-		// Not fatal: a tool server that is down takes its tools with it.
-		log.Error("the configuration offers what no plan can use", "code", p.Code, "problem", p.Message, "suggestion", p.Suggestion)
-	}
+	o.MaxRunning, o.MaxNodes, o.SeparateApprovals, o.ConsentTimeout, o.MaxReplans = cfg.Engine.MaxRunning, cfg.Engine.MaxNodes, cfg.Approvals.Separate, cfg.Approvals.Timeout, maxReplans(cfg.Planner)
 	e, err := engine.New(engine.Config{Store: s, Registry: registry, Secrets: secrets, Logger: log, Options: o})
 	if err != nil {
 		tools.Close()
-		return nil, nil, nil, err
+		return nil, nil, nil, nil, err
 	}
 	s.OnCommit(e.HandleCommit)
 	asker := newAsker(e, registry, s, cfg)
 	e.SetReplanner(asker)
-	return e, asker, tools, nil
+	return e, asker, tools, registry, nil
+}
+
+// newCrew makes who does the work that a configuration describes: the tools, with
+// the servers that run for them, and the handlers of nodes with their agents,
+// models and skills. What is known of the crew before carries over; nil: there was
+// none.
+func newCrew(ctx context.Context, s *store.Store, cfg config.Config, secrets *secrets, log *slog.Logger, idle bool, guard *tool.Guard, before *toolbox.Box) (*toolbox.Box, *handler.Registry, error) {
+	for _, name := range secrets.readable {
+		log.Warn("everybody on this machine may read the file of a secret", "secret", name)
+	}
+	to := toolbox.Options{Tools: cfg.Tools, Servers: cfg.MCP.Servers, Guard: guard, Before: before, Pins: s, Idle: idle, Logger: log, Audit: s.Audit, Mask: secrets.Mask, Version: thisBuild().Version,
+		PidFile: pidFile(s)}
+	tools, err := toolbox.New(ctx, to)
+	if err != nil {
+		return nil, nil, err
+	}
+	registry, err := newRegistry(cfg, tools)
+	if err != nil {
+		tools.Close()
+		return nil, nil, err
+	}
+	registry.SetMemory(s)
+	tools.Models = registry.Models()
+	if before != nil {
+		tools.Models.Succeed(before.Models)
+	}
+	tools.Models.Watch(tools.Calls, tools.Circuits)
+	for _, p := range registry.Catalog().Check() {
+		// Not fatal: a tool server that is down takes its tools with it.
+		log.Error("the configuration offers what no plan can use", "code", p.Code, "problem", p.Message, "suggestion", p.Suggestion)
+	}
+	return tools, registry, nil
+}
+
+// keep takes up what was known of circuits, providers and calls before a restart,
+// and keeps what is learned of them until close is called.
+func keep(ctx context.Context, s *store.Store, models *handler.Models, tools *toolbox.Box, log *slog.Logger) (closeAll func(), err error) {
+	var closers []func()
+	closeAll = func() {
+		for _, c := range slices.Backward(closers) {
+			c()
+		}
+	}
+	for _, begin := range []func() (func(), error){
+		func() (func(), error) { return tools.Circuits.Keep(ctx, s, log) },
+		func() (func(), error) { return models.Keep(ctx, s, log) },
+		func() (func(), error) { return tools.Calls.Keep(ctx, s, log) },
+	} {
+		c, err := begin()
+		if err != nil {
+			closeAll()
+			return nil, err
+		}
+		closers = append(closers, c)
+	}
+	return closeAll, nil
+}
+
+// pidFile remembers the processes of tool servers; empty: the database is no file.
+func pidFile(s *store.Store) string {
+	if path := s.Files()[0]; path != "" {
+		return path + ".mcp"
+	}
+	return ""
+}
+
+// ownFiles are what no tool may reach of a database.
+func ownFiles(s *store.Store) []string {
+	own := s.Files()
+	if path := pidFile(s); path != "" {
+		own = append(own, path)
+	}
+	return own
 }

@@ -146,7 +146,7 @@ func (e *Engine) Decide(ctx context.Context, actor kairos.Actor, req kairos.Deci
 	if err != nil {
 		return kairos.Approval{}, err
 	}
-	if e.opts.SeparateApprovals {
+	if e.current().SeparateApprovals {
 		same, err := e.samePerson(ctx, p.StartedBy, actor.Name)
 		if err != nil {
 			return p, err

@@ -37,6 +37,7 @@ type attempt struct {
 	priority int
 	stepped  bool
 	handler  Handler
+	setup    *setup // that the handler is of; nil: it was left
 	call     Call
 	input    kairos.RawJSON
 	started  time.Time
@@ -136,6 +137,7 @@ func (e *Engine) start(t *attempt) {
 	e.attempts.Store(t, struct{}{})
 	e.wg.Go(func() {
 		defer e.attempts.Delete(t)
+		defer t.leave() // also when the attempt was abandoned long ago: now nobody works with it
 		ctx, stop := t.ctx, context.CancelFunc(func() {})
 		if t.node.Timeout > 0 {
 			ctx, stop = context.WithTimeoutCause(t.ctx, t.node.Timeout, ErrTimeout)
@@ -169,6 +171,15 @@ func (e *Engine) start(t *attempt) {
 			e.post(t.run, lateMsg{t, result.Output, err})
 		}
 	})
+}
+
+// leave says that the attempt does not work with its setup any more. It is called
+// once: by its goroutine, or in its stead where it never began.
+func (t *attempt) leave() {
+	if t.setup != nil {
+		t.setup.leave()
+		t.setup = nil
+	}
 }
 
 // end claims the right to say how the attempt ended.
@@ -298,10 +309,11 @@ func (e *Engine) logsOf(run string, journal []kairos.Entry) {
 }
 
 func (e *Engine) mask(s string) string {
-	if e.secrets == nil || s == "" {
+	secrets := e.current().Secrets
+	if secrets == nil || s == "" {
 		return s
 	}
-	return string(e.secrets.Mask([]byte(s)))
+	return string(secrets.Mask([]byte(s)))
 }
 
 // event is a live event about an attempt.

@@ -62,8 +62,8 @@ func (e *Engine) consentTo(n int, q Question) (consent, error) {
 			Message: fmt.Sprintf("arguments of %s: %s", q.Tool, err)}
 	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s", q.Tool, raw))
-	if e.secrets != nil {
-		raw = e.secrets.Mask(raw)
+	if secrets := e.current().Secrets; secrets != nil {
+		raw = secrets.Mask(raw)
 	}
 	return consent{n: n, tool: q.Tool, digest: hex.EncodeToString(sum[:]), args: raw}, nil
 }
@@ -127,8 +127,8 @@ func (t *attempt) question() (first consent, ok bool) {
 
 // gate asks a person before a node's own call, if its permission says so; true:
 // the node does not run now.
-func (a *actor) gate(w *work, node *planner.ProgramNode, input any) (bool, *planner.Failure) {
-	g, ok := a.e.registry.(Gated)
+func (a *actor) gate(r Registry, w *work, node *planner.ProgramNode, input any) (bool, *planner.Failure) {
+	g, ok := r.(Gated)
 	if !ok {
 		return false, nil
 	}
@@ -184,7 +184,7 @@ func (a *actor) askConsent(w *work, c consent, fill func(*kairos.Entry)) {
 	if c.n > 0 {
 		p.Agent, p.MayAsk = cmp.Or(a.s.agents[w.Node], a.prog.Nodes[w.Node].Agent, "agent"), true
 	}
-	if timeout := a.e.opts.ConsentTimeout; timeout > 0 {
+	if timeout := a.e.current().ConsentTimeout; timeout > 0 {
 		p.DueAt = now.Add(timeout)
 	}
 	p.Digest = approvalDigest(&p, map[string]any{"substep": c.n, "call": c.digest, "due": p.DueAt.UnixMicro()})

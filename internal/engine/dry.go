@@ -14,11 +14,11 @@ import (
 // run are dry.
 
 // stubs reports whether a dry run leaves the work of a node undone.
-func (a *actor) stubs(node *planner.ProgramNode, input any) bool {
+func (a *actor) stubs(r Registry, node *planner.ProgramNode, input any) bool {
 	if !a.run.Dry() || builtin(node.Type) {
 		return false
 	}
-	e := a.e.effect(a.prog, node, input)
+	e := effectIn(r, a.prog, node, input)
 	return e != planner.EffectPure && e != planner.EffectRead
 }
 

@@ -72,14 +72,13 @@ const (
 // Engine runs plans. It is safe for concurrent use.
 type Engine struct {
 	store      Store
-	registry   Registry
-	secrets    Secrets
-	replanner  Replanner // nil: nobody plans anew
-	replanning sync.Map  // ids of runs for which a tail is being planned
+	setup      atomic.Pointer[setup] // exchanged as a whole
+	exchanging sync.Mutex            // one exchange at a time
+	replanner  Replanner             // nil: nobody plans anew
+	replanning sync.Map              // ids of runs for which a tail is being planned
 	log        *slog.Logger
-	opts       Options
+	opts       Options // without what is in setup
 
-	programs programs
 	stepRuns stepRuns
 	bus      *bus
 	clock    *clock
@@ -112,31 +111,31 @@ type Engine struct {
 
 // New makes an engine that executes nothing until Open.
 func New(c Config) (*Engine, error) {
-	if c.Store == nil || c.Registry == nil {
+	if c.Store == nil {
 		return nil, errors.New("engine: Store and Registry are required")
 	}
 	o := c.Options
-	o.MaxRunning = cmp.Or(o.MaxRunning, 64)
-	o.MaxNodes = cmp.Or(o.MaxNodes, 256)
+	first, err := newSetup(Setup{Registry: c.Registry, Secrets: c.Secrets, MaxRunning: o.MaxRunning, MaxNodes: o.MaxNodes,
+		SeparateApprovals: o.SeparateApprovals, ConsentTimeout: o.ConsentTimeout, MaxReplans: o.MaxReplans})
+	if err != nil {
+		return nil, err
+	}
 	o.StopGrace = cmp.Or(o.StopGrace, 10*time.Second)
 	o.CancelGrace = cmp.Or(o.CancelGrace, 4*time.Second)
 	o.QuarantineAfter = cmp.Or(o.QuarantineAfter, 3)
-	o.MaxReplans = cmp.Or(o.MaxReplans, 2)
-	if o.MaxRunning < 0 || o.MaxNodes < 0 {
-		return nil, errors.New("engine: MaxRunning and MaxNodes must be positive")
-	}
 	log := c.Logger
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
 	e := &Engine{
-		store: c.Store, registry: c.Registry, secrets: c.Secrets, log: log, opts: o,
+		store: c.Store, log: log, opts: o,
 		actors: map[string]*actor{}, created: map[string]*kairos.Run{}, watchers: map[string][]chan struct{}{},
 		stopped: make(chan struct{}), clock: newClock(),
 	}
+	e.setup.Store(first)
 	e.base, e.cancel = context.WithCancelCause(context.Background())
 	e.bus = newBus(c.Store)
-	e.sched = newScheduler(o.MaxRunning, o.MaxNodes, e.granted)
+	e.sched = newScheduler(first.MaxRunning, first.MaxNodes, e.granted)
 	e.timers = newTimers(e.clock.now, func(run string) { e.post(run, timerMsg{}) })
 	return e, nil
 }
@@ -425,10 +424,10 @@ func (e *Engine) Listeners() int { return e.bus.count() }
 
 // Slots are the limits in force: runs that may work, and nodes that may run, at
 // once.
-func (e *Engine) Slots() (runs, nodes int) { return e.sched.maxRuns, e.sched.maxNodes }
+func (e *Engine) Slots() (runs, nodes int) { return e.sched.slots() }
 
 // Catalog is what this installation offers to plans.
-func (e *Engine) Catalog() *planner.Catalog { return e.registry.Catalog() }
+func (e *Engine) Catalog() *planner.Catalog { return e.current().Registry.Catalog() }
 
 // Incarnation names this life of the database; event ids begin with it.
 func (e *Engine) Incarnation() string { return e.store.Incarnation() }

@@ -18,7 +18,7 @@ type Speakers interface {
 }
 
 func (e *Engine) speaker(node *planner.ProgramNode) string {
-	if s, ok := e.registry.(Speakers); ok {
+	if s, ok := e.current().Registry.(Speakers); ok {
 		return s.Speaker(node)
 	}
 	return node.Agent

@@ -128,6 +128,14 @@ func (a *actor) call(w *work, node *planner.ProgramNode) bool {
 		a.flush()
 		return true
 	}
+	// The handler, its effect, who is asked first and what is secret are of one
+	// setup, which the attempt keeps until its handler has returned.
+	in, begun := a.e.use(), false
+	defer func() {
+		if !begun {
+			in.leave()
+		}
+	}()
 	var handler Handler
 	if builtin(node.Type) {
 		// A built-in node that the plan made stricter than pure.
@@ -137,7 +145,7 @@ func (a *actor) call(w *work, node *planner.ProgramNode) bool {
 		}
 		handler = constant(out)
 	} else {
-		h, ok := a.e.registry.Handler(node)
+		h, ok := in.Registry.Handler(node)
 		if !ok {
 			return refuse(&planner.Failure{Code: planner.CodeUnknownType, Message: fmt.Sprintf("nothing here runs nodes of type %q", node.TypeName)})
 		}
@@ -147,22 +155,22 @@ func (a *actor) call(w *work, node *planner.ProgramNode) bool {
 	if failure != nil {
 		return refuse(failure)
 	}
-	if a.stubs(node, input) {
+	if a.stubs(in.Registry, node, input) {
 		a.pop(w.workKey)
 		a.stub(w, node, input)
 		return true
 	}
-	switch waits, failure := a.gate(w, node, input); {
+	switch waits, failure := a.gate(in.Registry, w, node, input); {
 	case failure != nil:
 		return refuse(failure)
 	case waits:
 		return true
 	}
 	dispatch := input
-	if node.Type == planner.TypeTool && a.e.secrets != nil {
+	if node.Type == planner.TypeTool && in.Secrets != nil {
 		// Secrets are resolved only now and only in tool arguments (ruling 40).
 		dispatch, failure = a.s.walk.DispatchInput(w.VisitKey, w.item, func(name string) (string, bool) {
-			return a.e.secrets.Secret(name, node.Tool, input)
+			return in.Secrets.Secret(name, node.Tool, input)
 		})
 		if failure != nil {
 			return refuse(failure)
@@ -172,7 +180,7 @@ func (a *actor) call(w *work, node *planner.ProgramNode) bool {
 		return false
 	}
 	a.pop(w.workKey)
-	t := a.newAttempt(w, node, handler, a.e.effect(a.prog, node, dispatch), dispatch)
+	t := a.newAttempt(w, node, handler, effectIn(in.Registry, a.prog, node, dispatch), dispatch)
 	raw, err := planner.EncodeValue(input)
 	if err != nil {
 		a.nodeCredit++
@@ -183,6 +191,7 @@ func (a *actor) call(w *work, node *planner.ProgramNode) bool {
 	}
 	t.input = raw
 	a.running[w.workKey] = t
+	t.setup, begun = in, true
 	if t.effect == planner.EffectPure {
 		// Pure work needs no durable intent and may run ahead (ruling 17).
 		a.e.bus.live(a.startedEvent(t))
@@ -208,6 +217,7 @@ func (a *actor) call(w *work, node *planner.ProgramNode) bool {
 	a.after(func(err error) {
 		failpoint.Hit("intent.durable")
 		if err != nil || a.running[t.key] != t {
+			t.leave() // it never begins
 			return
 		}
 		if a.stopping || context.Cause(t.ctx) != nil {

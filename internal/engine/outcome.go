@@ -121,10 +121,11 @@ func (e *Engine) encodeOutput(node string, v any) (out any, raw kairos.RawJSON, 
 			Message:    fmt.Sprintf("output of node %q has %d MiB; at most %d are stored", node, len(raw)>>20, maxOutput>>20),
 			Suggestion: "write large data to a file and output its path"}
 	}
-	if e.secrets == nil {
+	secrets := e.current().Secrets
+	if secrets == nil {
 		return out, raw, nil
 	}
-	masked := e.secrets.Mask(raw)
+	masked := secrets.Mask(raw)
 	if string(masked) == string(raw) {
 		return out, raw, nil
 	}
@@ -158,6 +159,7 @@ func (a *actor) failureOf(t *attempt, err error) *kairos.Failure {
 // unstarted takes back an attempt whose handler was never called, because the
 // engine stops or the run was cancelled meanwhile.
 func (a *actor) unstarted(t *attempt) {
+	t.leave()
 	delete(a.running, t.key)
 	a.nodeCredit++
 	if w := a.s.work[t.key]; w != nil {
@@ -307,7 +309,7 @@ func (a *actor) settleFlying(why, reason string) {
 		}
 		node := &a.prog.Nodes[w.Node]
 		j := judgement{effect: w.effect, substep: len(w.flying) > 0, interrupted: true, cancelled: a.s.cancelled, most: 1}
-		if h, ok := a.e.registry.Handler(node); ok {
+		if h, ok := a.e.current().Registry.Handler(node); ok {
 			if s, ok := h.(Stepped); ok {
 				j.stepped = s.Stepped()
 			}

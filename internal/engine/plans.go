@@ -11,7 +11,10 @@ import (
 
 // CheckPlan validates a document against this installation without storing it.
 func (e *Engine) CheckPlan(src []byte, f planner.Format) (*planner.Document, planner.Problems) {
-	catalog := e.registry.Catalog()
+	return checkPlan(e.current().Registry.Catalog(), src, f)
+}
+
+func checkPlan(catalog *planner.Catalog, src []byte, f planner.Format) (*planner.Document, planner.Problems) {
 	doc, _ := planner.Parse(src, f)
 	if doc == nil {
 		// Whoever mends the document wants to see what this installation lacks too.
@@ -34,7 +37,9 @@ func (e *Engine) SavePlanOver(ctx context.Context, actor kairos.Actor, src []byt
 	if err := e.allow(ctx, actor, kairos.RoleAuthor, "plan.save", "", ""); err != nil {
 		return kairos.Plan{}, kairos.Version{}, false, nil, err
 	}
-	doc, problems := e.CheckPlan(src, f)
+	in := e.current()
+	catalog := in.Registry.Catalog()
+	doc, problems := checkPlan(catalog, src, f)
 	if err := problems.Err(); err != nil {
 		return kairos.Plan{}, kairos.Version{}, false, problems, kairos.Errorf(kairos.CodeInvalid, "the plan is not valid: %w", err)
 	}
@@ -46,7 +51,7 @@ func (e *Engine) SavePlanOver(ctx context.Context, actor kairos.Actor, src []byt
 	} else {
 		v.Name, v.Description = doc.Steps.Name, doc.Steps.Description
 	}
-	program, err := doc.Program(e.registry.Catalog())
+	program, err := doc.Program(catalog)
 	if err != nil {
 		return kairos.Plan{}, kairos.Version{}, false, problems, kairos.Errorf(kairos.CodeInvalid, "the plan is not valid: %w", err)
 	}
@@ -55,8 +60,8 @@ func (e *Engine) SavePlanOver(ctx context.Context, actor kairos.Actor, src []byt
 	if err == nil && created {
 		// Its first run need not wait for it to be read and compiled again. What was
 		// stored before may be another document of the same hash.
-		if compiled, err := doc.Program(e.registry.Catalog()); err == nil {
-			e.keepProgram(compiled, stored)
+		if compiled, err := doc.Program(catalog); err == nil {
+			in.keepProgram(compiled, stored)
 		}
 	}
 	return p, stored, created, problems, err

@@ -83,7 +83,8 @@ func (p *programs) put(hash string, c *program) {
 
 // program compiles a stored version.
 func (e *Engine) program(ctx context.Context, hash string) (*program, error) {
-	p, over, err := e.programs.get(ctx, hash)
+	in := e.current()
+	p, over, err := in.programs.get(ctx, hash)
 	if p != nil || err != nil {
 		return p, err
 	}
@@ -100,19 +101,19 @@ func (e *Engine) program(ctx context.Context, hash string) (*program, error) {
 	if doc == nil {
 		return nil, kairos.Errorf(kairos.CodeCorrupt, "stored plan %s version %d cannot be read: %w", v.PlanKey, v.Number, problems.Err())
 	}
-	compiled, err := doc.Program(e.registry.Catalog())
+	compiled, err := doc.Program(in.Registry.Catalog())
 	if err != nil {
 		return nil, &misfit{doc, v, kairos.Errorf(kairos.CodeInvalid, "plan %s version %d does not fit this installation: %w", v.PlanKey, v.Number, err).
 			Suggest("check that every tool, agent and plan it names is configured")}
 	}
-	return e.keepProgram(compiled, v), nil
+	return in.keepProgram(compiled, v), nil
 }
 
 // keepProgram puts a compiled version into the cache.
-func (e *Engine) keepProgram(compiled *planner.Program, v kairos.Version) *program {
+func (s *setup) keepProgram(compiled *planner.Program, v kairos.Version) *program {
 	v.Source, v.Canonical = nil, nil
 	p := newProgram(compiled, v)
-	e.programs.put(v.Hash, p)
+	s.programs.put(v.Hash, p)
 	return p
 }
 
@@ -177,13 +178,17 @@ func (e *Engine) Program(ctx context.Context, hash string) (*planner.Program, er
 // effect is what running a node with this input may do. A node may make its
 // effect stricter; laxer counts only in plans that a person stored (SPEC 4.1).
 func (e *Engine) effect(p *program, n *planner.ProgramNode, input any) planner.Effect {
+	return effectIn(e.current().Registry, p, n, input)
+}
+
+func effectIn(r Registry, p *program, n *planner.ProgramNode, input any) planner.Effect {
 	own := planner.EffectPure
 	switch n.Type {
 	case "set", "log", "noop", "decision":
 	case "wait", "approval", "plan":
 		return planner.EffectControl
 	default:
-		own = e.registry.Effect(n, input)
+		own = r.Effect(n, input)
 	}
 	if n.Effect != "" && (n.Effect.Stricter(own) || p.version.ByPerson) {
 		return n.Effect

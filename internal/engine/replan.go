@@ -189,7 +189,7 @@ func (s *state) replanning() *work {
 func (a *actor) replans(w *work) bool {
 	node := &a.prog.Nodes[w.Node]
 	return node.OnError == planner.OnErrorReplan && w.item == noItem && !w.givenUp && a.e.replanner != nil &&
-		a.s.replans < a.e.opts.MaxReplans && !a.s.cancelled && !a.s.walk.Stopping() &&
+		a.s.replans < a.e.current().MaxReplans && !a.s.cancelled && !a.s.walk.Stopping() &&
 		!slices.ContainsFunc(node.Out, func(e planner.ProgramEdge) bool { return e.Cond.OnFailure() })
 }
 
@@ -223,7 +223,7 @@ type replanMsg struct {
 // considerReplan asks for a new tail once nothing runs any more and nothing is
 // in doubt: what is planned then knows everything that has happened.
 func (a *actor) considerReplan() {
-	if !a.prog.replans || len(a.running) > 0 || a.ended || a.stopping || a.e.opts.Safe || a.e.maintenance.Load() || a.s.paused || a.s.held || a.s.quarantined || a.s.replans >= a.e.opts.MaxReplans {
+	if !a.prog.replans || len(a.running) > 0 || a.ended || a.stopping || a.e.opts.Safe || a.e.maintenance.Load() || a.s.paused || a.s.held || a.s.quarantined || a.s.replans >= a.e.current().MaxReplans {
 		return
 	}
 	w := a.s.replanning()

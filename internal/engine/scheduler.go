@@ -239,13 +239,36 @@ func (s *scheduler) acquireNode(a *actor, priority int, age time.Time) bool {
 func (s *scheduler) releaseNode() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for len(s.nodeQueue) > 0 {
+	s.freeNodes++
+	s.pumpNodes()
+}
+
+func (s *scheduler) pumpNodes() {
+	for s.freeNodes > 0 && len(s.nodeQueue) > 0 {
 		w := heap.Pop(&s.nodeQueue).(*waiter)
 		if w.actor.post(nodeSlotMsg{}) {
-			return
+			s.freeNodes--
 		}
 	}
-	s.freeNodes++
+}
+
+// resize changes how much there is to hand out. What is held stays held: where
+// there is less than that now, nothing is handed out until enough was given back.
+func (s *scheduler) resize(maxRuns, maxNodes int) {
+	s.mu.Lock()
+	s.freeNodes += maxNodes - s.maxNodes
+	s.maxRuns, s.maxNodes = maxRuns, maxNodes
+	s.pumpNodes()
+	granted := s.pump()
+	s.mu.Unlock()
+	s.hand(granted)
+}
+
+// slots are the limits in force.
+func (s *scheduler) slots() (runs, nodes int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.maxRuns, s.maxNodes
 }
 
 func before(a, b *ticket) bool {

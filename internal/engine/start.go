@@ -161,7 +161,7 @@ const verbMemory = "memory"
 // recall begins a run's journal with what its session remembers for its input. A
 // fork goes on with what its run remembered, a child has no memory of its own.
 func (e *Engine) recall(ctx context.Context, n *kairos.NewRun) error {
-	r, ok := e.registry.(Rememberer)
+	r, ok := e.current().Registry.(Rememberer)
 	if !ok || n.Session == "" || n.Session == n.ID || n.Parent != nil || n.ForkedFrom != "" {
 		return nil
 	}

@@ -187,7 +187,7 @@ func (t *stepTeller) agent(id string) map[string]any {
 	if id == supervisorAgent {
 		m["agentName"] = "Supervisor"
 	}
-	if names, ok := t.e.registry.(AgentNames); ok {
+	if names, ok := t.e.current().Registry.(AgentNames); ok {
 		if name, icon, color := names.AgentIdentity(id); name != "" {
 			m["agentName"], m["agentIcon"], m["agentColor"] = name, icon, color
 		}

@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"log/slog"
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/kairosd/kairosd/agent"
 	"github.com/kairosd/kairosd/internal/activity"
@@ -50,14 +48,14 @@ type Models struct {
 
 	// allowed are the models that plans may name, by provider; nil: any.
 	allowed map[string]map[string]bool
-	health  map[string]*health // the map itself never changes
+	// about is what the configuration says of each provider, and breaking when its
+	// circuit opens.
+	about    map[string]kairos.ProviderInfo
+	breaking map[string]circuit.Settings
+	health   *Health
 
 	calls    *activity.Log  // nil: nothing is noted
 	circuits *circuit.Board // nil: every call is made
-
-	mu      sync.Mutex
-	log     *slog.Logger
-	learned chan struct{} // nil: nothing is kept
 }
 
 // Config is what Models are made of.
@@ -84,14 +82,14 @@ const Assistant = "assistant"
 // NewModels checks a configuration: every name in it must exist.
 func NewModels(c Config) (*Models, error) {
 	m := &Models{providers: maps.Clone(c.Providers), prices: c.Prices, agents: map[string]Agent{}, defaultProvider: c.DefaultProvider, defaultAgent: c.DefaultAgent,
-		health: map[string]*health{}, allowed: map[string]map[string]bool{}}
+		about: map[string]kairos.ProviderInfo{}, breaking: c.Breakers, health: &Health{of: map[string]*health{}}, allowed: map[string]map[string]bool{}}
 	if m.providers[m.defaultProvider] == nil {
 		return nil, fmt.Errorf("the default provider %q is not configured", m.defaultProvider)
 	}
 	for name := range m.providers {
 		about := c.About[name]
-		about.Name, about.State, about.Default = name, "unused", name == m.defaultProvider
-		m.health[name] = &health{info: about, breaking: c.Breakers[name]}
+		about.Name, about.Default = name, name == m.defaultProvider
+		m.about[name] = about
 		if models, bound := c.Models[name]; bound {
 			m.allowed[name] = map[string]bool{}
 			for _, model := range models {

@@ -21,12 +21,31 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
+// Health is how the calls of providers go, by the providers' names. It outlives the
+// models of one configuration: those of the next go on with it ([Models.Succeed]),
+// and so do calls that are under way meanwhile. It is safe for concurrent use.
+type Health struct {
+	mu      sync.Mutex
+	of      map[string]*health
+	log     *slog.Logger
+	learned chan struct{} // nil: nothing is kept
+}
+
 // health is how the calls of one provider go.
 type health struct {
-	info     kairos.ProviderInfo
-	breaking circuit.Settings
+	info kairos.ProviderInfo // type and address are those of whom was called last
 	// changed says that something was learned which is worth keeping at once.
 	changed, used bool
+}
+
+// at is what is known of a provider; h.mu is held.
+func (h *Health) at(name string) *health {
+	known := h.of[name]
+	if known == nil {
+		known = &health{info: kairos.ProviderInfo{Name: name, State: "unused"}}
+		h.of[name] = known
+	}
+	return known
 }
 
 // Settings keep values under keys, durably.
@@ -58,9 +77,11 @@ func (m *Models) Keep(ctx context.Context, s Settings, log *slog.Logger) (closeK
 	if err := m.restore(ctx, s); err != nil {
 		return nil, err
 	}
-	m.mu.Lock()
-	m.log, m.learned = log, make(chan struct{}, 1)
-	m.mu.Unlock()
+	h := m.health
+	learned := make(chan struct{}, 1)
+	h.mu.Lock()
+	h.log, h.learned = log, learned
+	h.mu.Unlock()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -68,9 +89,9 @@ func (m *Models) Keep(ctx context.Context, s Settings, log *slog.Logger) (closeK
 			select {
 			case <-ctx.Done():
 				return
-			case <-m.learned:
+			case <-learned:
 			}
-			m.save(ctx, s, false)
+			h.save(ctx, s, false)
 			select {
 			case <-ctx.Done():
 				return
@@ -81,14 +102,14 @@ func (m *Models) Keep(ctx context.Context, s Settings, log *slog.Logger) (closeK
 	return sync.OnceFunc(func() {
 		cancel()
 		wg.Wait()
-		m.save(context.WithoutCancel(ctx), s, true)
+		h.save(context.WithoutCancel(ctx), s, true)
 	}), nil
 }
 
 func (m *Models) restore(ctx context.Context, s Settings) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for name, h := range m.health {
+	m.health.mu.Lock()
+	defer m.health.mu.Unlock()
+	for name, about := range m.about {
 		text, err := s.Setting(ctx, providerKey+name)
 		if err != nil {
 			return fmt.Errorf("what is known of provider %s: %w", name, err)
@@ -97,32 +118,46 @@ func (m *Models) restore(ctx context.Context, s Settings) error {
 		if text == "" || json.Unmarshal([]byte(text), &k) != nil {
 			continue // nothing is known, or nothing that can be read: it is learned anew
 		}
-		i := &h.info
+		i := &m.health.at(name).info
 		i.State, i.LastCallAt, i.LastError, i.LastErrorAt = k.State, k.LastCallAt, k.LastError, k.LastErrorAt
-		if k.Type != i.Type || k.BaseURL != i.BaseURL { // it is another server
+		if k.Type != about.Type || k.BaseURL != about.BaseURL { // it is another server
 			m.circuits.Forget(circuitOf(name))
 		}
 	}
 	return nil
 }
 
+// Succeed goes on with what is known of the providers of the models before. It is
+// called before the models are used; Succeeded once they are.
+func (m *Models) Succeed(before *Models) { m.health = before.health }
+
+// Succeeded forgets the circuits of providers that are other servers now than in the
+// models before.
+func (m *Models) Succeeded(before *Models) {
+	for name, about := range m.about {
+		if was, known := before.about[name]; known && (was.Type != about.Type || was.BaseURL != about.BaseURL) {
+			m.circuits.Forget(circuitOf(name))
+		}
+	}
+}
+
 // save keeps what changed, or with all everything that was used.
-func (m *Models) save(ctx context.Context, s Settings, all bool) {
-	m.mu.Lock()
+func (h *Health) save(ctx context.Context, s Settings, all bool) {
+	h.mu.Lock()
 	values := map[string]string{}
-	for name, h := range m.health {
-		if !h.changed && !(all && h.used) {
+	for name, known := range h.of {
+		if !known.changed && !(all && known.used) {
 			continue
 		}
-		i := h.info
+		i := known.info
 		raw, err := json.Marshal(kept{Type: i.Type, BaseURL: i.BaseURL, State: i.State, LastCallAt: i.LastCallAt, LastError: i.LastError, LastErrorAt: i.LastErrorAt})
 		if err != nil {
 			continue // strings and times: cannot happen
 		}
-		h.changed, h.used, values[name] = false, false, string(raw)
+		known.changed, known.used, values[name] = false, false, string(raw)
 	}
-	log := m.log
-	m.mu.Unlock()
+	log := h.log
+	h.mu.Unlock()
 	for name, v := range values {
 		if err := s.SetSetting(ctx, providerKey+name, v); err != nil && log != nil {
 			log.Warn("what is known of a provider was not kept", "provider", name, "err", err)
@@ -133,26 +168,28 @@ func (m *Models) save(ctx context.Context, s Settings, all bool) {
 // ProviderInfos is what people are told of the providers, by name: also how
 // their calls went since the start.
 func (m *Models) ProviderInfos() []kairos.ProviderInfo {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	out := make([]kairos.ProviderInfo, 0, len(m.health))
-	for _, h := range m.health {
-		out = append(out, m.infoOf(h))
+	m.health.mu.Lock()
+	defer m.health.mu.Unlock()
+	out := make([]kairos.ProviderInfo, 0, len(m.about))
+	for _, about := range m.about {
+		out = append(out, m.infoOf(about))
 	}
 	slices.SortFunc(out, func(a, b kairos.ProviderInfo) int { return cmp.Compare(a.Name, b.Name) })
 	return out
 }
 
-func (m *Models) infoOf(h *health) kairos.ProviderInfo {
-	i := h.info
-	s := h.breaking.WithDefaults()
+// infoOf is what was configured of a provider, with how its calls went.
+func (m *Models) infoOf(i kairos.ProviderInfo) kairos.ProviderInfo {
+	went := m.health.at(i.Name).info
+	i.State, i.LastCallAt, i.LastError, i.LastErrorAt = went.State, went.LastCallAt, went.LastError, went.LastErrorAt
+	i.Calls, i.Failures, i.Usage, i.Limits = went.Calls, went.Failures, went.Usage, slices.Clone(went.Limits)
+	s := m.breaking[i.Name].WithDefaults()
 	i.Circuit, i.Breaker = m.circuits.Circuit(circuitOf(i.Name)), kairos.Breaker{Failures: s.Failures, Rest: s.Rest}
 	i.Models = slices.Sorted(maps.Keys(m.allowed[i.Name]))
 	i.Activity = m.calls.Of(activity.Provider + i.Name)
 	if stop, ok := m.calls.Stopped(activity.Provider + i.Name); ok {
 		i.Stop = &stop
 	}
-	i.Limits = slices.Clone(i.Limits)
 	return i
 }
 
@@ -174,8 +211,7 @@ func (c counted) Complete(ctx context.Context, r agent.Request) (out agent.Respo
 	if stop, ok := m.calls.Stopped(activity.Provider + c.name); ok {
 		return out, drained(c.name, stop)
 	}
-	h := m.health[c.name]
-	pass, refusal := m.circuits.Enter(circuitOf(c.name), h.breaking)
+	pass, refusal := m.circuits.Enter(circuitOf(c.name), m.breaking[c.name])
 	if refusal != nil {
 		return out, refusal.Failure(provider.CodeCircuitOpen, "the provider "+c.name)
 	}
@@ -191,11 +227,11 @@ func (c counted) Complete(ctx context.Context, r agent.Request) (out agent.Respo
 			verdict = context.DeadlineExceeded
 		}
 		m.circuits.Leave(pass, provider.Judge(verdict), err)
-		c.left(h, out, verdict, err)
+		c.left(out, verdict, err)
 		m.calls.Ended(ctx, activity.Provider+c.name, activity.Call{Took: time.Since(began), Err: said(verdict, err),
 			Usage: kairos.Usage{InputTokens: out.Usage.InputTokens, OutputTokens: out.Usage.OutputTokens, Cost: out.Usage.Cost}})
 	}()
-	out, err = c.Provider.Complete(provider.WithLimits(ctx, func(l []provider.Limit) { m.limited(h, l) }), r)
+	out, err = c.Provider.Complete(provider.WithLimits(ctx, func(l []provider.Limit) { m.health.limited(c.name, l) }), r)
 	prices := m.prices[c.name]
 	price, ok := prices[out.Model]
 	if !ok {
@@ -229,13 +265,14 @@ func drained(name string, stop kairos.Stop) *planner.Failure {
 }
 
 // limited keeps what a provider said of its limits in its last answer.
-func (m *Models) limited(h *health, list []provider.Limit) {
+func (h *Health) limited(name string, list []provider.Limit) {
 	now := time.Now().UTC().Truncate(time.Millisecond)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	h.info.Limits = h.info.Limits[:0:0]
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	i := &h.at(name).info
+	i.Limits = i.Limits[:0:0]
 	for _, l := range list {
-		h.info.Limits = append(h.info.Limits, kairos.ProviderLimit{Of: l.Of, Limit: l.Limit, Remaining: l.Remaining, ResetAt: l.Reset, At: now})
+		i.Limits = append(i.Limits, kairos.ProviderLimit{Of: l.Of, Limit: l.Limit, Remaining: l.Remaining, ResetAt: l.Reset, At: now})
 	}
 }
 
@@ -274,10 +311,12 @@ func (n noted) Handle(ctx context.Context, call *engine.Call) (engine.Result, er
 }
 
 // left counts a call that has ended.
-func (c counted) left(h *health, out agent.Response, verdict, err error) {
-	m := c.m
-	m.mu.Lock()
-	i := &h.info
+func (c counted) left(out agent.Response, verdict, err error) {
+	h, about := c.m.health, c.m.about[c.name]
+	h.mu.Lock()
+	known := h.at(c.name)
+	i := &known.info
+	i.Type, i.BaseURL = about.Type, about.BaseURL
 	was := i.State
 	i.Calls++
 	i.LastCallAt = time.Now().UTC().Truncate(time.Millisecond)
@@ -293,10 +332,10 @@ func (c counted) left(h *health, out agent.Response, verdict, err error) {
 		i.Failures++
 		i.LastError, i.LastErrorAt, i.State = err.Error(), i.LastCallAt, "failing"
 	}
-	h.used = true
-	h.changed = h.changed || i.State == "failing" || i.State != was
-	learned, worth := m.learned, h.changed
-	m.mu.Unlock()
+	known.used = true
+	known.changed = known.changed || i.State == "failing" || i.State != was
+	learned, worth := h.learned, known.changed
+	h.mu.Unlock()
 	if worth && learned != nil {
 		select {
 		case learned <- struct{}{}:

@@ -5,7 +5,7 @@ package kairos
 var AuditActions = []string{
 	"access.denied", "approval.ask_back", "approval.assign", "approval.decide", "audit.cut", "audit.new_key", "audit.verify",
 	"bulk.ack", "bulk.cancel", "bulk.delete", "bulk.done", "bulk.label", "bulk.release", "bulk.rerun", "bulk.resume", "bulk.stopped",
-	"calls.start", "calls.stop", "checkpoint", "circuit.close", "circuit.open", "daemon.start", "draft.accept", "draft.begin", "draft.discard", "draft.failed", "draft.ready", "failure.ack", "failure.unack", "login", "logout", "maintenance.begin", "maintenance.end",
+	"calls.start", "calls.stop", "checkpoint", "circuit.close", "circuit.open", "config.reload", "daemon.start", "draft.accept", "draft.begin", "draft.discard", "draft.failed", "draft.ready", "failure.ack", "failure.unack", "login", "logout", "maintenance.begin", "maintenance.end",
 	"mcp.retry", "memory.forget", "node.resolve", "notification.test",
 	"plan.accept", "plan.archive", "plan.restore", "plan.save", "plan.unarchive", "plan.version",
 	"run.ack", "run.cancel", "run.continue", "run.create", "run.created", "run.damaged", "run.delete", "run.fork", "run.label", "run.limits", "run.note", "run.pause", "run.purge", "run.release",

@@ -33,8 +33,14 @@ type Installation struct {
 	// SHA-256 of what was read of it.
 	ConfigFile string `json:"configFile,omitempty"`
 	ConfigSum  string `json:"configSum,omitempty"`
-	Host       string `json:"host"`
-	Clock      Clock  `json:"clock"`
+	// ConfigAt is when it was taken up: at the start, or later by SIGHUP. ConfigLater
+	// names the keys of it that take effect at the next start, and ConfigError says
+	// why the file as it is now is not in force; empty: it is.
+	ConfigAt    time.Time `json:"configAt,omitzero"`
+	ConfigLater []string  `json:"configLater,omitempty"`
+	ConfigError string    `json:"configError,omitempty"`
+	Host        string    `json:"host"`
+	Clock       Clock     `json:"clock"`
 	// Jobs are what the daemon does by itself.
 	Jobs []Job `json:"jobs"`
 

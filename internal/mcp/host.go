@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -38,6 +39,10 @@ type Options struct {
 	Version string // of kairosd, told to servers
 	// Idle starts no server: what was accepted before is known, nothing is called.
 	Idle bool
+	// Before is the host of the configuration before, whose servers run: one whose
+	// configuration is the same goes on, with its session and its process, and
+	// belongs to the new host once that was adopted. nil: there is none.
+	Before *Host
 	// Backoff is the wait before the first restart, doubled up to a minute.
 	// Default 1s.
 	Backoff time.Duration
@@ -89,8 +94,11 @@ type Host struct {
 	o       Options
 	servers map[string]*server
 	orphans *orphans
-	cancel  context.CancelFunc
-	wg      sync.WaitGroup
+
+	mu sync.Mutex
+	// own are the servers that end with this host; the others are Before's, or their
+	// next host's.
+	own map[string]bool
 }
 
 // New makes a host; nothing runs before [Host.Start].
@@ -101,12 +109,20 @@ func New(o Options) (*Host, error) {
 	if o.Backoff == 0 {
 		o.Backoff = time.Second
 	}
-	h := &Host{o: o, servers: map[string]*server{}, orphans: &orphans{path: o.PidFile}}
+	h := &Host{o: o, servers: map[string]*server{}, own: map[string]bool{}, orphans: &orphans{path: o.PidFile}}
+	if o.Before != nil {
+		h.orphans = o.Before.orphans // all that run are remembered together
+	}
 	for name, c := range o.Servers {
 		if err := c.Check(name); err != nil {
 			return nil, err
 		}
-		h.servers[name] = &server{host: h, name: name, config: c.withDefaults(), log: o.Logger.With("server", name), pins: map[string]pin{},
+		if s := h.inherits(name, c.withDefaults()); s != nil {
+			h.servers[name] = s
+			continue
+		}
+		h.own[name] = true
+		h.servers[name] = &server{host: h, registry: o.Registry, name: name, config: c.withDefaults(), done: make(chan struct{}), log: o.Logger.With("server", name), pins: map[string]pin{},
 			offered: map[string]Definition{}, nudge: make(chan struct{}, 1), first: make(chan struct{}), retry: make(chan struct{}, 1)}
 	}
 	return h, nil
@@ -116,26 +132,38 @@ func New(o Options) (*Host, error) {
 // returns when each runs or has failed to: plans find what they name. A server
 // that does not run is no error here; it is tried again.
 func (h *Host) Start(ctx context.Context) error {
-	if err := h.orphans.reap(); err != nil {
-		h.o.Logger.Warn("processes of an earlier life", "err", err)
+	if h.o.Before == nil {
+		if err := h.orphans.reap(); err != nil {
+			h.o.Logger.Warn("processes of an earlier life", "err", err)
+		}
 	}
+	var fresh []*server
 	for _, name := range h.names() {
-		if err := h.servers[name].recall(ctx); err != nil {
+		s := h.servers[name]
+		if !h.own[name] {
+			s.offer(h.o.Registry)
+			continue
+		}
+		fresh = append(fresh, s)
+		if err := s.recall(ctx); err != nil {
 			return err
 		}
 	}
 	if h.o.Idle {
-		for _, s := range h.servers {
+		for _, s := range fresh {
 			s.phase, s.why = StateOff, errIdle.Error()
 		}
 		return nil
 	}
-	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	h.cancel = cancel
-	for _, s := range h.servers {
-		h.wg.Go(func() { s.run(life) })
+	for _, s := range fresh {
+		life, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		s.cancel = cancel
+		go func() {
+			defer close(s.done)
+			s.run(life)
+		}()
 	}
-	for _, s := range h.servers {
+	for _, s := range fresh {
 		select {
 		case <-s.first:
 		case <-ctx.Done():
@@ -146,12 +174,65 @@ func (h *Host) Start(ctx context.Context) error {
 	return nil
 }
 
-// Close ends every server and returns when their processes are gone.
-func (h *Host) Close() {
-	if h.cancel != nil {
-		h.cancel()
+// inherits is the server of the host before, if it is the same and works: one that
+// was given up, or that may not be run, is tried anew.
+func (h *Host) inherits(name string, c Server) *server {
+	before := h.o.Before
+	if before == nil || h.o.Idle {
+		return nil
 	}
-	h.wg.Wait()
+	before.mu.Lock()
+	s := before.servers[name]
+	if !before.own[name] {
+		s = nil
+	}
+	before.mu.Unlock()
+	if s == nil || s.cancel == nil || !reflect.DeepEqual(s.config, c) {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.session == nil && (s.phase == StateGivenUp || s.phase == StateOff) {
+		return nil
+	}
+	return s
+}
+
+// Adopt makes the servers that go on this host's: from now on their tools are
+// offered to its registry, and they end with it.
+func (h *Host) Adopt() {
+	for _, name := range h.names() {
+		h.mu.Lock()
+		mine := h.own[name]
+		h.own[name] = true
+		h.mu.Unlock()
+		if mine {
+			continue
+		}
+		before := h.o.Before
+		before.mu.Lock()
+		delete(before.own, name)
+		before.mu.Unlock()
+		h.servers[name].offerOnly(h.o.Registry)
+	}
+	h.o.Before = nil
+}
+
+// Close ends every server and returns when their processes are gone; those that
+// another host has adopted go on.
+func (h *Host) Close() {
+	var ending []*server
+	h.mu.Lock()
+	for name := range h.own {
+		if s := h.servers[name]; s.cancel != nil {
+			s.cancel()
+			ending = append(ending, s)
+		}
+	}
+	h.mu.Unlock()
+	for _, s := range ending {
+		<-s.done
+	}
 }
 
 func (h *Host) names() []string { return slices.Sorted(maps.Keys(h.servers)) }
@@ -238,13 +319,7 @@ func (s *server) recall(ctx context.Context) error {
 	if err := json.Unmarshal([]byte(text), &s.pins); err != nil {
 		return fmt.Errorf("read the accepted tools of %s: %w", s.name, err)
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.pins)) {
-		if s.wants(name) {
-			if err := s.put(name); err != nil {
-				s.log.Warn("a tool cannot be offered", "tool", name, "err", err)
-			}
-		}
-	}
+	s.offerAll(s.registry)
 	return nil
 }
 
@@ -262,10 +337,37 @@ func (s *server) wants(tool string) bool {
 	return len(s.config.Tools) == 0 || slices.Contains(s.config.Tools, tool)
 }
 
+// offer offers every accepted tool to a registry.
+func (s *server) offer(r Registry) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.offerAll(r)
+}
+
+// offerOnly is offer, and what is accepted from now on is offered there too.
+func (s *server) offerOnly(r Registry) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.registry = r
+	s.offerAll(r)
+}
+
+func (s *server) offerAll(r Registry) {
+	for _, name := range slices.Sorted(maps.Keys(s.pins)) {
+		if s.wants(name) {
+			if err := s.putTo(r, name); err != nil {
+				s.log.Warn("a tool cannot be offered", "tool", name, "err", err)
+			}
+		}
+	}
+}
+
 // put offers the accepted definition of a tool.
-func (s *server) put(tool string) error {
+func (s *server) put(tool string) error { return s.putTo(s.registry, tool) }
+
+func (s *server) putTo(r Registry, tool string) error {
 	d := s.pins[tool].Definition
-	err := s.host.o.Registry.Put(&remote{s, agent.ToolSpec{Name: s.name + "." + tool, Description: d.Description, Schema: d.Schema, Effect: s.config.effect(d)}, tool})
+	err := r.Put(&remote{s, agent.ToolSpec{Name: s.name + "." + tool, Description: d.Description, Schema: d.Schema, Effect: s.config.effect(d)}, tool})
 	if err != nil {
 		return fmt.Errorf("tool %s of MCP server %s: %w", tool, s.name, err)
 	}

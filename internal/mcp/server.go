@@ -37,13 +37,17 @@ type server struct {
 	retry  chan struct{} // a person wants it started again
 	first  chan struct{} // closed when it has run or failed to, once
 	once   sync.Once
+	cancel context.CancelFunc // nil: it was not started
+	done   chan struct{}      // closed when its life is over
 
-	mu      sync.Mutex
-	session *sdk.ClientSession // nil while it does not run
-	process *process           // nil for a URL
-	why     string             // it does not run
-	phase   string             // of its life while it does not run: a State
-	since   time.Time          // of the phase
+	mu sync.Mutex
+	// registry is told of its tools: that of the host which it belongs to.
+	registry Registry
+	session  *sdk.ClientSession // nil while it does not run
+	process  *process           // nil for a URL
+	why      string             // it does not run
+	phase    string             // of its life while it does not run: a State
+	since    time.Time          // of the phase
 	// restarts counts how often it was started again.
 	restarts int
 	offered  map[string]Definition

@@ -90,11 +90,12 @@ func (r *Recorder) Sample(ctx context.Context) {
 
 // Vitals is how the daemon does now.
 func (r *Recorder) Vitals(ctx context.Context) (kairos.Vitals, error) {
-	v := kairos.Vitals{At: r.o.Now().UTC(), Slots: r.o.RunSlots, NodeSlots: r.o.NodeSlots, Memory: memory(), Goroutines: goroutines(), Samples: []kairos.Sample{}}
+	v := kairos.Vitals{At: r.o.Now().UTC(), Memory: memory(), Goroutines: goroutines(), Samples: []kairos.Sample{}}
 	s := r.from()
 	var storage kairos.Storage
 	if s.Load != nil {
 		l := s.Load()
+		v.Slots, v.NodeSlots = s.Slots()
 		v.Working, v.Nodes, v.Queued, v.Oldest, v.Listeners = l.Working, l.Nodes, l.Queued, l.Oldest, s.Listeners()
 		var err error
 		if storage, err = s.Storage(ctx); err != nil {

@@ -34,7 +34,9 @@ type Load struct {
 // Source is where figures come from that are read when somebody asks. All are
 // required.
 type Source struct {
-	Load      func() Load
+	Load func() Load
+	// Slots are the limits of the engine now.
+	Slots     func() (runs, nodes int)
 	Counts    func(context.Context) (kairos.RunCounts, error)
 	Storage   func(context.Context) (kairos.Storage, error)
 	Providers func() []kairos.ProviderInfo
@@ -46,10 +48,9 @@ type Source struct {
 
 // Options sets a Recorder up.
 type Options struct {
-	Version             string
-	RunSlots, NodeSlots int // limits of the engine
-	Logger              *slog.Logger
-	Now                 func() time.Time // nil: time.Now
+	Version string
+	Logger  *slog.Logger
+	Now     func() time.Time // nil: time.Now
 }
 
 // Recorder counts and measures. Its methods may be called at any time, from

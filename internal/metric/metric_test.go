@@ -25,6 +25,7 @@ import (
 
 func source(r *metric.Recorder) {
 	r.Attach(metric.Source{
+		Slots: func() (int, int) { return 64, 256 },
 		Load: func() metric.Load {
 			return metric.Load{Working: 3, Queued: 2, Oldest: time.Now().Add(-time.Minute), Nodes: 4}
 		},
@@ -88,7 +89,7 @@ func scrape(t *testing.T, r *metric.Recorder) string {
 // planner metrics of [001].
 func TestEveryMetricIsServed(t *testing.T) {
 	t.Parallel()
-	r := metric.New(metric.Options{Version: "1.2.3", RunSlots: 64, NodeSlots: 256})
+	r := metric.New(metric.Options{Version: "1.2.3"})
 	source(r)
 	r.Planned("abc", 4, .8, 30*time.Millisecond)
 	r.Planned("def", 2, .6, 10*time.Millisecond)
@@ -138,10 +139,11 @@ func TestMetricsBeforeAnythingIsAttached(t *testing.T) {
 func TestVitals(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := metric.New(metric.Options{RunSlots: 64, NodeSlots: 256})
+		r := metric.New(metric.Options{})
 		size, start := int64(1<<30), time.Now()
 		r.Attach(metric.Source{
-			Load: func() metric.Load { return metric.Load{Working: 1} },
+			Slots: func() (int, int) { return 64, 256 },
+			Load:  func() metric.Load { return metric.Load{Working: 1} },
 			Storage: func(context.Context) (kairos.Storage, error) {
 				grown := size + int64(time.Since(start)/time.Minute)<<20
 				return kairos.Storage{Database: grown, Free: 100 << 30, Disk: 200 << 30}, nil

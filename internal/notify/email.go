@@ -31,7 +31,7 @@ type Email struct {
 }
 
 // mail makes one attempt.
-func (s *Service) mail(ctx context.Context, e *Email, d kairos.Delivery) error {
+func (s *Service) mail(ctx context.Context, dialer *net.Dialer, e *Email, d kairos.Delivery) error {
 	text, err := e.compose(d, s.c.Now())
 	if err != nil {
 		return &refusal{err}
@@ -40,7 +40,7 @@ func (s *Service) mail(ctx context.Context, e *Email, d kairos.Delivery) error {
 	if err != nil {
 		return &refusal{err}
 	}
-	conn, err := s.c.Dialer.DialContext(ctx, "tcp", e.Server)
+	conn, err := dialer.DialContext(ctx, "tcp", e.Server)
 	if err != nil {
 		return err
 	}

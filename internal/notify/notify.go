@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/kairos"
@@ -88,12 +89,22 @@ type Config struct {
 	Now  func() time.Time // nil: time.Now
 }
 
+// Reach is whom a [Service] tells, and how; its fields are as in [Config].
+type Reach struct {
+	Channels []Channel
+	Dialer   *net.Dialer
+	URL      string
+}
+
 // Service tells. It is safe for concurrent use.
-type Service struct{ c Config }
+type Service struct {
+	c     Config // without what is in reach
+	reach atomic.Pointer[Reach]
+}
 
 // New makes a Service.
 func New(c Config) (*Service, error) {
-	if c.Store == nil || c.Dialer == nil {
+	if c.Store == nil {
 		return nil, errors.New("notify: a store and a dialer are required")
 	}
 	if c.Log == nil {
@@ -102,21 +113,34 @@ func New(c Config) (*Service, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	for i := range c.Channels {
-		if len(c.Channels[i].On) == 0 {
-			c.Channels[i].On = DefaultKinds
+	s := &Service{c: c}
+	return s, s.Reconfigure(Reach{c.Channels, c.Dialer, c.URL})
+}
+
+// Reconfigure tells others from now on. A message that is being sent goes where it
+// went; one that waits goes to its channel as it is then.
+func (s *Service) Reconfigure(r Reach) error {
+	if r.Dialer == nil {
+		return errors.New("notify: a store and a dialer are required")
+	}
+	r.Channels = slices.Clone(r.Channels)
+	for i := range r.Channels {
+		if len(r.Channels[i].On) == 0 {
+			r.Channels[i].On = DefaultKinds
 		}
 	}
-	return &Service{c}, nil
+	s.reach.Store(&r)
+	return nil
 }
 
 // Run tells until the context ends.
 func (s *Service) Run(ctx context.Context) {
-	if len(s.c.Channels) == 0 {
-		return
-	}
 	for ctx.Err() == nil {
-		next, err := s.Pass(ctx)
+		var next time.Time
+		var err error
+		if len(s.reach.Load().Channels) > 0 { // else there is nobody to tell
+			next, err = s.Pass(ctx)
+		}
 		if err != nil && ctx.Err() == nil {
 			s.c.Log.Error("notifications", "err", err)
 			next = time.Time{}
@@ -228,25 +252,26 @@ func kindOf(e kairos.AuditEvent) string {
 // about makes the messages of one event.
 func (s *Service) about(ctx context.Context, e kairos.AuditEvent) ([]kairos.Delivery, error) {
 	kind := kindOf(e)
-	if kind == "" || !slices.ContainsFunc(s.c.Channels, func(c Channel) bool { return slices.Contains(c.On, kind) }) {
+	reach := s.reach.Load()
+	if kind == "" || !slices.ContainsFunc(reach.Channels, func(c Channel) bool { return slices.Contains(c.On, kind) }) {
 		return nil, nil
 	}
 	m := Message{Kind: kind, At: e.At}
 	like := kind + "|" + e.Reason
 	plan := ""
 	if e.Run != "" {
-		r, err := s.c.Store.FindRun(ctx, e.Run)
+		run, err := s.c.Store.FindRun(ctx, e.Run)
 		if kairos.CodeOf(err) == kairos.CodeNotFound {
 			return nil, nil // deleted meanwhile
 		} else if err != nil {
 			return nil, err
 		}
-		if r.Parent != nil || r.Dry() {
+		if run.Parent != nil || run.Dry() {
 			return nil, nil // the parent is told of; a dry run is watched by who tries it
 		}
-		plan = r.PlanKey
-		m.Run = s.news(r, e)
-		like = strings.Join([]string{kind, r.PlanKey, m.Run.Node, m.Run.Code}, "|")
+		plan = run.PlanKey
+		m.Run = news(run, e, reach.URL)
+		like = strings.Join([]string{kind, run.PlanKey, m.Run.Node, m.Run.Code}, "|")
 	} else {
 		m.Text = "kairosd: " + e.Reason
 	}
@@ -254,7 +279,7 @@ func (s *Service) about(ctx context.Context, e kairos.AuditEvent) ([]kairos.Deli
 		m.Text = textOf(kind, m.Run)
 	}
 	var out []kairos.Delivery
-	for _, c := range s.c.Channels {
+	for _, c := range reach.Channels {
 		if !slices.Contains(c.On, kind) || len(c.Plans) > 0 && !slices.Contains(c.Plans, plan) {
 			continue
 		}
@@ -272,7 +297,7 @@ func (s *Service) about(ctx context.Context, e kairos.AuditEvent) ([]kairos.Deli
 }
 
 // news is a run as an event says that it was.
-func (s *Service) news(r kairos.Run, e kairos.AuditEvent) *RunNews {
+func news(r kairos.Run, e kairos.AuditEvent, url string) *RunNews {
 	var was struct{ Status, WaitReason, Headline string }
 	if json.Unmarshal(e.Detail, &was) != nil {
 		was.Status = string(r.Status)
@@ -282,8 +307,8 @@ func (s *Service) news(r kairos.Run, e kairos.AuditEvent) *RunNews {
 		n.Node, n.Code = r.Error.Node, r.Error.Code
 		n.Headline = cmp.Or(n.Headline, r.Error.Message)
 	}
-	if s.c.URL != "" {
-		n.URL = strings.TrimSuffix(s.c.URL, "/") + "/runs/" + r.ID
+	if url != "" {
+		n.URL = strings.TrimSuffix(url, "/") + "/runs/" + r.ID
 	}
 	return n
 }
@@ -350,7 +375,8 @@ func (s *Service) sendAll(ctx context.Context, due []kairos.Delivery) error {
 
 // send makes one attempt and notes what came of it.
 func (s *Service) send(ctx context.Context, d *kairos.Delivery) error {
-	i := slices.IndexFunc(s.c.Channels, func(c Channel) bool { return c.Name == d.Channel })
+	reach := s.reach.Load()
+	i := slices.IndexFunc(reach.Channels, func(c Channel) bool { return c.Name == d.Channel })
 	d.Attempts++
 	stopping := ctx
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendTimeout)
@@ -362,10 +388,10 @@ func (s *Service) send(ctx context.Context, d *kairos.Delivery) error {
 	switch {
 	case i < 0:
 		err = &refusal{errors.New("the channel is no longer configured")}
-	case s.c.Channels[i].Webhook != nil:
-		err = s.post(ctx, s.c.Channels[i].Webhook, *d)
+	case reach.Channels[i].Webhook != nil:
+		err = s.post(ctx, reach.Dialer, reach.Channels[i].Webhook, *d)
 	default:
-		err = s.mail(ctx, s.c.Channels[i].Email, *d)
+		err = s.mail(ctx, reach.Dialer, reach.Channels[i].Email, *d)
 	}
 	if stopping.Err() != nil && err != nil {
 		return stopping.Err() // it is sent at the next start
@@ -396,7 +422,7 @@ func (s *Service) Test(ctx context.Context, actor kairos.Actor, channel string) 
 	if !actor.Role.Includes(kairos.RoleAdmin) {
 		return kairos.Delivery{}, kairos.Errorf(kairos.CodeForbidden, "this needs the role admin")
 	}
-	if !slices.ContainsFunc(s.c.Channels, func(c Channel) bool { return c.Name == channel }) {
+	if !slices.ContainsFunc(s.reach.Load().Channels, func(c Channel) bool { return c.Name == channel }) {
 		return kairos.Delivery{}, kairos.Errorf(kairos.CodeNotFound, "there is no channel %q", channel)
 	}
 	d, err := s.message(channel, Message{Kind: "test", At: s.c.Now().UTC(), Text: "A test message of kairosd, sent by " + actor.Name + "."})
@@ -416,8 +442,9 @@ func (s *Service) Test(ctx context.Context, actor kairos.Actor, channel string) 
 
 // Channels lists how people are told, with the newest messages.
 func (s *Service) Channels(ctx context.Context, last int) ([]kairos.ChannelInfo, error) {
-	out := make([]kairos.ChannelInfo, 0, len(s.c.Channels))
-	for _, c := range s.c.Channels {
+	channels := s.reach.Load().Channels
+	out := make([]kairos.ChannelInfo, 0, len(channels))
+	for _, c := range channels {
 		info := kairos.ChannelInfo{Name: c.Name, Type: "email", On: c.On, Plans: c.Plans}
 		if c.Webhook != nil {
 			info.Type, info.Target, info.Signed = "webhook", c.Webhook.host(), c.Webhook.Secret != ""

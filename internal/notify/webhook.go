@@ -9,6 +9,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -39,7 +40,7 @@ const sendTimeout = 20 * time.Second
 // post makes one attempt. The signature covers id, time and body, as receivers
 // of Standard Webhooks check it: webhook-signature is "v1," and the base64 of
 // HMAC-SHA256(secret, id.timestamp.body).
-func (s *Service) post(ctx context.Context, w *Webhook, d kairos.Delivery) error {
+func (s *Service) post(ctx context.Context, dialer *net.Dialer, w *Webhook, d kairos.Delivery) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.URL, bytes.NewReader(d.Body))
 	if err != nil {
 		return &refusal{fmt.Errorf("the address cannot be used")} // without the address, which may hold a secret
@@ -55,7 +56,7 @@ func (s *Service) post(ctx context.Context, w *Webhook, d kairos.Delivery) error
 	client := http.Client{
 		// No proxy, no kept connection, no redirect: the address is checked at the
 		// socket, and a message goes where it is configured to go.
-		Transport:     &http.Transport{Proxy: nil, DialContext: s.c.Dialer.DialContext, DisableKeepAlives: true, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}, TLSHandshakeTimeout: 10 * time.Second},
+		Transport:     &http.Transport{Proxy: nil, DialContext: dialer.DialContext, DisableKeepAlives: true, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}, TLSHandshakeTimeout: 10 * time.Second},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	resp, err := client.Do(req)

@@ -39,11 +39,25 @@ func (g *Guard) Listeners(addrs ...net.Addr) {
 func (g *Guard) Files(paths ...string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.add(paths)
+}
+
+// add is Files for who holds the lock.
+func (g *Guard) add(paths []string) {
 	for _, p := range paths {
 		if abs, err := filepath.Abs(p); err == nil {
 			g.files = append(g.files, abs)
 		}
 	}
+}
+
+// Only refuses these files, and no others from now on: those of a configuration
+// that is no longer in force are released. Listeners stay.
+func (g *Guard) Only(paths ...string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.files = nil
+	g.add(paths)
 }
 
 // plain is an address without zone, IPv4 as IPv4.

@@ -50,6 +50,10 @@ type Options struct {
 	Servers map[string]mcp.Server
 	// Guard holds what no tool may reach; nil: nothing beyond the built-in rules.
 	Guard *tool.Guard
+	// Before is the box of the configuration before: how calls went, what is stopped
+	// and the circuits carry over, and MCP servers that are configured as before go
+	// on. nil: there is none.
+	Before *Box
 	// Pins keeps accepted definitions; nil: for the life of the box. One that is a
 	// [Recorder] keeps what a person accepts together with the record of it.
 	Pins    mcp.Pins
@@ -73,16 +77,22 @@ func New(ctx context.Context, o Options) (*Box, error) {
 	if err != nil {
 		return nil, kairos.Errorf(kairos.CodeInvalid, "configuration: %w", err)
 	}
-	t := &Box{set: set, mask: o.Mask, audit: o.Audit, Calls: activity.New(o.Mask), Circuits: circuit.NewBoard(o.Mask)}
+	t := &Box{set: set, mask: o.Mask, audit: o.Audit}
+	var before *mcp.Host
+	if o.Before != nil {
+		t.Calls, t.Circuits, before = o.Before.Calls, o.Before.Circuits, o.Before.host
+	} else {
+		t.Calls, t.Circuits = activity.New(o.Mask), circuit.NewBoard(o.Mask)
+	}
 	set.Watch(t.Calls, t.Circuits)
 	t.stops, _ = o.Pins.(activity.Recorder)
-	if len(o.Servers) == 0 {
+	if len(o.Servers) == 0 && before == nil { // a host without servers still knows of the processes of those before
 		return t, nil
 	}
 	if t.pins = o.Pins; t.pins == nil {
 		t.pins = &forgetful{}
 	}
-	t.host, err = mcp.New(mcp.Options{Servers: o.Servers, Pins: t.pins, Registry: set, Logger: o.Logger, PidFile: o.PidFile, Version: o.Version, Idle: o.Idle})
+	t.host, err = mcp.New(mcp.Options{Servers: o.Servers, Pins: t.pins, Registry: set, Logger: o.Logger, PidFile: o.PidFile, Version: o.Version, Idle: o.Idle, Before: before})
 	if err != nil {
 		return nil, kairos.Errorf(kairos.CodeInvalid, "configuration: %w", err)
 	}
@@ -91,6 +101,14 @@ func New(ctx context.Context, o Options) (*Box, error) {
 		return nil, err
 	}
 	return t, nil
+}
+
+// Adopt makes the MCP servers this box's own that the box before it runs and that
+// are configured as they were.
+func (t *Box) Adopt() {
+	if t.host != nil {
+		t.host.Adopt()
+	}
 }
 
 // Set is the tools for those who call them.
