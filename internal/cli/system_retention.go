@@ -32,7 +32,7 @@ func (s *system) Retain(ctx context.Context, actor kairos.Actor, reason string, 
 }
 
 // Retention is what is removed by itself.
-func (s *system) Retention() kairos.Retention { return s.policy }
+func (s *system) Retention() kairos.Retention { return s.up.Load().policy }
 
 // policyWords says a policy in words, a line per rule.
 func policyWords(c config.Retention) []string {
