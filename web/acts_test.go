@@ -257,6 +257,7 @@ func (s *scene) plans() {
 	s.page("/plans/:plan/edit", "/plans/paper/edit", `name="source"`, "source", fmt.Sprintf(b, "paper"), "do", "save")
 	s.page("/plans/:plan/start", "/plans/paper/start", `action="/plans/paper/start"`)
 	s.page("/plans/:plan/v/:number/restore", "/plans/paper/v/1/restore", `name="base"`, "reason", "the first one was right")
+	s.page("/plans/:plan/pause", "/plans/paper/pause", `name="do"`, "reason", "it floods the bank")
 	s.page("/plans/:plan/archive", "/plans/paper/archive", `name="reason"`, "reason", "not needed")
 	s.api("POST /plans", "/plans", fmt.Sprintf(c, "wire"))
 	s.api("POST /plans", "/plans", fmt.Sprintf(d, "wire"))
@@ -266,6 +267,8 @@ func (s *scene) plans() {
 		s.t.Fatal(err)
 	}
 	s.api("POST /plans/{id}/accept", "/plans/drafted/accept", map[string]string{"reason": "good"})
+	s.api("POST /plans/{id}/pause", "/plans/wire/pause", map[string]string{"reason": "it floods the bank"})
+	s.api("POST /plans/{id}/unpause", "/plans/wire/unpause", map[string]string{"reason": "it is over"})
 	s.api("POST /plans/{id}/archive", "/plans/wire/archive", map[string]string{"reason": "not needed"})
 	s.api("POST /plans/{id}/unarchive", "/plans/wire/unarchive", map[string]string{"reason": "needed"})
 	if _, _, _, _, err := s.Engine.SavePlan(s.t.Context(), s.Admin, fmt.Appendf(nil, d, "made"), planner.FormatYAML, "planner", ""); err != nil {

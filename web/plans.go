@@ -37,6 +37,14 @@ func (r *request) plan() error {
 	path := "/plans/" + url.PathEscape(pl.Key)
 	if r.who.Role.Includes(kairos.RoleOperator) {
 		p.Actions = append(p.Actions, view.Link{Text: r.t("Start…"), Href: path + "/start", Primary: true})
+		verb := view.Link{Text: r.t("Pause…"), Href: path + "/pause", Dialog: true}
+		if pl.Paused != nil {
+			verb.Text = r.t("Unpause…")
+		}
+		p.Actions = append(p.Actions, verb)
+	}
+	if pl.Paused != nil {
+		p.Paused = r.pausedText(pl.Paused)
 	}
 	if r.who.Role.Includes(kairos.RoleAuthor) {
 		p.Actions = append(p.Actions, view.Link{Text: r.t("Edit…"), Href: path + "/edit?base=" + strconv.Itoa(number)},

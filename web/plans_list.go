@@ -25,7 +25,7 @@ func (r *request) plans() error {
 	q, state := strings.TrimSpace(r.c.QueryParam("q")), r.c.QueryParam("state")
 	code := http.StatusOK
 	f, problem := filter.ParsePlans(q)
-	f.Page, f.Archived, f.Stage = r.page(), state == "archived", kairos.PlansUsed
+	f.Page, f.Archived, f.Paused, f.Stage = r.page(), state == "archived", state == "paused", kairos.PlansUsed
 	switch state {
 	case "archived":
 		f.Stage = ""
@@ -57,7 +57,7 @@ func (r *request) plans() error {
 		}
 		return "/plans?" + v.Encode()
 	}
-	p.States = []view.Link{{Text: r.t("In use"), Href: at("", "", ""), Current: state != "archived" && state != "draft"}, {Text: r.t("Drafts"), Href: at("", "", "draft"), Current: state == "draft"},
+	p.States = []view.Link{{Text: r.t("In use"), Href: at("", "", ""), Current: state != "archived" && state != "draft" && !f.Paused}, {Text: r.t("Paused"), Href: at("", "", "paused"), Current: f.Paused}, {Text: r.t("Drafts"), Href: at("", "", "draft"), Current: state == "draft"},
 		{Text: r.t("Archived"), Href: at("", "", "archived"), Current: f.Archived}}
 	if state == "draft" && problem == nil {
 		var err error
@@ -73,7 +73,7 @@ func (r *request) plans() error {
 				continue // it is above, with what was wanted
 			}
 		}
-		row := view.PlanRow{Key: pl.Key, Href: "/plans/" + url.PathEscape(pl.Key), Name: visible(pl.Name), Version: fmt.Sprintf("v%d", pl.Latest), Updated: r.time(pl.UpdatedAt)}
+		row := view.PlanRow{Key: pl.Key, Href: "/plans/" + url.PathEscape(pl.Key), Name: visible(pl.Name), Version: fmt.Sprintf("v%d", pl.Latest), Updated: r.time(pl.UpdatedAt), Paused: pl.Paused != nil}
 		if row.Name == row.Key {
 			row.Name = ""
 		}

@@ -168,6 +168,9 @@ type Engine interface {
 	// CheckPlan validates without storing.
 	CheckPlan(src []byte, f planner.Format) (*planner.Document, planner.Problems)
 	ArchivePlan(ctx context.Context, actor kairos.Actor, plan string, archived bool, reason string) error
+	// PausePlan lets no run of a plan start, or lets them start again; CodeConflict when
+	// it is so already.
+	PausePlan(ctx context.Context, actor kairos.Actor, plan string, on bool, reason string) error
 	// RestoreVersion makes an earlier version of a plan its current one; CodeStale
 	// when the current one has another hash than base.
 	RestoreVersion(ctx context.Context, actor kairos.Actor, plan string, number int, base, reason string) (kairos.Plan, error)

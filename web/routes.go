@@ -112,6 +112,8 @@ func (s *Server) table() []route {
 		{get, "/plans/:plan/diff/:a/:b", kairos.RoleViewer, (*request).planDiff},
 		{get, "/plans/:plan/archive", kairos.RoleAuthor, (*request).archivePage},
 		{post, "/plans/:plan/archive", kairos.RoleAuthor, (*request).archive},
+		{get, "/plans/:plan/pause", kairos.RoleOperator, (*request).pausePage},
+		{post, "/plans/:plan/pause", kairos.RoleOperator, (*request).pause},
 		{get, "/plans/:plan/edit", kairos.RoleAuthor, (*request).editPlan},
 		{post, "/plans/:plan/edit", kairos.RoleAuthor, (*request).savePlan},
 		{get, "/plans/:plan/start", kairos.RoleOperator, (*request).startPage},

@@ -114,6 +114,9 @@ func (r *request) startForm(plan string, number int) (view.StartPage, error) {
 		p.Versions = append(p.Versions, view.Link{Text: fmt.Sprintf("v%d", o.Number), Href: "/runs/new?" + url.Values{"plan": {pl.Key}, "v": {strconv.Itoa(o.Number)}}.Encode(), Current: o.Number == number})
 	}
 	p.Dry = r.c.FormValue("dry") != ""
+	if pl.Paused != nil {
+		p.Paused = r.pausedText(pl.Paused)
+	}
 	r.commands(&p, pl.Key, number, program.InputSchema)
 	for i := range program.Nodes {
 		n := &program.Nodes[i]
@@ -246,6 +249,16 @@ func (r *request) start() error {
 		}
 		return "/runs/" + run.ID, nil
 	})
+	if kairos.CodeOf(err) == kairos.CodeConflict {
+		p, formErr := r.startForm(r.c.Param("plan"), number)
+		if formErr != nil {
+			return formErr
+		}
+		if p.Error = sentence(err); p.Paused != "" { // which says why
+			p.Error = r.t("The run was not started.")
+		}
+		return r.render(http.StatusConflict, view.Start(p))
+	}
 	if kairos.CodeOf(err) == kairos.CodeInvalid {
 		return form(func(p *view.StartPage) {
 			p.Error = r.sentence(err)

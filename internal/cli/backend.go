@@ -20,6 +20,8 @@ type backend interface {
 	VersionByNumber(ctx context.Context, planID string, number int) (kairos.Version, error)
 	// PlanFlow is how the newest runs of a plan went through its nodes.
 	PlanFlow(ctx context.Context, plan string, version int, since time.Time) (kairos.PlanFlow, error)
+	// PausePlan lets no run of a plan start, or lets them start again.
+	PausePlan(ctx context.Context, actor kairos.Actor, plan string, on bool, reason string) error
 	// ArchivePlan hides a plan from lists, RestoreVersion makes an earlier version the
 	// current one, AcceptPlan takes a draft into use.
 	ArchivePlan(ctx context.Context, actor kairos.Actor, plan string, archived bool, reason string) error

@@ -86,6 +86,15 @@ func TestStoredPlans(t *testing.T) {
 		if out, _ := s.expect(0, "plans", "flow", "greet"); !strings.Contains(out, "say   3") {
 			t.Error(out)
 		}
+		s.expect(0, "plans", "pause", "greet", "--reason", "the bank asks for it")
+		if _, stderr := s.expect(2, "start", "greet", "--prompt", "Ana"); !strings.Contains(stderr, "greet is paused") || !strings.Contains(stderr, "the bank asks for it") {
+			t.Error(stderr)
+		}
+		if out, _ := s.expect(0, "plans", "--paused"); !strings.Contains(out, "greet") || !strings.Contains(out, "paused") {
+			t.Error(out)
+		}
+		s.expect(2, "plans", "pause", "greet")
+		s.expect(0, "plans", "unpause", "greet")
 		s.expect(0, "plans", "archive", "greet", "--reason", "replaced")
 		if out, stderr := s.expect(0, "plans"); strings.Contains(out, "greet") || !strings.Contains(stderr, "no plan matches") {
 			t.Error(out, stderr)

@@ -18,24 +18,25 @@ import (
 
 // planView is a plan as `--json` prints it.
 type planView struct {
-	ID        string `json:"id"`
-	Key       string `json:"key"`
-	Name      string `json:"name,omitempty"`
-	Version   int    `json:"version"`
-	Hash      string `json:"hash"`
-	UpdatedAt string `json:"updatedAt"`
-	Archived  bool   `json:"archived,omitempty"`
-	Stage     string `json:"stage,omitempty"`
+	ID        string       `json:"id"`
+	Key       string       `json:"key"`
+	Name      string       `json:"name,omitempty"`
+	Version   int          `json:"version"`
+	Hash      string       `json:"hash"`
+	UpdatedAt string       `json:"updatedAt"`
+	Archived  bool         `json:"archived,omitempty"`
+	Stage     string       `json:"stage,omitempty"`
+	Paused    *kairos.Stop `json:"paused,omitempty"`
 }
 
 func viewPlan(p kairos.Plan) planView {
-	return planView{p.ID, p.Key, p.Name, p.Latest, p.LatestHash, p.UpdatedAt.Format(time.RFC3339), p.Archived, string(p.Stage)}
+	return planView{p.ID, p.Key, p.Name, p.Latest, p.LatestHash, p.UpdatedAt.Format(time.RFC3339), p.Archived, string(p.Stage), p.Paused}
 }
 
 func (c *app) plansCommand() *cobra.Command {
 	var l listFlags
 	var query string
-	var archived bool
+	var archived, paused bool
 	cmd := &cobra.Command{
 		Use:   "plans",
 		Short: "List, store and show plans",
@@ -50,14 +51,15 @@ and words of the key or name. Drafts of planners are listed by "kairos drafts", 
 			if problem != nil {
 				return problem
 			}
-			f.Query, f.Archived, f.Page = query, archived, l.page()
+			f.Query, f.Archived, f.Paused, f.Page = query, archived, paused, l.page()
 			return c.listPlans(cmd, f, "no plan matches")
 		},
 	}
 	l.add(cmd)
 	cmd.Flags().StringVar(&query, "filter", "", "only plans like this, such as 'tool:http owner:ana'")
 	cmd.Flags().BoolVar(&archived, "archived", false, "list archived plans instead")
-	cmd.AddCommand(c.plansAdd(), c.plansShow(), c.plansVersions(), c.plansDiff(), c.plansRestore(), c.plansArchive(true), c.plansArchive(false), c.plansFlow())
+	cmd.Flags().BoolVar(&paused, "paused", false, "list paused plans only")
+	cmd.AddCommand(c.plansAdd(), c.plansShow(), c.plansVersions(), c.plansDiff(), c.plansRestore(), c.plansPause(true), c.plansPause(false), c.plansArchive(true), c.plansArchive(false), c.plansFlow())
 	return cmd
 }
 
@@ -70,7 +72,11 @@ func (c *app) listPlans(cmd *cobra.Command, f kairos.PlanFilter, nothing string)
 		items, rows := []planView{}, [][]string{}
 		for _, p := range list.Items {
 			items = append(items, viewPlan(p))
-			rows = append(rows, []string{p.Key, "v" + strconv.Itoa(p.Latest), string(p.Stage), stamp(p.UpdatedAt), p.Name})
+			stage := string(p.Stage)
+			if p.Paused != nil {
+				stage = strings.TrimSpace(stage + " paused")
+			}
+			rows = append(rows, []string{p.Key, "v" + strconv.Itoa(p.Latest), stage, stamp(p.UpdatedAt), p.Name})
 		}
 		return c.listed(items, list.Next, []string{"PLAN", "VERSION", "STAGE", "CHANGED", "NAME"}, rows, nothing)
 	})
@@ -293,6 +299,36 @@ meanwhile. "kairos plans diff" says how versions differ.`,
 				}
 				c.printf("%s: v%d is current, in the place of v%d\n", p.Key, p.Latest, before)
 				return nil
+			})
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the audit log")
+	return cmd
+}
+
+func (c *app) plansPause(on bool) *cobra.Command {
+	use, short, done := "pause", "Let no run of a plan start", "is paused: no run of it starts"
+	long := `Lets no run of a plan start, over whatever surface, until "plans unpause". Runs under way go on;
+existing runs can still be resumed, rerun and forked.`
+	if !on {
+		use, short, long, done = "unpause", "Let runs of a paused plan start again", "Lets runs of a paused plan start again.", "is paused no more"
+	}
+	reason := ""
+	cmd := &cobra.Command{
+		Use: use + " PLAN", Short: short, Args: cobra.ExactArgs(1), Long: long, Example: "  kairos plans " + use + " report --reason \"the bank asks for it\"",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.with(cmd, func(b backend) error {
+				p, err := findPlan(cmd.Context(), b, args[0])
+				if err != nil {
+					return err
+				}
+				if err := b.PausePlan(cmd.Context(), c.actor(), p.ID, on, reason); err != nil {
+					return err
+				}
+				if p, err = findPlan(cmd.Context(), b, args[0]); err != nil {
+					return err
+				}
+				return c.planSaid(p, done)
 			})
 		},
 	}

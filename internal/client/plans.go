@@ -117,21 +117,22 @@ func looksLikeJSON(src []byte) bool {
 }
 
 type planWire struct {
-	ID          string    `json:"id"`
-	Key         string    `json:"key"`
-	Name        string    `json:"name"`
-	Description string    `json:"description"`
-	Latest      int       `json:"latest"`
-	Hash        string    `json:"hash"`
-	Archived    bool      `json:"archived"`
-	Stage       string    `json:"stage"`
-	CreatedAt   time.Time `json:"createdAt"`
-	UpdatedAt   time.Time `json:"updatedAt"`
+	ID          string       `json:"id"`
+	Key         string       `json:"key"`
+	Name        string       `json:"name"`
+	Description string       `json:"description"`
+	Latest      int          `json:"latest"`
+	Hash        string       `json:"hash"`
+	Archived    bool         `json:"archived"`
+	Paused      *kairos.Stop `json:"paused"`
+	Stage       string       `json:"stage"`
+	CreatedAt   time.Time    `json:"createdAt"`
+	UpdatedAt   time.Time    `json:"updatedAt"`
 }
 
 func (w planWire) plan() kairos.Plan {
 	return kairos.Plan{ID: w.ID, Key: w.Key, Name: w.Name, Description: w.Description, Latest: w.Latest, LatestHash: w.Hash,
-		Archived: w.Archived, Stage: kairos.PlanStage(w.Stage), CreatedAt: w.CreatedAt, UpdatedAt: w.UpdatedAt}
+		Archived: w.Archived, Paused: w.Paused, Stage: kairos.PlanStage(w.Stage), CreatedAt: w.CreatedAt, UpdatedAt: w.UpdatedAt}
 }
 
 type versionWire struct {
@@ -169,6 +170,9 @@ func (c *Client) Plans(ctx context.Context, f kairos.PlanFilter) (kairos.List[ka
 	if f.Archived {
 		q.Set("archived", "true")
 	}
+	if f.Paused {
+		q.Set("paused", "true")
+	}
 	var out list[planWire]
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/plans", query: q, into: &out})
 	return mapList(out, planWire.plan), err
@@ -204,6 +208,16 @@ func (c *Client) ArchivePlan(ctx context.Context, _ kairos.Actor, idOrKey string
 	verb := "unarchive"
 	if archived {
 		verb = "archive"
+	}
+	_, err := c.do(ctx, call{method: http.MethodPost, path: "/plans/" + url.PathEscape(idOrKey) + "/" + verb, body: reasonWire{reason}})
+	return err
+}
+
+// PausePlan lets no run of a plan start, or lets them start again.
+func (c *Client) PausePlan(ctx context.Context, _ kairos.Actor, idOrKey string, on bool, reason string) error {
+	verb := "unpause"
+	if on {
+		verb = "pause"
 	}
 	_, err := c.do(ctx, call{method: http.MethodPost, path: "/plans/" + url.PathEscape(idOrKey) + "/" + verb, body: reasonWire{reason}})
 	return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
@@ -119,6 +120,37 @@ func (e *Engine) ArchivePlan(ctx context.Context, actor kairos.Actor, plan strin
 		return kairos.Errorf(kairos.CodeConflict, "plan %s is archived already", p.Key)
 	}
 	return e.store.ArchivePlan(ctx, p.ID, archived, actor, reason)
+}
+
+// PausePlan lets no run of a plan start any more, or, with on false, lets them start
+// again. What is under way goes on, its children included, and what a person makes of an
+// existing run is a run: a rerun, a fork. CodeConflict when it is so already.
+func (e *Engine) PausePlan(ctx context.Context, actor kairos.Actor, plan string, on bool, reason string) error {
+	action := "plan.unpause"
+	if on {
+		action = "plan.pause"
+	}
+	if err := e.allow(ctx, actor, kairos.RoleOperator, action, "", "plan:"+plan); err != nil {
+		return err
+	}
+	p, err := e.store.Plan(ctx, plan)
+	if err != nil {
+		return err
+	}
+	return e.store.PausePlan(ctx, p.ID, on, actor, reason)
+}
+
+// whilePaused refuses to start a run of a plan that somebody has paused.
+func whilePaused(p kairos.Plan) error {
+	if p.Paused == nil {
+		return nil
+	}
+	err := kairos.Errorf(kairos.CodeConflict, "plan %s is paused since %s by %s", p.Key, p.Paused.Since.Format(time.DateTime), p.Paused.By).Suggest("unpause it, or start it later")
+	if p.Paused.Reason != "" {
+		err.Message += ": " + p.Paused.Reason
+	}
+	err.Reason = "plan_paused"
+	return err
 }
 
 // originTry marks versions that are there for one run by hand.

@@ -54,6 +54,9 @@ type Store interface {
 	// ArchivePlan hides a plan from lists, or shows it again, with its audit
 	// record ("plan.archive", "plan.unarchive"). Runs are not touched.
 	ArchivePlan(ctx context.Context, planID string, archived bool, actor kairos.Actor, reason string) error
+	// PausePlan lets no run of a plan start, or lets them start again ("plan.pause",
+	// "plan.unpause"); CodeConflict when it is so already.
+	PausePlan(ctx context.Context, planID string, on bool, actor kairos.Actor, reason string) error
 	// RestoreVersion makes an earlier version of a plan its current one ("plan.restore");
 	// CodeStale when the current one is not Base.
 	RestoreVersion(ctx context.Context, r kairos.RestoredVersion, actor kairos.Actor) (kairos.Plan, error)

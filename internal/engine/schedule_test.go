@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -275,6 +276,32 @@ func TestRolesAreAsked(t *testing.T) {
 	list, err := e.Store.AuditEvents(ctx, kairos.AuditFilter{Actor: "vera", Result: "denied"})
 	if err != nil || len(list.Items) != 5 {
 		t.Errorf("%d refusals are audited, %v; want 5", len(list.Items), err)
+	}
+	if err := e.PausePlan(ctx, viewer, "p", true, ""); kairos.CodeOf(err) != kairos.CodeForbidden {
+		t.Errorf("pause by a viewer: %v", err)
+	}
+	if err := e.PausePlan(ctx, enginetest.Operator, "p", true, "it floods the bank"); err != nil {
+		t.Fatal(err)
+	}
+	for name, r := range map[string]kairos.StartRequest{"its key": {Plan: "p"}, "its hash": {Hash: run.Hash}} {
+		if _, err := e.Start(ctx, enginetest.Operator, r); kairos.CodeOf(err) != kairos.CodeConflict || !strings.Contains(err.Error(), "it floods the bank") {
+			t.Errorf("start of a paused plan by %s: %v", name, err)
+		}
+	}
+	if _, err := e.Start(ctx, enginetest.Operator, kairos.StartRequest{Plan: "p", Dry: true}); err != nil {
+		t.Errorf("a dry run of a paused plan: %v", err)
+	}
+	if _, err := e.Act(ctx, enginetest.Operator, kairos.VerbRequest{Run: e.Settle(run.ID).ID, Action: kairos.ActionRerun}); err != nil {
+		t.Errorf("a rerun of a paused plan: %v", err)
+	}
+	if err := e.PausePlan(ctx, enginetest.Operator, "p", true, ""); kairos.CodeOf(err) != kairos.CodeConflict {
+		t.Errorf("paused twice: %v", err)
+	}
+	if err := e.PausePlan(ctx, enginetest.Operator, "p", false, ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Start(ctx, enginetest.Operator, kairos.StartRequest{Plan: "p"}); err != nil {
+		t.Errorf("start of a plan that is paused no more: %v", err)
 	}
 	if err := e.ArchivePlan(ctx, enginetest.Operator, "p", true, "old"); err != nil {
 		t.Fatal(err)

@@ -48,6 +48,15 @@ func (e *Engine) Start(ctx context.Context, actor kairos.Actor, r kairos.StartRe
 	if err != nil {
 		return kairos.Run{}, err
 	}
+	if r.Hash != "" && !r.Dry { // by whatever name the plan is meant
+		named, err := e.store.Plan(ctx, p.version.PlanID)
+		if err != nil {
+			return kairos.Run{}, err
+		}
+		if err := whilePaused(named); err != nil {
+			return kairos.Run{}, err
+		}
+	}
 	if p.InputSchema != nil {
 		if err := validate(p.InputSchema, r.Input, "input"); err != nil {
 			return kairos.Run{}, err
@@ -74,6 +83,11 @@ func (e *Engine) versionOf(ctx context.Context, r kairos.StartRequest) (string, 
 	}
 	if p.Archived {
 		return "", kairos.Errorf(kairos.CodeConflict, "plan %s is archived", p.Key).Suggest("unarchive it, or run another plan")
+	}
+	if !r.Dry {
+		if err := whilePaused(p); err != nil {
+			return "", err
+		}
 	}
 	if r.Version == 0 || r.Version == p.Latest {
 		return p.LatestHash, nil

@@ -58,7 +58,8 @@ func (a Activity) Since(t time.Time) (n CallCounts, u Usage) {
 	return n, u
 }
 
-// Stop keeps calls from a tool or a provider until somebody ends it.
+// Stop keeps calls from a tool or a provider, or starts from a plan, until somebody ends
+// it.
 type Stop struct {
 	Since  time.Time `json:"since"`
 	By     string    `json:"by"`

@@ -104,6 +104,9 @@ type PlanFilter struct {
 	Archived bool
 	// Stage is one stage; empty: all but trials. [PlansUsed] are those in use.
 	Stage string
+	// Paused selects plans of which no run starts, whatever their stage; they are on one
+	// page.
+	Paused bool
 	// Facts are all true of the plan.
 	Facts []PlanFact
 	// Query is the filter as it was written, for the API; the store does not read it.

@@ -16,9 +16,11 @@ type Plan struct {
 	Latest      int // number of the newest version, from 1
 	LatestHash  string
 	Archived    bool
-	Stage       PlanStage
-	CreatedAt   time.Time
-	UpdatedAt   time.Time
+	// Paused says since when a person lets no run of it start; nil: they do.
+	Paused    *Stop
+	Stage     PlanStage
+	CreatedAt time.Time
+	UpdatedAt time.Time
 }
 
 // PlanStage says whether a plan is in use.

@@ -232,7 +232,12 @@ func factList(facts []kairos.PlanFact) string {
 // Plan finds a plan by key or id, archived ones included; CodeNotFound.
 func (s *Store) Plan(ctx context.Context, idOrKey string) (kairos.Plan, error) {
 	p, err := s.planRow(ctx, idOrKey)
-	return plan(p), err
+	if err != nil {
+		return kairos.Plan{}, err
+	}
+	out := []kairos.Plan{plan(p)}
+	err = s.pauses(ctx, out)
+	return out[0], err
 }
 
 func (s *Store) planRow(ctx context.Context, idOrKey string) (dbsqlc.Plan, error) {
@@ -266,6 +271,9 @@ func (s *Store) ArchivePlan(ctx context.Context, planID string, archived bool, a
 // Plans lists plans, latest change first, by key.
 func (s *Store) Plans(ctx context.Context, f kairos.PlanFilter) (kairos.List[kairos.Plan], error) {
 	var list kairos.List[kairos.Plan]
+	if f.Paused {
+		return s.plansPaused(ctx, f)
+	}
 	limit := pageLimit(f.Page.Limit)
 	at, id, newer := int64(math.MaxInt64), int64(math.MaxInt64), false
 	const kind = "plans"
@@ -304,7 +312,7 @@ func (s *Store) Plans(ctx context.Context, f kairos.PlanFilter) (kairos.List[kai
 		cursors[r.PublicID] = cursor(kind, r.UpdatedAt) + "-" + cursor(kind, r.ID)
 	}
 	list.Items, list.Next, list.Prev = windowBy(list.Items, limit, newer, f.Page, func(p kairos.Plan) string { return cursors[p.ID] })
-	return list, nil
+	return list, s.pauses(ctx, list.Items)
 }
 
 // VersionByHash gives one version with its source; CodeNotFound.

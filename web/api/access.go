@@ -47,6 +47,8 @@ var access = map[string]need{
 	"POST /plans/drafts/{id}/discard":       {kairos.RoleOperator, "plans:write"},
 	"POST /plans/{id}/accept":               {kairos.RoleOperator, "plans:write"},
 	"POST /plans/{id}/archive":              {kairos.RoleAuthor, "plans:write"},
+	"POST /plans/{id}/pause":                {kairos.RoleOperator, "plans:write"},
+	"POST /plans/{id}/unpause":              {kairos.RoleOperator, "plans:write"},
 	"POST /plans/{id}/versions/{n}/restore": {kairos.RoleAuthor, "plans:write"},
 	"POST /plans/{id}/unarchive":            {kairos.RoleAuthor, "plans:write"},
 

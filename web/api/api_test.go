@@ -296,6 +296,12 @@ func TestPlans(t *testing.T) {
 	if a := s.ask(t, "author", "POST /plans", graph, yaml, "If-Match: "+tag); a.status != 200 {
 		t.Errorf("P44: over the version it was made from: %d %s", a.status, a.text)
 	}
+	if a := s.ask(t, "operator", "POST /plans/hello/pause", `{"reason": "it floods the bank"}`); a.status != 200 || !strings.Contains(a.text, `"paused":{`) || !strings.Contains(a.text, "it floods the bank") {
+		t.Errorf("pause = %d %s", a.status, a.text)
+	}
+	if a := s.ask(t, "operator", "POST /plans/hello/unpause", ""); a.status != 200 || strings.Contains(a.text, "paused") {
+		t.Errorf("unpause = %d %s", a.status, a.text)
+	}
 	if a := s.ask(t, "author", "POST /plans/hello/archive", ""); a.status != 200 || a.json["archived"] != true {
 		t.Errorf("archive = %d %s", a.status, a.text)
 	}

@@ -284,6 +284,20 @@ func (f *fake) ArchivePlan(_ context.Context, _ kairos.Actor, id string, archive
 	return gone("plan", id)
 }
 
+func (f *fake) PausePlan(_ context.Context, actor kairos.Actor, id string, on bool, reason string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i := range f.plans {
+		if p := &f.plans[i]; p.Key == id {
+			if p.Paused = nil; on {
+				p.Paused = &kairos.Stop{By: actor.Name, Reason: reason}
+			}
+			return nil
+		}
+	}
+	return gone("plan", id)
+}
+
 // emit stores an event and delivers it; who does not take it gets a reset.
 func (f *fake) emit(kind string) {
 	f.mu.Lock()

@@ -18,16 +18,18 @@ import (
 
 // PlanView is a plan on the wire.
 type PlanView struct {
-	ID          string    `json:"id"`
-	Key         string    `json:"key" doc:"The document's own id."`
-	Name        string    `json:"name"`
-	Description string    `json:"description"`
-	Latest      int       `json:"latest" doc:"Number of the newest version."`
-	Hash        string    `json:"hash" doc:"Of the newest version."`
-	Archived    bool      `json:"archived"`
-	Stage       string    `json:"stage,omitempty" doc:"draft: a planner made it and nobody has accepted it; trial: kept for one run."`
-	CreatedAt   time.Time `json:"createdAt"`
-	UpdatedAt   time.Time `json:"updatedAt"`
+	ID          string `json:"id"`
+	Key         string `json:"key" doc:"The document's own id."`
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Latest      int    `json:"latest" doc:"Number of the newest version."`
+	Hash        string `json:"hash" doc:"Of the newest version."`
+	Archived    bool   `json:"archived"`
+	// Paused is left out of a plan of which runs start.
+	Paused    *kairos.Stop `json:"paused,omitempty" doc:"Since when, by whom and why no run of it starts; absent: they do."`
+	Stage     string       `json:"stage,omitempty" doc:"draft: a planner made it and nobody has accepted it; trial: kept for one run."`
+	CreatedAt time.Time    `json:"createdAt"`
+	UpdatedAt time.Time    `json:"updatedAt"`
 }
 
 // VersionView is one version of a plan on the wire.
@@ -142,6 +144,23 @@ func (a *API) planRoutes() {
 			"304": {Description: "Not modified"},
 		},
 	}, a.getVersion)
+	for _, on := range []bool{true, false} {
+		verb := map[bool]string{true: "pause", false: "unpause"}[on]
+		register(a, huma.Operation{
+			OperationID: verb + "-plan", Method: http.MethodPost, Path: "/plans/{id}/" + verb, Tags: tags,
+			Summary:     map[bool]string{true: "Let no run of a plan start", false: "Let runs of a paused plan start again"}[on],
+			Description: "Runs under way go on, and existing runs can be resumed, rerun and forked; POST /runs is refused with 409 while a plan is paused.",
+		}, func(ctx context.Context, in *archiveIn) (*planOut, error) {
+			reason := ""
+			if in.Body != nil {
+				reason = in.Body.Reason
+			}
+			if err := a.Engine.PausePlan(ctx, actorOf(ctx), in.ID, on, reason); err != nil {
+				return nil, err
+			}
+			return a.planNamed(ctx, in.ID)
+		})
+	}
 	for _, archived := range []bool{true, false} {
 		verb := map[bool]string{true: "archive", false: "unarchive"}[archived]
 		register(a, huma.Operation{
@@ -215,6 +234,7 @@ type listPlansIn struct {
 	PageIn
 	Q        string `query:"q" maxLength:"512" doc:"tool:, agent:, owner:, label.key=value; other words are in the key or name."`
 	Archived bool   `query:"archived" doc:"List archived plans instead."`
+	Paused   bool   `query:"paused" doc:"List paused plans only, on one page."`
 	Stage    string `query:"stage" enum:"used,draft,trial" doc:"used: accepted or written by people; draft: made by a planner; trial: kept for one run. Absent: all but trials."`
 }
 
@@ -229,7 +249,7 @@ func (a *API) listPlans(ctx context.Context, in *listPlansIn) (*plansOut, error)
 	if problem != nil {
 		return nil, problem
 	}
-	f.Archived, f.Stage, f.Page = in.Archived, in.Stage, kairos.Page{After: after, Limit: in.Limit}
+	f.Archived, f.Paused, f.Stage, f.Page = in.Archived, in.Paused, in.Stage, kairos.Page{After: after, Limit: in.Limit}
 	list, err := a.Reader.Plans(ctx, f)
 	if err != nil {
 		return nil, err
@@ -239,7 +259,7 @@ func (a *API) listPlans(ctx context.Context, in *listPlansIn) (*plansOut, error)
 
 func viewPlan(p kairos.Plan) PlanView {
 	return PlanView{ID: p.ID, Key: p.Key, Name: p.Name, Description: p.Description, Latest: p.Latest, Hash: p.LatestHash,
-		Archived: p.Archived, Stage: string(p.Stage), CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt}
+		Archived: p.Archived, Paused: p.Paused, Stage: string(p.Stage), CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt}
 }
 
 type planIn struct {
@@ -278,6 +298,9 @@ func (a *API) planNamed(ctx context.Context, id string) (*planOut, error) {
 	tag := p.LatestHash
 	if p.Archived {
 		tag += "-archived"
+	}
+	if p.Paused != nil {
+		tag += "-paused"
 	}
 	return &planOut{Status: http.StatusOK, ETag: etag(tag), Body: viewPlan(p)}, nil
 }

@@ -63,6 +63,7 @@ type Engine interface {
 	SavePlanOver(ctx context.Context, actor kairos.Actor, src []byte, f planner.Format, origin, reason, base string) (kairos.Plan, kairos.Version, bool, planner.Problems, error)
 	CheckPlan(src []byte, f planner.Format) (*planner.Document, planner.Problems)
 	ArchivePlan(ctx context.Context, actor kairos.Actor, plan string, archived bool, reason string) error
+	PausePlan(ctx context.Context, actor kairos.Actor, plan string, on bool, reason string) error
 	RestoreVersion(ctx context.Context, actor kairos.Actor, plan string, number int, base, reason string) (kairos.Plan, error)
 	AcceptVersion(ctx context.Context, actor kairos.Actor, plan, hash, reason string) (kairos.Plan, error)
 	AcceptPlan(ctx context.Context, actor kairos.Actor, plan, reason string) (kairos.Plan, error)

@@ -37,6 +37,7 @@ type PlanPage struct {
 	Rights                 []Fact
 	Tools                  []ToolRight
 	Archived               bool
+	Paused                 string // since when, by whom and why no run of it starts
 	Stats                  PlanStats
 	UsedBy                 []Link // plans that run it
 	AllRuns                string

@@ -6,6 +6,7 @@ type PlanRow struct {
 	Updated                  Time
 	Stats                    PlanStats
 	About                    string
+	Paused                   bool
 	Author                   string
 	Owner                    Link
 	Labels                   []Link

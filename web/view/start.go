@@ -18,4 +18,5 @@ type StartPage struct {
 	Like          Link     // the run whose input it begins with
 	Effects       []string // steps that cannot be undone or repeated
 	Dry           bool
+	Paused        string // since when, by whom and why no run of the plan starts
 }

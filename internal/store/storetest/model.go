@@ -136,6 +136,25 @@ func (m *Model) ArchivePlan(_ context.Context, planID string, archived bool, act
 	return nil
 }
 
+// PausePlan is engine.Store's.
+func (m *Model) PausePlan(_ context.Context, planID string, on bool, actor kairos.Actor, reason string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p := m.plan(planID)
+	switch {
+	case p == nil:
+		return kairos.Errorf(kairos.CodeNotFound, "no plan %q", planID)
+	case on == (p.Paused != nil):
+		return kairos.Errorf(kairos.CodeConflict, "it is so already")
+	}
+	if p.Paused = nil; on {
+		p.Paused = &kairos.Stop{By: actor.Name, Reason: reason}
+	}
+	m.record(kairos.AuditRecord{Action: map[bool]string{true: "plan.pause", false: "plan.unpause"}[on], Actor: actor.Name, Surface: actor.Surface,
+		Object: "plan:" + p.Key, Reason: reason})
+	return nil
+}
+
 // RestoreVersion is engine.Store's.
 func (m *Model) RestoreVersion(_ context.Context, r kairos.RestoredVersion, actor kairos.Actor) (kairos.Plan, error) {
 	m.mu.Lock()
