@@ -16,6 +16,11 @@ import (
 
 // runRow is a run as lists show it.
 func (r *request) runRow(run kairos.Run) view.RunRow {
+	return r.runRows([]kairos.Run{run})[0]
+}
+
+// row is one of several; known are the sizes of their plans.
+func (r *request) row(run kairos.Run, known map[string]int) view.RunRow {
 	row := view.RunRow{ID: run.ID, Short: kairos.ShortID(run.ID), Href: "/runs/" + run.ID, Status: r.statusOf(run),
 		Plan: run.PlanKey, PlanHref: "/plans/" + url.PathEscape(run.PlanKey), Version: fmt.Sprintf("v%d", run.Version),
 		Headline: r.damagedHeadline(run), Started: r.time(run.CreatedAt)}
@@ -27,21 +32,7 @@ func (r *request) runRow(run kairos.Run) view.RunRow {
 	default:
 		row.Took = took(time.Since(run.CreatedAt))
 	}
-	// A run's shape: one cell per step, failures tall, so that it is known at a
-	// glance.
-	if n := len(run.Path); n > 0 {
-		w := min(100.0/float64(n), 8)
-		for i, c := range run.Path {
-			cell := view.Cell{X: percent(float64(i) * w), W: percent(w * 0.8), Y: "30%", H: "40%", Class: "g-ok"}
-			switch c {
-			case 'f', 'd':
-				cell.Class, cell.Y, cell.H = "g-fail", "0", "100%"
-			case 's', 'x':
-				cell.Class, cell.Y, cell.H = "g-idle", "45%", "10%"
-			}
-			row.Strip = append(row.Strip, cell)
-		}
-	}
+	row.Strip = strip(run, row.Status, r.nodesOf(known, run))
 	return row
 }
 
@@ -57,9 +48,9 @@ func (r *request) damagedHeadline(run kairos.Run) string {
 }
 
 func (r *request) runRows(list []kairos.Run) []view.RunRow {
-	rows := make([]view.RunRow, len(list))
+	rows, known := make([]view.RunRow, len(list)), map[string]int{}
 	for i, run := range list {
-		rows[i] = r.runRow(run)
+		rows[i] = r.row(run, known)
 	}
 	return rows
 }

@@ -1,0 +1,73 @@
+package web
+
+import (
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/view"
+)
+
+// stripCells bounds the cells of a run's shape; the store keeps as many letters.
+const stripCells = 64
+
+// strip is a run's shape: one cell per step, failures tall, so that it is known at a
+// glance; then what it is at, and dashed what has not started (UI 3.3.2). nodes is
+// how many its plan has, 0: not known.
+func strip(run kairos.Run, at view.Status, nodes int) []view.Cell {
+	var cells []view.Cell
+	add := func(class, y, h string) {
+		if len(cells) < stripCells {
+			cells = append(cells, view.Cell{Class: class, Y: y, H: h})
+		}
+	}
+	for _, c := range run.Path {
+		switch c {
+		case 'f', 'd':
+			add("g-fail", "0", "100%")
+		case 's', 'x':
+			add("g-idle", "45%", "10%")
+		default:
+			add("g-ok", "30%", "40%")
+		}
+	}
+	left := nodes - len(run.Path)
+	if run.Status == kairos.RunCompleted || len(run.Path) >= stripCells {
+		left = 0
+	}
+	if run.Status == kairos.RunRunning || run.Status == kairos.RunWaiting {
+		switch at.Key {
+		case "now", "need":
+			add("g-"+at.Key, "30%", "40%")
+		case "fail": // interrupted
+			add("g-fail", "0", "100%")
+		default:
+			add("g-wait", "30%", "40%")
+		}
+		left--
+	}
+	for range left {
+		add("g-wait", "30%", "40%")
+	}
+	w := 8.0
+	if n := len(cells); n > 0 {
+		w = min(100.0/float64(n), w)
+	}
+	for i := range cells {
+		cells[i].X, cells[i].W = percent(float64(i)*w), percent(w*0.8)
+	}
+	return cells
+}
+
+// nodesOf says how many nodes the plan of a run has, each version read once; a plan
+// that cannot be read here only leaves what has not started out of the picture.
+func (r *request) nodesOf(known map[string]int, run kairos.Run) int {
+	if run.Status == kairos.RunCompleted || run.Hash == "" {
+		return 0
+	}
+	n, ok := known[run.Hash]
+	if !ok {
+		if p, err := r.s.Engine.Program(r.ctx, run.Hash); err == nil {
+			n = len(p.Nodes)
+		}
+		known[run.Hash] = n
+	}
+	return n
+}
