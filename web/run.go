@@ -93,14 +93,15 @@ type runPage struct {
 	chosen  *step
 	node    string // chosen, when it has no step
 	view    string
-	alike   string           // that other runs failed so, for the summary
-	since   string           // what changed before, for the summary
-	around  []string         // what is still wrong around it, for the summary
-	resume  *kairos.Preview  // what resuming would do, if it can be asked
-	never   []string         // nodes without a step
-	into    map[int][]string // sources of the edges to a node
-	front   map[int]bool     // nodes that the run may still come to
-	taken   map[int]int      // how often edges were taken
+	alike   string              // that other runs failed so, for the summary
+	since   string              // what changed before, for the summary
+	around  []string            // what is still wrong around it, for the summary
+	told    []kairos.AuditEvent // what the audit log says of it, once it was read
+	resume  *kairos.Preview     // what resuming would do, if it can be asked
+	never   []string            // nodes without a step
+	into    map[int][]string    // sources of the edges to a node
+	front   map[int]bool        // nodes that the run may still come to
+	taken   map[int]int         // how often edges were taken
 }
 
 func (b *runPage) build() (view.RunPage, error) {
@@ -168,7 +169,7 @@ func (b *runPage) build() (view.RunPage, error) {
 		case "state":
 			l.Count = b.number(int64(b.checkpoints() + 1))
 		case "events":
-			l.Count = b.number(int64(len(b.d.Journal)))
+			l.Count = b.eventCount()
 		}
 		p.Views = append(p.Views, l)
 	}

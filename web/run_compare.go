@@ -49,7 +49,7 @@ func (r *request) compare() error {
 	for _, k := range []struct {
 		word string
 		a, b []string
-	}{{r.t("Agents"), d.A.Agents, d.B.Agents}, {r.t("Tools"), d.A.Tools, d.B.Tools}, {r.t("Providers"), d.A.Providers, d.B.Providers}} {
+	}{{r.t("Agents"), d.A.Agents, d.B.Agents}, {r.t("Tools"), d.A.Tools, d.B.Tools}, {r.t("Providers"), d.A.Providers, d.B.Providers}, {r.t("Models"), d.A.Models, d.B.Models}} {
 		if x, y := strings.Join(k.a, ", "), strings.Join(k.b, ", "); x != "" || y != "" {
 			fact(k.word, cmp.Or(x, "–"), cmp.Or(y, "–"))
 		}
@@ -65,9 +65,28 @@ func (r *request) compare() error {
 	long := fact(r.t("Took"), took(r.ranFor(a)), took(r.ranFor(b)))
 	long.Delta, long.Apart = delta(r.ranFor(a)-r.ranFor(b)), true
 	fact(r.t("Started"), r.time(a.CreatedAt).Text, r.time(b.CreatedAt).Text).Apart = true
+	if err := r.changedBetween(&p, a, b); err != nil {
+		return err
+	}
 	r.compareSteps(&p, d)
 	r.aligned(&p)
 	return r.render(http.StatusOK, view.Compare(p))
+}
+
+// changedBetween says what else changed after the older of two runs and before the
+// newer: a tool's definition, kairosd, an agent, a provider's model.
+func (r *request) changedBetween(p *view.ComparePage, a, b kairos.Run) error {
+	older, newer := a, b
+	if newer.CreatedAt.Before(older.CreatedAt) {
+		older, newer = newer, older
+	}
+	text, link, err := r.changedAround(kairos.FailureGroup{Newest: newer.ID}, kairos.FailureOrigin{GoodAt: older.CreatedAt, FirstAt: newer.CreatedAt})
+	if err != nil || text == "" {
+		return err
+	}
+	p.Between = r.t("Between the two: %s", text)
+	p.Links = append(p.Links, link)
+	return nil
 }
 
 func rank(row view.CompareRow) int {

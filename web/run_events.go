@@ -109,9 +109,43 @@ func (b *runPage) events() (*view.Events, error) {
 	return v, nil
 }
 
+// manyRows is up to how many rows of a run's journal its events are counted on every
+// view.
+const manyRows = 500
+
+// eventCount is how many events the view lists: empty where counting them would take
+// longer than the page that was asked for.
+func (b *runPage) eventCount() string {
+	switch b.target() {
+	case "", "head", "pane":
+	default:
+		return "" // a part without tabs
+	}
+	if b.view != "events" && len(b.d.Journal) > manyRows {
+		return ""
+	}
+	acts, err := b.acts()
+	if err != nil { // the tab is worth more than its count; its view says what is wrong
+		b.s.Logger.Error("count the events of a run", "run_id", b.d.Run.ID, "err", err)
+		return ""
+	}
+	return b.number(int64(len(mergeEvents(b.d.Journal, acts))))
+}
+
 // acts are the newest events of the audit log about the run but its checkpoints,
-// in order.
+// in order; they are read once.
 func (b *runPage) acts() ([]kairos.AuditEvent, error) {
+	if b.told == nil {
+		acts, err := b.readActs()
+		if err != nil {
+			return nil, err
+		}
+		b.told = append([]kairos.AuditEvent{}, acts...)
+	}
+	return b.told, nil
+}
+
+func (b *runPage) readActs() ([]kairos.AuditEvent, error) {
 	var out []kairos.AuditEvent
 	f := kairos.AuditFilter{Run: b.d.Run.ID, Exclude: kairos.AuditExclusion{Actions: []string{"checkpoint"}}, Page: kairos.Page{Limit: 200}}
 	for len(out) < manyActs {

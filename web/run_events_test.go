@@ -2,12 +2,35 @@ package web_test
 
 import (
 	"net/http"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/web/webtest"
 )
+
+// The tab says how many events its view lists.
+func TestTheTabCountsTheEvents(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	seed := site.Seed(t)
+	b := site.Browser(t).Login()
+	path := "/runs/" + seed.Failed.ID + "/note"
+	form := b.Get(path).Hidden()
+	form.Set("text", "looked at it")
+	says(t, b.Post(path, form), http.StatusSeeOther)
+	page := b.Get("/runs/" + seed.Failed.ID + "?view=events").Body
+	tab := regexp.MustCompile(`(?s)view=events"[^>]*>\s*\S+\s*<span class="c">(\d+)</span>`)
+	rows := strings.Count(page[strings.Index(page, "What happened to this run"):], `<td class="num">`)
+	for _, body := range []string{page, b.Get("/runs/" + seed.Failed.ID).Body, b.Get("/runs/" + seed.Failed.ID + "?view=log").Body} {
+		m := tab.FindStringSubmatch(body)
+		if m == nil || m[1] != strconv.Itoa(rows) || rows == 0 {
+			t.Errorf("the tab counts %q, the view lists %d", m, rows)
+		}
+	}
+}
 
 // The events of a run are the whole truth: what the engine did, what people did,
 // under their names, and where the run stood, in order (UI 3.3.3).

@@ -96,6 +96,9 @@ type Side struct {
 	Agents    []string `json:"agents,omitempty"`
 	Tools     []string `json:"tools,omitempty"`
 	Providers []string `json:"providers,omitempty"`
+	// Models are those that answered, as they call themselves: a provider may answer
+	// with another version of what it was asked for.
+	Models []string `json:"models,omitempty"`
 	// Detail is the run itself, for pages.
 	Detail kairos.RunDetail `json:"-"`
 }
@@ -215,7 +218,7 @@ func Compare(a, b kairos.RunDetail, now time.Time) Comparison {
 }
 
 func side(d kairos.RunDetail, now time.Time) Side {
-	return Side{RunView: kairos.ViewRun(d.Run), TookMs: ranFor(d.Run, now).Milliseconds(), Detail: d}
+	return Side{RunView: kairos.ViewRun(d.Run), TookMs: ranFor(d.Run, now).Milliseconds(), Models: models(d.Journal), Detail: d}
 }
 
 // ranFor is how long a run took, or has been there.

@@ -135,3 +135,18 @@ func TestLongRunsAreCutOff(t *testing.T) {
 		t.Errorf("%d steps, %d left, spelled out up to %d", len(d.Steps), d.Left, spelled)
 	}
 }
+
+// The models that answered are named as they called themselves, each once.
+func TestModelsThatAnswered(t *testing.T) {
+	t.Parallel()
+	asked := func(r *run, kind, model string) *run {
+		return r.row(kairos.Entry{Kind: kairos.EntrySubstep, Node: "x", Visit: 1, Item: -1, Attempt: 1, Substep: 1, Decision: kairos.RawJSON(`{"kind":"` + kind + `"}`), Output: kairos.RawJSON(`{"text":"hello","model":"` + model + `"}`)})
+	}
+	a, b := newRun("a", `1`), newRun("b", `1`)
+	asked(asked(asked(a, "model", "m-2"), "model", "m-1"), "model", "m-2")
+	asked(asked(b, "model", "m-1"), "tool:echo", "not a model")
+	c := compare(a, b)
+	if d := cmp.Diff([][]string{{"m-1", "m-2"}, {"m-1"}}, [][]string{c.A.Models, c.B.Models}); d != "" {
+		t.Error(d)
+	}
+}

@@ -3,6 +3,7 @@ package rundiff
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/kairos"
@@ -119,4 +120,25 @@ func (st *folded) seen(now time.Time) *Seen {
 		}
 	}
 	return s
+}
+
+// models are those that answered the calls of a journal.
+func models(journal []kairos.Entry) []string {
+	var out []string
+	for i := range journal {
+		e := &journal[i]
+		if e.Kind != kairos.EntrySubstep || len(e.Output) == 0 {
+			continue
+		}
+		var call struct{ Kind string }
+		var answer struct{ Model string }
+		if json.Unmarshal(e.Decision, &call) != nil || call.Kind != "model" || json.Unmarshal(e.Output, &answer) != nil {
+			continue // of another shape: nothing is known of it
+		}
+		if answer.Model != "" && !slices.Contains(out, answer.Model) {
+			out = append(out, answer.Model)
+		}
+	}
+	slices.Sort(out)
+	return out
 }

@@ -35,6 +35,8 @@ var spanishConditions = map[string]string{
 	"The provider %s is degraded since %s":                     "El proveedor %s está degradado desde %s",
 	"See the provider":                                         "Ver el proveedor",
 	"Calls of %s are refused since %s":                         "Las llamadas de %s se rechazan desde %s",
+	"Models":                                                   "Modelos",
+	"Between the two: %s":                                      "Entre las dos: %s",
 	"Take all edits back":                                      "Deshacer todos los cambios",
 	"Attempt %s of %s of %s would begin by itself at %s, %s.": "El intento %s de %s de %s empezaría por sí solo a las %s, %s.",
 }

@@ -3,13 +3,14 @@ package view
 // ComparePage is two runs side by side.
 type ComparePage struct {
 	Shell
-	A, B  CompareSide
-	First string // the first difference, in words
-	Facts []CompareRow
-	Steps []CompareRow
-	Links []Link
-	Diffs []Block
-	Left  string // how many steps are not shown
+	A, B    CompareSide
+	First   string // the first difference, in words
+	Between string // what else changed between them
+	Facts   []CompareRow
+	Steps   []CompareRow
+	Links   []Link
+	Diffs   []Block
+	Left    string // how many steps are not shown
 }
 
 // CompareSide is one of them.
