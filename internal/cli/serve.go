@@ -442,6 +442,15 @@ func (s *server) answer(ctx context.Context, handler, local http.Handler) error 
 	if err := s.announce(ctx, s.front.url); err != nil && ctx.Err() == nil {
 		return err
 	}
+	m := newManager(s.Env, os.Getpid(), s.log)
+	m.tell("READY=1", "STATUS=ready at "+s.front.url)
+	watched, unwatch := context.WithCancel(ctx)
+	defer unwatch()
+	wg.Go(func() {
+		m.watch(watched, func(ctx context.Context) error {
+			return s.store.SetSetting(ctx, "heartbeat", time.Now().UTC().Format(time.RFC3339Nano))
+		})
+	})
 	go func() {
 		select { // what the start set going looks around first
 		case <-time.After(settling):
@@ -464,6 +473,8 @@ func (s *server) answer(ctx context.Context, handler, local http.Handler) error 
 			cause = &exit{sysIO, cause}
 		}
 	}
+	unwatch()
+	m.tell("STOPPING=1")
 	stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	s.front.close(stopCtx)

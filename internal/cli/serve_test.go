@@ -69,6 +69,12 @@ func serve(t *testing.T, data string, args ...string) *serving {
 // serveTo is serve with a log of the test's own; nil: one that is kept.
 func serveTo(t *testing.T, log io.Writer, data string, args ...string) *serving {
 	t.Helper()
+	return serveIn(t, func(string) string { return "" }, log, data, args...)
+}
+
+// serveIn is serveTo with an environment.
+func serveIn(t *testing.T, env func(string) string, log io.Writer, data string, args ...string) *serving {
+	t.Helper()
 	first := make(chan string, 1)
 	s := &serving{log: &output{}, code: make(chan int, 1)}
 	if log == nil {
@@ -78,7 +84,7 @@ func serveTo(t *testing.T, log io.Writer, data string, args ...string) *serving 
 	var ctx context.Context
 	ctx, s.stop = context.WithCancel(context.Background())
 	go func() {
-		s.code <- cli.Kairosd(ctx, cli.Streams{In: strings.NewReader(""), Out: out, Err: log, Env: func(string) string { return "" }},
+		s.code <- cli.Kairosd(ctx, cli.Streams{In: strings.NewReader(""), Out: out, Err: log, Env: env},
 			append([]string{"serve", "--data", data, "--listen", "127.0.0.1:0"}, args...))
 	}()
 	select {

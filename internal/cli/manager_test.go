@@ -1,0 +1,95 @@
+package cli_test
+
+import (
+	"net"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/store"
+)
+
+// Under a service manager the daemon says when it is ready, gives signs of life that
+// the database stands behind, and says when it stops (RELIABILITY 4.5).
+func TestTheServiceManagerIsTold(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	socket := filepath.Join(dir, "notify")
+	ln, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	heard := make(chan string, 1000)
+	go func() {
+		defer close(heard)
+		b := make([]byte, 4096)
+		for {
+			n, err := ln.Read(b)
+			if err != nil {
+				return
+			}
+			heard <- string(b[:n])
+		}
+	}()
+	await := func(what string) string {
+		t.Helper()
+		for {
+			select {
+			case m := <-heard:
+				if strings.HasPrefix(m, what) {
+					return m
+				}
+			case <-time.After(30 * time.Second):
+				t.Fatalf("%s is not told", what)
+			}
+		}
+	}
+	data := filepath.Join(dir, "data")
+	env := map[string]string{"NOTIFY_SOCKET": socket, "WATCHDOG_USEC": "20000"}
+	d := serveIn(t, func(name string) string { return env[name] }, nil, data)
+	if m := await("READY=1"); !strings.Contains(m, "\nSTATUS=ready at http://") {
+		t.Errorf("it says %q", m)
+	}
+	await("WATCHDOG=1")
+	await("WATCHDOG=1")
+	if code := d.end(t); code != 0 {
+		t.Errorf("it ended with %d", code)
+	}
+	await("STOPPING=1")
+	s, err := store.Open(t.Context(), filepath.Join(data, "kairos.db"), store.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if at, err := s.Setting(t.Context(), "heartbeat"); err != nil || at == "" {
+		t.Errorf("a sign of life that nothing stands behind: %q, %v", at, err)
+	}
+}
+
+// Nobody is told where no service manager is, and no signs of life are given where
+// they were asked of another process.
+func TestOtherProcessesSignsAreNotGiven(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	socket := filepath.Join(dir, "notify")
+	ln, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	env := map[string]string{"NOTIFY_SOCKET": socket, "WATCHDOG_USEC": "1000", "WATCHDOG_PID": "1"}
+	d := serveIn(t, func(name string) string { return env[name] }, nil, filepath.Join(dir, "data"))
+	d.end(t)
+	if err := ln.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	b := make([]byte, 4096)
+	for _, want := range []string{"READY=1", "STOPPING=1"} {
+		n, err := ln.Read(b)
+		if err != nil || !strings.HasPrefix(string(b[:n]), want) {
+			t.Errorf("%q, %v: want %s", b[:n], err, want)
+		}
+	}
+}
