@@ -448,7 +448,11 @@ func (s *server) answer(ctx context.Context, handler, local http.Handler) error 
 	defer unwatch()
 	wg.Go(func() {
 		m.watch(watched, func(ctx context.Context) error {
-			return s.store.SetSetting(ctx, "heartbeat", time.Now().UTC().Format(time.RFC3339Nano))
+			err := s.store.SetSetting(ctx, "heartbeat", time.Now().UTC().Format(time.RFC3339Nano))
+			if kairos.CodeOf(err) == kairos.CodeNoSpace {
+				return nil // it lives, and a start would change nothing
+			}
+			return err
 		})
 	})
 	go func() {
