@@ -110,7 +110,7 @@ func file(t *testing.T, name string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	static.Serve(w, r, name)
+	static.Serve(w, r, static.Hash(), name)
 	if w.body.Len() == 0 {
 		t.Fatalf("no file %s", name)
 	}

@@ -113,8 +113,10 @@ func took(d time.Duration) string {
 		return "0 ms"
 	case d < time.Second:
 		return fmt.Sprintf("%d ms", d.Milliseconds())
-	case d < time.Minute:
+	case d.Round(100*time.Millisecond) < time.Minute:
 		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < time.Minute: // rounded
+		return "1m 0s"
 	case d < time.Hour:
 		return fmt.Sprintf("%dm %ds", int(d.Minutes()), int(d.Seconds())%60)
 	case d < 24*time.Hour:

@@ -1,8 +1,10 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -12,8 +14,14 @@ import (
 
 // live streams hints: which topic has changed, never what it says. The page
 // fetches its own parts again (UI 3.2.3). Topics are "runs", "run-<id>", "drafts",
-// "draft-<id>", "circuits" and the bands of home.
+// "draft-<id>", "circuits" and the bands of home. Who asks says by Last-Event-ID, or
+// after=, up to where it knows; unless nothing happened since, it is told to ask for
+// all its parts once, so that no hint is lost between a page and its stream, or between
+// two streams.
 func (r *request) live() error {
+	if from := r.c.Request().Header.Get("Origin"); from != "" && from != "http://"+r.c.Request().Host && from != "https://"+r.c.Request().Host { // ruling 42
+		return kairos.Errorf(kairos.CodeForbidden, "pages of other sites may not listen")
+	}
 	topics := strings.Split(r.c.QueryParam("t"), ",")
 	only := ""
 	if len(topics) == 1 {
@@ -26,19 +34,13 @@ func (r *request) live() error {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no")
-	control := http.NewResponseController(w)
-	send := func(event, data string) error {
-		if err := control.SetWriteDeadline(time.Now().Add(30 * time.Second)); err != nil {
-			return err
-		}
-		if _, err := fmt.Fprintf(w, "event: %s\ndata: %s\n\n", event, data); err != nil {
-			return err
-		}
-		return control.Flush()
+	l := &stream{w: w, control: http.NewResponseController(w), server: r.s, wanted: map[string]bool{}}
+	for _, t := range topics {
+		l.wanted[t] = true
 	}
 	if !r.s.streams.enter(r.who.secret) {
 		w.WriteHeader(http.StatusOK)
-		_ = send("poll", "1") // or the browser has gone
+		_ = l.send("poll", "1") // or the browser has gone
 		return nil
 	}
 	defer r.s.streams.leave(r.who.secret)
@@ -46,52 +48,95 @@ func (r *request) live() error {
 	if err != nil {
 		return err
 	}
+	l.heard = r.s.Engine.Heard() // after the subscription: what comes between is heard twice, not never
 	w.WriteHeader(http.StatusOK)
-	if err := send("hello", r.s.Engine.Incarnation()); err != nil {
-		return nil // the browser has gone
+	err = l.send("hello", r.s.boot)
+	if known := cmp.Or(r.c.Request().Header.Get("Last-Event-ID"), r.c.QueryParam("after")); err == nil && known != r.s.position(l.heard) {
+		err = l.send("resync", "1")
 	}
-	beat := time.NewTicker(15 * time.Second)
+	beat := time.NewTicker(r.s.Beat)
 	defer beat.Stop()
-	wanted := map[string]bool{}
-	for _, t := range topics {
-		wanted[t] = true
-	}
-	hints := func(topics []string) error {
-		for _, t := range topics {
-			if wanted[t] {
-				if err := send("hint", t); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	}
-	beats := 0
-	for {
+	for beats := 1; err == nil; {
 		select {
 		case <-r.ctx.Done():
 			return nil
 		case <-r.s.closing.Done():
 			return nil
 		case <-beat.C:
-			err = send("beat", "1")
-			if beats++; err == nil && beats%4 == 0 { // what changes with time alone
-				err = hints([]string{"day", "system"})
+			if beats%beatsPerCheck == 0 {
+				if ok, problem := r.stillIn(); problem != nil || !ok {
+					return nil // the next request says why
+				}
 			}
+			if err = l.send("beat", "1"); err == nil && beats%beatsPerCheck == 0 { // what changes with time alone
+				err = l.hints([]string{"day", "system"})
+			}
+			beats++
 		case e, ok := <-events:
-			switch {
-			case !ok:
+			if !ok {
 				return nil
-			case e.Type == "reset":
-				err = send("resync", "1")
-			default:
-				err = hints(topicsOf(e))
 			}
-		}
-		if err != nil {
-			return nil // the browser has gone
+			l.heard = max(l.heard, e.Heard)
+			if e.Type == "reset" {
+				err = l.send("resync", "1")
+			} else {
+				err = l.hints(topicsOf(e))
+			}
 		}
 	}
+	return nil // the browser has gone
+}
+
+const (
+	// defaultBeat is how often a stream says that it is there.
+	defaultBeat = 15 * time.Second
+	// beatsPerCheck: once a minute a stream asks whether its reader is still logged
+	// in (ruling 42), which also counts as use of the login.
+	beatsPerCheck = 4
+)
+
+// stillIn asks again whether the login holds that a stream was opened with.
+func (r *request) stillIn() (bool, error) {
+	was := r.who
+	r.who = principal{}
+	if err := r.identify(); err != nil {
+		r.s.Logger.Error("a live stream ends: its login cannot be read", "err", err)
+		return false, err
+	}
+	return r.who.Name == was.Name && r.who.Role.Includes(r.role), nil
+}
+
+// position names a moment of this process: how many events it had published.
+func (s *Server) position(heard int64) string { return s.boot + "-" + strconv.FormatInt(heard, 10) }
+
+// stream is one reader's stream of hints.
+type stream struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	server  *Server
+	wanted  map[string]bool
+	heard   int64 // up to where the reader knows
+}
+
+func (l *stream) send(event, data string) error {
+	if err := l.control.SetWriteDeadline(time.Now().Add(30 * time.Second)); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(l.w, "id: %s\nevent: %s\ndata: %s\n\n", l.server.position(l.heard), event, data); err != nil {
+		return err
+	}
+	return l.control.Flush()
+}
+
+func (l *stream) hints(topics []string) error {
+	for _, t := range topics {
+		if l.wanted[t] {
+			if err := l.send("hint", t); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // topicsOf says what an event may have changed.

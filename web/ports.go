@@ -184,8 +184,8 @@ type Engine interface {
 	// Subscribe delivers events until the context ends. A listener that does
 	// not keep up gets its channel closed after a "reset" event.
 	Subscribe(ctx context.Context, after int64, run string) (<-chan kairos.Event, error)
-	// Incarnation names this life of the database; event ids begin with it.
-	Incarnation() string
+	// Heard is how many events were published so far; see kairos.Event.
+	Heard() int64
 }
 
 // Auth is who may come in.

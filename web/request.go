@@ -36,6 +36,8 @@ type request struct {
 	// display is how the reader wants pages.
 	display display
 	began   time.Time
+	// at is up to where the page knows what happened, for its live stream.
+	at string
 	// wrong is what was typed into the form of a verb and cannot be used.
 	wrong map[string]typed
 }
@@ -49,6 +51,7 @@ func (s *Server) serve(c echo.Context, rt route) error {
 		defer cancel()
 	}
 	r := &request{s: s, c: c, role: rt.role, began: time.Now()}
+	r.at = s.position(s.Engine.Heard())
 	r.display = r.readDisplay()
 	r.ctx = locale.With(ctx, r.display.lang)
 	c.Response().Header().Set("Cache-Control", "no-store")
@@ -222,7 +225,7 @@ func (r *request) to(address string) error {
 func (r *request) shell(section, title string) view.Shell {
 	s := view.Shell{Title: r.t(title), Section: section, User: r.who.Name, Role: string(r.who.Role), CSRF: r.who.csrf, Version: r.s.Version,
 		Static: static.Path, Zone: r.display.zone.String(), Now: r.s.now().UnixMilli(), Favicon: "idle", Theme: r.display.theme,
-		Density: r.display.density, Inspector: r.display.inspector, Shortcuts: r.display.shortcuts, Display: r.displayChoices(), Began: r.began, Here: "/", Dialog: r.target() == "dialog"}
+		Density: r.display.density, Inspector: r.display.inspector, Shortcuts: r.display.shortcuts, Display: r.displayChoices(), Began: r.began, At: r.at, Here: "/", Dialog: r.target() == "dialog"}
 	if r.c.Request().Method == http.MethodGet {
 		s.Here = r.c.Request().URL.RequestURI()
 		s.JSON = r.s.jsonOfPage(r.c.Request().URL, r.who.Role)
@@ -283,8 +286,16 @@ var explained = map[int]string{
 // fail shows an error: what happened, what to do. What is not made for people
 // is logged under an id, and only the id is shown (S32).
 func (s *Server) fail(err error, c echo.Context) {
-	if c.Response().Committed || errors.Is(err, context.Canceled) && c.Request().Context().Err() != nil {
-		return // the answer is on its way, or the browser has gone
+	if c.Response().Committed {
+		return // the answer is on its way
+	}
+	if gone := c.Request().Context().Err(); errors.Is(gone, context.Canceled) {
+		// Nobody reads the answer. What was cut short by it fails in many ways, and none
+		// of them is a fault of the page.
+		if !errors.Is(err, context.Canceled) {
+			s.Logger.Debug("page failed after its browser had gone", "path", c.Request().URL.Path, "err", err)
+		}
+		return
 	}
 	r := &request{s: s, c: c, began: time.Now()}
 	r.display = r.readDisplay()
@@ -308,8 +319,9 @@ func (s *Server) fail(err error, c echo.Context) {
 	case translated:
 		p.Code, p.Message, p.Suggestion = statusOf[said.err.Code], said.says, said.suggests
 	case ours && statusOf[e.Code] != 0:
-		p.Code, p.Message, p.Suggestion = statusOf[e.Code], begun(e.Message), begun(e.Suggestion)
-		if r.display.lang != locale.English && explained[p.Code] != "" {
+		says := r.saidInside(e.Message)
+		p.Code, p.Message, p.Suggestion = statusOf[e.Code], begun(says), begun(r.said(e.Suggestion))
+		if r.display.lang != locale.English && says == visible(e.Message) && explained[p.Code] != "" {
 			p.Says = r.t(explained[p.Code])
 		}
 	case errors.Is(err, context.DeadlineExceeded):

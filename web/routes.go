@@ -278,7 +278,7 @@ func (s *Server) routes() {
 		s.echo.Add(r.method, r.path, func(c echo.Context) error { return s.serve(c, r) })
 	}
 	s.echo.GET("/static/:hash/:file", func(c echo.Context) error {
-		static.Serve(c.Response(), c.Request(), c.Param("file"))
+		static.Serve(c.Response(), c.Request(), c.Param("hash"), c.Param("file"))
 		return nil
 	})
 	s.echo.GET("/healthz", func(c echo.Context) error { return c.String(http.StatusOK, "ok\n") })

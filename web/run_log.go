@@ -189,7 +189,7 @@ func (r *request) logFile() error {
 	}
 	var text strings.Builder
 	b.eachLine(func(_ int, e *kairos.Entry, l kairos.LogLine) {
-		fmt.Fprintf(&text, "%s %-5s %s: %s\n", cmpTime(l.At, e.At).UTC().Format("2006-01-02T15:04:05.000Z"), strings.ToUpper(l.Level), stepName(e.Node, e.Visit), l.Message)
+		fmt.Fprintf(&text, "%s %-5s %s: %s\n", cmpTime(l.At, e.At).In(r.display.zone).Format("2006-01-02T15:04:05.000Z07:00"), strings.ToUpper(l.Level), stepName(e.Node, e.Visit), l.Message)
 	})
 	h := r.c.Response().Header()
 	h.Set("Content-Disposition", fmt.Sprintf("attachment; filename=\"%s.log\"", kairos.ShortID(b.d.Run.ID)))

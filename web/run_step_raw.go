@@ -58,7 +58,7 @@ func (r *request) stepRaw() error {
 		if a != nil {
 			var text strings.Builder
 			for _, l := range kairos.ReadLog(a.log).Lines {
-				fmt.Fprintf(&text, "%s %-5s %s\n", cmpTime(l.At, entry.At).UTC().Format("2006-01-02T15:04:05.000Z"), strings.ToUpper(l.Level), l.Message)
+				fmt.Fprintf(&text, "%s %-5s %s\n", cmpTime(l.At, entry.At).In(r.display.zone).Format("2006-01-02T15:04:05.000Z07:00"), strings.ToUpper(l.Level), l.Message)
 			}
 			data = []byte(text.String())
 		}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/kairosd/kairosd/internal/filter"
 	"github.com/kairosd/kairosd/internal/kairos"
@@ -135,17 +136,17 @@ func (r *request) listRuns(p *view.RunsPage, q string, f kairos.RunFilter) error
 		}
 		return "/runs?" + v.Encode()
 	}
-	p.Newest, p.Newer, p.Older = "/runs?q="+url.QueryEscape(q), at("before", list.Prev), at("after", list.Next)
+	p.Newest, p.Newer, p.Older = with("/runs", url.Values{"q": {q}}, "n", size), at("before", list.Prev), at("after", list.Next)
 	matching := len(p.Rows)
 	p.Count = r.n(len(p.Rows), "%s shown", "%s shown")
 	if list.Next != "" || list.Prev != "" {
 		n, err := r.s.Reader.RunsCount(r.ctx, f, countCap+1)
 		switch {
 		case err == nil && n > countCap:
-			p.Count += r.t(", more than %s match", r.number(countCap))
+			p.Count = r.n(len(p.Rows), "%s shown, more than %s match", "%s shown, more than %s match", r.number(countCap))
 			matching = n
 		case err == nil:
-			p.Count += r.n(n, ", %s matches", ", %s match")
+			p.Count = r.n(len(p.Rows), "%s shown, %s match", "%s shown, %s match", r.number(int64(n)))
 			matching = n
 		}
 	}
@@ -292,7 +293,7 @@ func (r *request) systemViews(q string) []view.Link {
 // saveView keeps a query of the run list under a name, or forgets it.
 func (r *request) saveView() error {
 	name, q := strings.TrimSpace(r.c.FormValue("name")), strings.TrimSpace(r.c.FormValue("q"))
-	if name == "" || len(name) > 160 {
+	if name == "" || utf8.RuneCountInString(name) > 40 {
 		return kairos.Errorf(kairos.CodeInvalid, "a view needs a name of at most 40 characters")
 	}
 	if _, problem := filter.Parse(q, time.Now()); problem != nil {

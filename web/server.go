@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -69,6 +70,8 @@ type Config struct {
 	// Idle is after how long without a request a login ends: pages warn before; 0:
 	// they do not.
 	Idle time.Duration
+	// Beat is how often a live stream says that it is there; 0: every 15 seconds.
+	Beat time.Duration
 	// Ready reports why the daemon cannot serve, for /readyz; nil: it always can.
 	Ready func(context.Context) error
 	// Now is the clock that pages are shown by; nil: the machine's.
@@ -81,6 +84,7 @@ type Server struct {
 	echo    *echo.Echo
 	handler http.Handler
 	posts   *posts
+	boot    string // names this process to its live streams
 	streams streams
 	layouts layouts
 	closing context.Context
@@ -104,7 +108,8 @@ func New(c Config) (*Server, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	s := &Server{Config: c, posts: newPosts()}
+	c.Beat = cmp.Or(c.Beat, defaultBeat)
+	s := &Server{Config: c, posts: newPosts(), boot: newID()}
 	s.closing, s.close = context.WithCancel(context.Background())
 	s.echo = echo.New()
 	s.echo.IPExtractor = s.client

@@ -61,7 +61,7 @@ func (s *Server) starting(w http.ResponseWriter, r *http.Request, progress func(
 	switch file, isFile := staticFile(r.URL.Path); {
 	case isFile:
 		w.Header().Del("Retry-After")
-		static.Serve(w, r, file)
+		static.Serve(w, r, strings.Split(r.URL.Path, "/")[2], file)
 	case r.URL.Path == "/healthz":
 		w.Header().Del("Retry-After")
 		err = c.String(http.StatusOK, "ok\n")

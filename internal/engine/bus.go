@@ -18,6 +18,7 @@ type bus struct {
 	store Store
 
 	mu        sync.Mutex
+	heard     int64                         // events published, whoever listened
 	listeners map[string]map[*listener]bool // by run; "": of all runs
 	stopped   chan struct{}
 	once      sync.Once
@@ -81,6 +82,7 @@ func (e *Engine) HandleCommit(events []kairos.AuditEvent) {
 func (b *bus) commit(events []kairos.AuditEvent, store Store, derive func(kairos.AuditEvent, string) []kairos.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.heard += int64(len(events))
 	if len(b.listeners) == 0 {
 		return
 	}
@@ -95,6 +97,9 @@ func (b *bus) commit(events []kairos.AuditEvent, store Store, derive func(kairos
 			continue
 		}
 		derived := derive(events[i], incarnation)
+		for j := range derived {
+			derived[j].Heard = b.heard
+		}
 		if everybody {
 			all = append(all, derived...)
 		}
@@ -119,9 +124,11 @@ func (b *bus) commit(events []kairos.AuditEvent, store Store, derive func(kairos
 func (b *bus) live(ev kairos.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.heard++
 	if len(b.listeners) == 0 {
 		return
 	}
+	ev.Heard = b.heard
 	one := []kairos.Event{ev}
 	for l := range b.listeners[""] {
 		l.push(one)
@@ -131,6 +138,15 @@ func (b *bus) live(ev kairos.Event) {
 			l.push(one)
 		}
 	}
+}
+
+// Heard is how many events this process has published so far, those that are not
+// stored among them. Whoever reads it before the store, and finds the same number
+// once it listens, has missed nothing.
+func (e *Engine) Heard() int64 {
+	e.bus.mu.Lock()
+	defer e.bus.mu.Unlock()
+	return e.bus.heard
 }
 
 // Announce tells listeners of all runs something that is not stored.

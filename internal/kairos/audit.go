@@ -74,6 +74,9 @@ type Event struct {
 	RunSeq int64     `json:"runSeq,omitempty"`
 	At     time.Time `json:"at"`
 	Data   any       `json:"data,omitempty"`
+	// Heard is how many events this process had published when it published this
+	// one, stored or not; 0 of one that was read back. See engine.Heard.
+	Heard int64 `json:"-"`
 }
 
 // ChangeDetail is the detail of an act that changed something: how it was before,

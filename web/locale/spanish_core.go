@@ -49,7 +49,6 @@ var spanishCore = map[string]string{
 	"%s asks":                                            "%s pregunta",
 	"%s at %s":                                           "%s en %s",
 	"%s · step %s · since":                               "%s · paso %s · desde",
-	", more than %s match":                               ", coinciden más de %s",
 	", until %s":                                         ", hasta %s",
 	"12 to 256 characters":                               "de 12 a 256 caracteres",
 	"A new run starts from a checkpoint of this one; this one is not changed.": "Empieza una ejecución nueva desde un punto de control de esta; esta no cambia.",
@@ -419,7 +418,8 @@ var spanishCorePlurals = map[string][2]string{
 	"%s step again":                      {"%s paso de nuevo", "%s pasos de nuevo"},
 	"%s that never started":              {"%s que no había empezado", "%s que no habían empezado"},
 	"%s time":                            {"%s vez", "%s veces"},
-	", %s matches":                       {", coincide %s", ", coinciden %s"},
+	"%s shown, more than %s match":       {"%s mostrada, coinciden más de %s", "%s mostradas, coinciden más de %s"},
+	"%s shown, %s match":                 {"%s mostrada, coinciden %s", "%s mostradas, coinciden %s"},
 	"Plan graph: %s step":                {"Grafo del plan: %s paso", "Grafo del plan: %s pasos"},
 	"The %s finished step keeps its saved result and is not repeated.": {"El %s paso terminado conserva su resultado y no se repite.", "Los %s pasos terminados conservan sus resultados y no se repiten."},
 }

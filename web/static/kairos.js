@@ -21,6 +21,7 @@
   const topics = () => [...new Set($$("[data-live]").map((e) => e.dataset.live))];
   let source = null, poller = 0, watchdog = 0, hidden = 0, paused = cookies().live === "paused", every = 5000, contact = Date.now();
   const last = {}, pending = {}, held = new Set();
+  let after = body.dataset.after || ""; // up to where all parts of the page know what happened
   const clock = () => {
     const zone = $(".tz"), at = new Date(contact + offset);
     try { return at.toLocaleTimeString("en-GB", { timeZone: zone ? zone.textContent : undefined }); } catch { return at.toTimeString().slice(0, 8); }
@@ -59,12 +60,13 @@
     const list = topics();
     if (paused) { show("paused"); return; }
     if (!list.length || source || !window.EventSource) return;
-    source = new EventSource("/live?t=" + encodeURIComponent(list.join(",")));
+    source = new EventSource("/live?t=" + encodeURIComponent(list.join(",")) + "&after=" + after);
     source.onopen = () => { alive(); show("live"); poll(false); };
-    source.addEventListener("hello", () => { alive(); list.forEach(fire); });
-    source.addEventListener("beat", alive);
-    source.addEventListener("resync", () => { alive(); list.forEach(fire); });
-    source.addEventListener("hint", (e) => { alive(); fire(e.data); });
+    const on = (name, then) => source.addEventListener(name, (e) => { alive(); after = e.lastEventId; if (then) then(e.data); });
+    on("hello");
+    on("beat");
+    on("resync", () => list.forEach(fire));
+    on("hint", fire);
     source.addEventListener("poll", () => { close(); show("polling"); poll(true); }); // this session has enough streams
     source.onerror = () => {
       if (!poller) { show("polling"); poll(true); list.forEach(fire); } // only the stream, or the daemon?
@@ -104,6 +106,7 @@
   document.addEventListener("htmx:afterRequest", (e) => {
     if (!e.detail.elt || !e.detail.elt.dataset.live) return;
     const code = e.detail.xhr ? e.detail.xhr.status : 0, answered = code > 0 && code < 500;
+    if (code < 200 || code > 399) after = ""; // this part does not know
     every = answered ? 5000 : Math.min(30000, every * 1.5);
     if (answered) contact = Date.now();
     if (poller) { if (answered) show("polling"); else lost(); }
@@ -116,7 +119,7 @@
     say(indicator ? indicator.textContent : "");
   };
   if (indicator) indicator.addEventListener("click", pause);
-  addEventListener("pagehide", stop);
+  addEventListener("pagehide", () => { stop(); after = ""; }); // what was asked for is not waited for
   addEventListener("pageshow", (e) => { if (e.persisted) start(); });
   document.addEventListener("visibilitychange", () => {
     clearTimeout(hidden);

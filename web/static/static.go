@@ -72,8 +72,10 @@ var packed = sync.OnceValue(func() map[string][]byte {
 	return out
 })
 
-// Serve answers for one file by its exact name.
-func Serve(w http.ResponseWriter, r *http.Request, name string) {
+// Serve answers for one file by its exact name. Under the hash of this set of files it
+// may be kept for ever; under that of another, which a page of another version asks
+// by, not at all: that version may come back.
+func Serve(w http.ResponseWriter, r *http.Request, hash, name string) {
 	b, err := files.ReadFile(name)
 	if err != nil || strings.Contains(name, "/") {
 		http.NotFound(w, r)
@@ -81,7 +83,10 @@ func Serve(w http.ResponseWriter, r *http.Request, name string) {
 	}
 	h := w.Header()
 	h.Set("Content-Type", types[name[strings.LastIndexByte(name, '.'):]])
-	h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	h.Set("Cache-Control", "no-store")
+	if hash == Hash() {
+		h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	}
 	h.Set("Vary", "Accept-Encoding")
 	if z, ok := packed()[name]; ok && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 		h.Set("Content-Encoding", "gzip")

@@ -32,6 +32,7 @@ type Shell struct {
 	Display   []Choice
 	Here      string // this page's address, to come back to
 	JSON      string // address of the same data for programs
+	At        string // up to where the page knows what happened, for its live stream
 	Dialog    bool   // only the content is wanted: it is shown in a dialog
 	Began     time.Time
 }

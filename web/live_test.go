@@ -1,0 +1,197 @@
+package web_test
+
+import (
+	"bufio"
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web"
+	"github.com/kairosd/kairosd/web/webtest"
+)
+
+// hint is one event of a live stream.
+type hint struct{ id, name, data string }
+
+// quick serves a site's dashboard with streams that say often that they are there.
+func quick(t *testing.T, site *webtest.Site) (address string) {
+	t.Helper()
+	s, err := web.New(web.Config{Reader: site.Store, Engine: site.Engine, Auth: site.Auth, Beat: 2 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(s)
+	t.Cleanup(func() { s.Close(); server.Close() })
+	return server.URL
+}
+
+// listen opens a stream as the reader of b, and gives what it says until the reader
+// leaves; nothing more comes once it has ended.
+func listen(t *testing.T, b *webtest.Browser, address string, header ...string) (says <-chan hint, leave func()) {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	req := request(t, http.MethodGet, address, "", header...).WithContext(ctx)
+	for _, c := range b.Cookies() {
+		req.AddCookie(c)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp.StatusCode != http.StatusOK || resp.Header.Get("X-Accel-Buffering") != "no" || resp.Header.Get("Content-Encoding") != "" {
+		t.Fatalf("%s: %d %v", address, resp.StatusCode, resp.Header)
+	}
+	out := make(chan hint)
+	leave = func() {
+		stop()
+		for range out { // until it has ended
+		}
+	}
+	t.Cleanup(leave)
+	go func() {
+		defer close(out)
+		defer resp.Body.Close()
+		defer func() {
+			if ctx.Err() == context.DeadlineExceeded {
+				t.Error("the stream went on for a minute")
+			}
+		}()
+		var h hint
+		for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+			key, value, _ := strings.Cut(lines.Text(), ": ")
+			switch key {
+			case "id":
+				h.id = value
+			case "event":
+				h.name = value
+			case "data":
+				h.data = value
+			case "":
+				select {
+				case out <- h:
+				case <-ctx.Done():
+					return
+				}
+			}
+		}
+	}()
+	return out, leave
+}
+
+// next is the next event of a stream.
+func next(t *testing.T, from <-chan hint) hint {
+	t.Helper()
+	h, ok := <-from
+	if !ok {
+		t.Fatal("the stream has ended")
+	}
+	return h
+}
+
+var known = regexp.MustCompile(`data-after="([^"]+)"`)
+
+// A page says up to where it tells what happened; its stream asks it to look again
+// only if something happened since, also to what is not stored, or if it is another
+// process's page (UI 3.2.3).
+func TestAStreamBeginsWhereThePageEnds(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	seed := site.Seed(t)
+	b := site.Browser(t).Login()
+	address := quick(t, site)
+	page := func() string {
+		t.Helper()
+		req := request(t, http.MethodGet, address+"/runs/"+seed.Waiting.ID, "")
+		for _, c := range b.Cookies() {
+			req.AddCookie(c)
+		}
+		m := known.FindStringSubmatch(site.Browser(t).Do(req).Body)
+		if m == nil {
+			t.Fatal("the page does not say what it knows")
+		}
+		return m[1]
+	}
+	stream := address + "/live?t=run-" + seed.Waiting.ID + "&after="
+	begins := func(after string, header ...string) (told bool, at hint) {
+		t.Helper()
+		from, leave := listen(t, b, stream+url.QueryEscape(after), header...)
+		defer leave()
+		first := next(t, from)
+		if first.name != "hello" || first.id == "" || !strings.HasPrefix(first.id, first.data+"-") {
+			t.Fatalf("a stream begins with %+v", first)
+		}
+		second := next(t, from)
+		if second.name != "resync" && second.name != "beat" {
+			t.Fatalf("a stream goes on with %+v", second)
+		}
+		return second.name == "resync", second
+	}
+	before := page()
+	told, at := begins(before)
+	if told || at.id != before {
+		t.Errorf("the stream of a page that knows everything begins with %+v, the page knows %s", at, before)
+	}
+	open, _ := listen(t, b, stream+url.QueryEscape(before))
+	site.Engine.Announce("node_log", map[string]any{"text": "not stored"})
+	if told, _ := begins(before); !told {
+		t.Error("something happened between a page and its stream, and the page is not told")
+	}
+	if told, _ := begins(before, "Last-Event-ID", page()); told {
+		t.Error("a stream that comes back knows less than the page it was opened by")
+	}
+	for _, other := range []string{"", "0", "another-" + strings.SplitN(before, "-", 2)[1]} {
+		if told, _ := begins(other); !told {
+			t.Errorf("a page that knows %q is not told to look again", other)
+		}
+	}
+	// What happens to the run is hinted at, and moves the reader on.
+	list, err := site.Store.Approvals(t.Context(), kairos.ApprovalFilter{Run: seed.Waiting.ID})
+	if err != nil || len(list.Items) != 1 {
+		t.Fatal(list, err)
+	}
+	if _, err := site.Engine.Decide(t.Context(), site.Admin, kairos.DecideRequest{Approval: list.Items[0].ID, Approve: true}); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		h := next(t, open)
+		if h.name == "hint" {
+			if h.data != "run-"+seed.Waiting.ID || h.id == before {
+				t.Errorf("%+v after %s", h, before)
+			}
+			break
+		}
+	}
+}
+
+// A stream ends with the login that it was opened with, and is not for pages of
+// other sites (ruling 42).
+func TestAStreamEndsWithItsLogin(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	address := quick(t, site) + "/live?t=runs"
+	stream, _ := listen(t, b, address)
+	next(t, stream)
+	u, err := site.Auth.Session(t.Context(), b.Cookies()[0].Value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := site.Auth.EndSessions(t.Context(), site.Admin, u.ID, ""); err != nil {
+		t.Fatal(err)
+	}
+	for range stream { // until it ends by itself
+	}
+	req := request(t, http.MethodGet, address, "", "Origin", "https://xc.example")
+	for _, c := range site.Browser(t).Login().Cookies() {
+		req.AddCookie(c)
+	}
+	if p := site.Browser(t).Do(req); p.Code != http.StatusForbidden {
+		t.Errorf("another site may listen: %d", p.Code)
+	}
+}

@@ -1,0 +1,56 @@
+package web_test
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/webtest"
+)
+
+// What refuses an act is said in the language of who acts (UI 3.2.11).
+func TestRefusalsAreInTheReadersLanguage(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	seed := site.Seed(t)
+	site.Browser(t).Login() // sets the installation up
+	b := site.Browser(t)
+	b.Post("/display", url.Values{"csrf": {"anonymous"}, "lang": {"es"}, "back": {"/login"}})
+	says(t, b.Post("/login", url.Values{"csrf": {"anonymous"}, "name": {"marta"}, "password": {"not hers at all"}}), http.StatusUnprocessableEntity,
+		"El nombre o la contraseña no son correctos")
+	b.Login()
+
+	f := form(t, b.Get("/settings/users").Body, `name="name"`)
+	f.Set("name", "olga")
+	f.Set("role", "operator")
+	for password, wanted := range map[string]string{
+		"ñandú":          "La contraseña tiene 5 caracteres; hacen falta al menos 12. Use varias palabras o un gestor de contraseñas",
+		"aaaaaaaaaaaaaa": "Esta contraseña es de las primeras que probaría un atacante. Use varias palabras sin relación entre sí",
+	} {
+		f.Set("password", password)
+		says(t, b.Post("/settings/users", f), http.StatusUnprocessableEntity, wanted)
+	}
+	f.Set("name", "marta")
+	f.Set("password", webtest.Password)
+	says(t, b.Post("/settings/users", f), http.StatusUnprocessableEntity, "Ya hay un usuario marta. Elija otro nombre")
+
+	me := form(t, b.Get("/me").Body, `name="old"`)
+	for name, value := range map[string]string{"old": "wrong password 12", "password": "another good password", "again": "another good password"} {
+		me.Set(name, value)
+	}
+	says(t, b.Post("/me/password", me), http.StatusUnprocessableEntity, "La contraseña anterior no es correcta")
+
+	// A run that is not where the act needs it to be: before the act, and when it was sent.
+	says(t, b.Get("/runs/"+seed.Completed.ID+"/resume"), http.StatusOK, "Una ejecución completada no tiene nada que reanudar", "Vuelva a ejecutarla o bifúrquela")
+	pause := b.Get("/runs/" + seed.Waiting.ID + "/pause").Hidden()
+	if _, err := site.Engine.Act(t.Context(), site.Admin, kairos.VerbRequest{Run: seed.Waiting.ID, Action: kairos.ActionCancel}); err != nil {
+		t.Fatal(err)
+	}
+	pause.Del("rev")
+	says(t, b.Post("/runs/"+seed.Waiting.ID+"/pause", pause), http.StatusConflict, "No hay nada que poner en pausa; estado de la ejecución: Cancelada")
+
+	// In English they are as they were written.
+	b.Post("/display", url.Values{"csrf": {b.Get("/me").Hidden().Get("csrf")}, "lang": {"en"}, "back": {"/"}})
+	says(t, b.Get("/runs/"+seed.Completed.ID+"/resume"), http.StatusOK, "A completed run has nothing to resume", "Rerun or fork it")
+}
