@@ -94,10 +94,10 @@ func (r *request) usersPage(code int, problem string) error {
 }
 
 // refused shows a form again with what is wrong with it; other errors pass.
-func refused(err error) (problem string, ok bool) {
+func (r *request) refused(err error) (problem string, ok bool) {
 	switch kairos.CodeOf(err) {
 	case kairos.CodeInvalid, kairos.CodeConflict, kairos.CodeForbidden, kairos.CodeUnauthorized, kairos.CodeTooMany:
-		return sentence(err), true
+		return r.sentence(err), true
 	}
 	return "", false
 }
@@ -111,7 +111,7 @@ func (r *request) createUser() error {
 		u, err := a.CreateUser(r.ctx, r.who.actor(), strings.TrimSpace(r.c.FormValue("name")), r.c.FormValue("password"), kairos.Role(r.c.FormValue("role")))
 		return "/settings/users/" + url.PathEscape(u.ID), err
 	})
-	if problem, ok := refused(err); ok {
+	if problem, ok := r.refused(err); ok {
 		return r.usersPage(http.StatusUnprocessableEntity, problem)
 	}
 	if err != nil {
@@ -215,7 +215,7 @@ func (r *request) changeUser() error {
 		u, err := a.UpdateUser(r.ctx, r.who.actor(), id, role, password, disabled)
 		return "/settings/users/" + url.PathEscape(u.ID), err
 	})
-	if problem, ok := refused(err); ok {
+	if problem, ok := r.refused(err); ok {
 		return r.userPage(http.StatusUnprocessableEntity, problem)
 	}
 	if err != nil {

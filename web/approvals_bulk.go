@@ -79,7 +79,7 @@ func (r *request) decideAlike() error {
 					return "", err
 				}
 			case kairos.CodeConflict, kairos.CodeStale, kairos.CodeNotFound, kairos.CodeForbidden:
-				refused = append(refused, sentence(err))
+				refused = append(refused, r.sentence(err))
 			default:
 				return "", err
 			}
@@ -90,7 +90,7 @@ func (r *request) decideAlike() error {
 		return with("/approvals", url.Values{"show": {"decided"}, "plan": {form.Get("plan")}}), nil
 	})
 	if kairos.CodeOf(err) == kairos.CodeConflict {
-		return r.showAlike(http.StatusConflict, sentence(err), refused)
+		return r.showAlike(http.StatusConflict, r.sentence(err), refused)
 	}
 	return err
 }

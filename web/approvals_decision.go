@@ -276,13 +276,13 @@ func (r *request) decide() error {
 		})
 		switch kairos.CodeOf(err) {
 		case kairos.CodeInvalid:
-			problem = sentence(err)
+			problem = r.sentence(err)
 		case kairos.CodeConflict, kairos.CodeStale:
 			fresh, readErr := r.s.Reader.Approval(r.ctx, a.ID)
 			if readErr != nil {
 				return readErr
 			}
-			return r.inbox(http.StatusConflict, &fresh, sentence(err))
+			return r.inbox(http.StatusConflict, &fresh, r.sentence(err))
 		default:
 			return err
 		}
@@ -340,7 +340,7 @@ func (r *request) assign() error {
 		if readErr != nil {
 			return readErr
 		}
-		return r.inbox(statusOf[code], &fresh, sentence(err))
+		return r.inbox(statusOf[code], &fresh, r.sentence(err))
 	}
 	return err
 }

@@ -415,7 +415,7 @@ func (r *request) verify() error {
 	}
 	err := r.once(func() (string, error) { return "/audit", r.s.AuditLog.VerifyAudit(r.ctx, r.who.actor()) })
 	if kairos.CodeOf(err) == kairos.CodeConflict {
-		return r.showVerify(http.StatusConflict, sentence(err))
+		return r.showVerify(http.StatusConflict, r.sentence(err))
 	}
 	return err
 }

@@ -35,7 +35,7 @@ func (r *request) askForm(code int, typed kairos.DraftRequest, refused error) er
 	p := view.AskPage{Shell: r.shell("plans", "Plan from an intent"), Form: r.intentForm(typed)}
 	p.Form.Action, p.Form.Button = "/plans/drafts", r.t("Make a plan")
 	if refused != nil {
-		p.Error = sentence(refused)
+		p.Error = r.sentence(refused)
 	}
 	return r.render(code, view.Ask(p))
 }
@@ -169,7 +169,7 @@ func (r *request) showDraft(code int, d kairos.Draft, refused error) error {
 		p.Favicon = "failed"
 	}
 	if refused != nil {
-		p.Refused = sentence(refused)
+		p.Refused = r.sentence(refused)
 	}
 	p.Facts = append(p.Facts, view.Fact{Term: r.t("Wanted by"), Text: visible(d.Actor)}, view.Fact{Term: r.t("When"), Text: r.time(d.CreatedAt).Text})
 	if d.Model != "" {

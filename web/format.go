@@ -1,7 +1,6 @@
 package web
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -143,15 +142,6 @@ func visible(s string) string {
 
 func hidden(c rune) bool {
 	return c != '\n' && c != '\t' && c != '\r' && (unicode.Is(unicode.Cc, c) || unicode.Is(unicode.Cf, c))
-}
-
-// sentence is an error with its suggestion, for a form.
-func sentence(err error) string {
-	text := begun(err.Error())
-	if e, ok := errors.AsType[*kairos.Error](err); ok && e.Suggestion != "" {
-		text += ". " + begun(e.Suggestion)
-	}
-	return text
 }
 
 // firstWord is a word that may be written with a capital: no key, path or name.

@@ -47,7 +47,7 @@ func (r *request) loginFailed(err error, p view.LoginPage) error {
 	if code == http.StatusUnauthorized {
 		code = http.StatusUnprocessableEntity
 	}
-	p.Error = sentence(err)
+	p.Error = r.sentence(err)
 	if e.RetryAfter > 0 {
 		seconds := int(e.RetryAfter.Seconds())
 		r.c.Response().Header().Set("Retry-After", strconv.Itoa(seconds))
@@ -127,7 +127,7 @@ func (r *request) linkPage() error {
 func (r *request) followLink() error {
 	token := r.c.FormValue("token")
 	secret, _, err := r.s.Auth.FollowLink(r.ctx, token, r.s.client(r.c.Request()), r.c.Request().UserAgent())
-	if problem, ok := refused(err); ok {
+	if problem, ok := r.refused(err); ok {
 		return r.render(statusOf[kairos.CodeOf(err)], view.LoginLink(view.LoginLinkPage{Shell: r.shell("", "Log in"), Token: token, Error: problem}))
 	}
 	if err != nil {
@@ -183,7 +183,7 @@ func (r *request) setup() error {
 			return err
 		}
 		return r.render(http.StatusUnprocessableEntity, view.Login(view.LoginPage{Shell: r.shell("", "Set up"), Setup: true, Password: true,
-			Token: r.c.FormValue("token"), Name: name, Error: sentence(err)}))
+			Token: r.c.FormValue("token"), Name: name, Error: r.sentence(err)}))
 	}
 	r.setCookie(secret)
 	return r.to("/")

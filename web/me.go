@@ -73,7 +73,7 @@ func (r *request) changePassword() error {
 		return r.mePage(http.StatusUnprocessableEntity, r.t("The two new passwords differ."))
 	}
 	err = a.ChangePassword(r.ctx, r.who.User, r.c.FormValue("old"), r.c.FormValue("password"), r.who.secret)
-	if problem, ok := refused(err); ok {
+	if problem, ok := r.refused(err); ok {
 		return r.mePage(http.StatusUnprocessableEntity, problem)
 	}
 	if err != nil {

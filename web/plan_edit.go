@@ -201,7 +201,7 @@ func (r *request) savePlan() error {
 	case "add":
 		added, err := r.addStep(source, r.c.FormValue("add"))
 		if err != nil {
-			p.Trouble = sentence(err)
+			p.Trouble = r.sentence(err)
 			return again(http.StatusUnprocessableEntity)
 		}
 		p.Source = added
@@ -248,7 +248,7 @@ func (r *request) tryPlan(p *view.PlanForm, format planner.Format) error {
 		return "/runs/" + run.ID, err
 	})
 	if kairos.CodeOf(err) == kairos.CodeInvalid {
-		p.Trouble = sentence(err)
+		p.Trouble = r.sentence(err)
 		r.looked(p)
 		return r.render(http.StatusUnprocessableEntity, view.PlanEditor(*p))
 	}
@@ -262,7 +262,7 @@ func (r *request) savedMeanwhile(p *view.PlanForm, doc *planner.Document, format
 	if err != nil {
 		return err
 	}
-	p.Stale = sentence(why)
+	p.Stale = r.sentence(why)
 	now, err := r.s.Reader.VersionByHash(r.ctx, pl.LatestHash)
 	if err != nil {
 		return err

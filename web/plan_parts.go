@@ -199,7 +199,7 @@ func (r *request) restore() error {
 		return "/plans/" + url.PathEscape(pl.Key), err
 	})
 	if code := kairos.CodeOf(err); code == kairos.CodeStale || code == kairos.CodeConflict || code == kairos.CodeInvalid {
-		return r.showRestore(statusOf[code], sentence(err))
+		return r.showRestore(statusOf[code], r.sentence(err))
 	}
 	return err
 }

@@ -33,7 +33,7 @@ func TestRefusalsAreInTheReadersLanguage(t *testing.T) {
 	}
 	f.Set("name", "marta")
 	f.Set("password", webtest.Password)
-	says(t, b.Post("/settings/users", f), http.StatusUnprocessableEntity, "Ya hay un usuario marta. Elija otro nombre")
+	says(t, b.Post("/settings/users", f), http.StatusUnprocessableEntity, "Ya hay un usuario «marta». Elija otro nombre")
 
 	me := form(t, b.Get("/me").Body, `name="old"`)
 	for name, value := range map[string]string{"old": "wrong password 12", "password": "another good password", "again": "another good password"} {
@@ -42,13 +42,13 @@ func TestRefusalsAreInTheReadersLanguage(t *testing.T) {
 	says(t, b.Post("/me/password", me), http.StatusUnprocessableEntity, "La contraseña anterior no es correcta")
 
 	// A run that is not where the act needs it to be: before the act, and when it was sent.
-	says(t, b.Get("/runs/"+seed.Completed.ID+"/resume"), http.StatusOK, "Una ejecución completada no tiene nada que reanudar", "Vuelva a ejecutarla o bifúrquela")
+	says(t, b.Get("/runs/"+seed.Completed.ID+"/resume"), http.StatusOK, "Una ejecución completada no tiene nada que reanudar", "Repítala o bifúrquela")
 	pause := b.Get("/runs/" + seed.Waiting.ID + "/pause").Hidden()
 	if _, err := site.Engine.Act(t.Context(), site.Admin, kairos.VerbRequest{Run: seed.Waiting.ID, Action: kairos.ActionCancel}); err != nil {
 		t.Fatal(err)
 	}
 	pause.Del("rev")
-	says(t, b.Post("/runs/"+seed.Waiting.ID+"/pause", pause), http.StatusConflict, "No hay nada que poner en pausa; estado de la ejecución: Cancelada")
+	says(t, b.Post("/runs/"+seed.Waiting.ID+"/pause", pause), http.StatusConflict, "la ejecución está así: Cancelada")
 
 	// In English they are as they were written.
 	b.Post("/display", url.Values{"csrf": {b.Get("/me").Hidden().Get("csrf")}, "lang": {"en"}, "back": {"/"}})

@@ -59,7 +59,7 @@ func (r *request) proven() (bool, error) {
 		if err == nil {
 			return true, nil
 		}
-		problem, ok := refused(err)
+		problem, ok := r.refused(err)
 		if !ok {
 			return false, err
 		}
@@ -94,7 +94,7 @@ func (r *request) loginCode() error {
 	ticket := r.c.FormValue("ticket")
 	secret, _, err := r.s.Auth.LoginCode(r.ctx, ticket, r.c.FormValue("code"), r.s.client(r.c.Request()), r.c.Request().UserAgent())
 	if kairos.CodeOf(err) == kairos.CodeForbidden { // another code may be right
-		return r.askCode(http.StatusUnprocessableEntity, view.LoginCodePage{Ticket: ticket, Next: r.c.FormValue("next"), Error: sentence(err)})
+		return r.askCode(http.StatusUnprocessableEntity, view.LoginCodePage{Ticket: ticket, Next: r.c.FormValue("next"), Error: r.sentence(err)})
 	}
 	if err != nil {
 		return r.loginFailed(err, view.LoginPage{Next: r.c.FormValue("next")})
@@ -179,7 +179,7 @@ func (r *request) setSecondFactor() error {
 	case "on":
 		secret := r.c.FormValue("secret")
 		codes, err := r.s.Auth.EnableSecondFactor(r.ctx, r.who.User, secret, r.c.FormValue("code"), r.who.secret)
-		if problem, ok := refused(err); ok {
+		if problem, ok := r.refused(err); ok {
 			return r.showSecondFactor(http.StatusUnprocessableEntity, problem, secret)
 		}
 		if err != nil {

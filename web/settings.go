@@ -86,7 +86,7 @@ func (r *request) showRetention(code int, problem string) error {
 			p.Would = r.t("Nothing would go now.")
 		}
 	case kairos.CodeConflict, kairos.CodeUnavailable:
-		p.Would = sentence(err) // it is at work
+		p.Would = r.sentence(err) // it is at work
 	default:
 		return err
 	}

@@ -105,7 +105,7 @@ func (r *request) rotateSecret() error {
 	to, err := r.s.posts.once(r.key(), func() (string, error) {
 		return "/settings/secrets", r.s.Settings.RotateSecret(r.ctx, r.who.actor(), v.Name, reason)
 	})
-	if problem, ok := refused(err); ok {
+	if problem, ok := r.refused(err); ok {
 		return r.showRotateSecret(http.StatusUnprocessableEntity, problem)
 	}
 	if err != nil {

@@ -88,7 +88,7 @@ func (r *request) createToken() error {
 		made = text
 		return "/settings/tokens", err
 	})
-	if problem, ok := refused(err); ok {
+	if problem, ok := r.refused(err); ok {
 		return r.tokensPage(http.StatusUnprocessableEntity, problem, "")
 	}
 	if err != nil {

@@ -33,6 +33,7 @@ var (
 		spanishApprovals,
 		spanishPlans,
 		spanishDrafts,
+		spanishRefusals,
 		spanishProblems,
 		spanishSaid,
 		spanishConditions,
