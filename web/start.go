@@ -254,7 +254,7 @@ func (r *request) start() error {
 		if formErr != nil {
 			return formErr
 		}
-		if p.Error = sentence(err); p.Paused != "" { // which says why
+		if p.Error = r.sentence(err); p.Paused != "" { // which says why
 			p.Error = r.t("The run was not started.")
 		}
 		return r.render(http.StatusConflict, view.Start(p))
