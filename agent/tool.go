@@ -27,6 +27,9 @@ type ToolSpec struct {
 	Effect planner.Effect
 	// EffectOf, if set, gives the effect of a call with these arguments.
 	EffectOf func(args any) planner.Effect
+	// Private says that a call which is not pure reads what an installation keeps to
+	// itself: its files, its databases.
+	Private bool
 	// HostOf, if set, names whom a call with these arguments goes to: one host that
 	// fails again and again is then left alone for a while, and the others are not.
 	// Empty: nobody can say. Without it the tool is left alone as a whole.

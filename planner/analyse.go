@@ -29,6 +29,7 @@ func (k *compiler) analyse() {
 	v := newView(k.p, components, owner)
 	k.exclusive(v)
 	k.reads(v)
+	k.ruleOfTwo()
 }
 
 // components finds strongly connected components over edges and needs, in

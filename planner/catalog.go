@@ -56,8 +56,12 @@ type ToolInfo struct {
 	EffectOf func(args any) Effect
 	// Schema is the JSON Schema of the arguments, or nil.
 	Schema any
-	// Denied, if set, says that calls from the plan with this key are refused.
-	Denied func(plan string) bool
+	// Denied, if set, says that calls from the plan with this key are refused, Asks
+	// that a person is asked before each.
+	Denied, Asks func(plan string) bool
+	// Untrusted says that what it gives may be what strangers wrote; Private that it
+	// reads what an installation keeps to itself, unless a call is pure.
+	Untrusted, Private bool
 }
 
 // AgentInfo is what validation needs to know of an agent.
@@ -66,6 +70,9 @@ type AgentInfo struct {
 	System bool
 	// Models are the models that a plan may name for it; nil: any.
 	Models []string
+	// Private says that a tool of it is; Changes that a tool of it may change
+	// something outside without a person being asked.
+	Private, Changes bool
 }
 
 // SkillInfo binds a skill to a tool or an agent.

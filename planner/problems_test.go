@@ -179,6 +179,8 @@ func testCatalog() *planner.Catalog {
 			"http": {Effect: planner.EffectUnsafe, Schema: map[string]any{"type": "object", "required": []any{"url"},
 				"properties": map[string]any{"url": map[string]any{"type": "string"}, "method": map[string]any{"enum": []any{"GET", "POST"}}}}},
 			"datetime":   {Effect: planner.EffectRead},
+			"ledger":     {Effect: planner.EffectRead, Private: true},
+			"mail":       {Effect: planner.EffectUnsafe, Untrusted: true},
 			"calculator": {Effect: planner.EffectPure},
 			"wire":       {Effect: planner.EffectUnsafe, Denied: func(plan string) bool { return plan != "treasury" }},
 		},

@@ -99,7 +99,7 @@ func (r *request) agents(p *view.CrewPage) error {
 		own = own || !a.System && a.Name != "Assistant"
 	}
 	if !own {
-		p.Empty = "agents:\n  - {id: writer, name: Writer, description: Writes texts., system_prompt: You write., tools: [http]}\ndefault_agent: writer"
+		p.Empty = "agents:\n  - id: writer\n    name: Writer\n    description: Writes texts.\n    system_prompt: You write.\n    tools: [http]\ndefault_agent: writer"
 	}
 	return nil
 }
@@ -171,7 +171,7 @@ func (r *request) providers(p *view.CrewPage) error {
 		p.Providers = append(p.Providers, row)
 	}
 	if len(list) < 2 && err == nil {
-		p.Empty = "providers:\n  claude: {type: anthropic, model: NAME, api_key_file: /etc/kairos/anthropic.key}\ndefault_provider: claude"
+		p.Empty = "providers:\n  claude:\n    type: anthropic\n    model: NAME\n    api_key_file: /etc/kairos/key\ndefault_provider: claude"
 	}
 	return err
 }
@@ -206,7 +206,7 @@ func (r *request) tools(p *view.CrewPage) error {
 	}
 	servers, err := r.s.Crew.ToolServers(r.ctx)
 	if len(servers) == 0 && err == nil {
-		p.Empty = "mcp:\n  servers:\n    files: {command: [/usr/local/bin/my-mcp-server], allow: true}\n    remote: {url: \"https://tools.example.com/mcp\"}"
+		p.Empty = "mcp:\n  servers:\n    files:\n      command: [/opt/files-server]\n      allow: true\n    remote:\n      url: https://mcp.example.com"
 	}
 	for _, s := range servers {
 		row := view.ServerRow{Name: visible(s.Name), Address: visible(s.Address), Reason: shortened(visible(s.Reason)), Tools: r.number(int64(s.Tools)), Restarts: r.number(int64(s.Restarts)),

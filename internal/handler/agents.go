@@ -172,6 +172,7 @@ func (r *Registry) SetModels(m *Models) {
 		if m.reaches(a, r.tools.Effect) {
 			info.Effect = planner.EffectUnsafe // SPEC 5
 		}
+		info.Private, info.Changes = r.trusted(a)
 		if allowed := m.allowed[cmp.Or(a.Provider, m.defaultProvider)]; allowed != nil {
 			info.Models = slices.AppendSeq([]string{}, maps.Keys(allowed))
 		}
@@ -186,6 +187,20 @@ func (r *Registry) SetModels(m *Models) {
 	r.byType[planner.TypeRouter] = stepped{noted{m, routerNode{r, m}}}
 	r.byType[planner.TypeTools] = stepped{noted{m, toolsNode{r, m}}}
 	r.byType[planner.TypeGenerator] = noted{m, generatorNode{r, m}}
+}
+
+// trusted says what an agent is trusted with: data that an installation keeps to
+// itself, and changes outside that nobody is asked about.
+func (r *Registry) trusted(a Agent) (private, changes bool) {
+	for _, s := range r.tools.Specs() {
+		if !slices.Contains(a.Tools, s.Name) {
+			continue
+		}
+		private = private || s.Private
+		effect := r.tools.Effect(s.Name, nil)
+		changes = changes || effect != planner.EffectPure && effect != planner.EffectRead && r.tools.Permission(s.Name) == tool.Allow
+	}
+	return private, changes
 }
 
 // reaches reports whether an agent has a tool that is unsafe, or may hand over

@@ -142,6 +142,8 @@ func (r *Registry) Catalog() *planner.Catalog {
 			info.EffectOf = func(args any) planner.Effect { return of(tool.Arguments(args)) }
 		}
 		info.Denied = func(plan string) bool { return r.tools.PermissionIn(plan, s.Name, nil) == tool.Deny }
+		info.Asks = func(plan string) bool { return r.tools.PermissionIn(plan, s.Name, nil) == tool.Ask }
+		info.Private, info.Untrusted = s.Private, r.tools.Reach(s.Name) != tool.ReachesNobody
 		c.Tools[s.Name] = info
 	}
 	r.mu.RLock()

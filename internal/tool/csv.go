@@ -25,7 +25,7 @@ const (
 func newCSV(f *files) agent.Tool {
 	return &function{
 		spec: agent.ToolSpec{
-			Name: "csv",
+			Name: "csv", Private: true,
 			Description: "Reads a table from CSV text or a file, filters and groups it, and computes sum, avg, min, max, count and distinct exactly. " +
 				"Gives {columns, rows, count}: rows are objects, count is their number before the limit.",
 			Effect: planner.EffectRead,

@@ -19,6 +19,7 @@ func newReadFile(f *files) agent.Tool {
 	return &function{
 		spec: agent.ToolSpec{
 			Name:        "read_file",
+			Private:     true,
 			Description: "Reads a file inside the configured directories. Gives {path, content, encoding, size, modified}; what is not UTF-8 text comes as base64.",
 			Effect:      planner.EffectRead,
 			Schema: object(map[string]any{

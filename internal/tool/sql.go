@@ -43,7 +43,7 @@ func newSQL(c SQLConfig, guard *Guard) (agent.Tool, error) {
 	t := &sqlTool{c, guard}
 	return &function{
 		spec: agent.ToolSpec{
-			Name: "sql_query",
+			Name: "sql_query", Private: true,
 			Description: "Reads from a configured SQLite database with one SELECT. Gives {columns, rows, truncated}: rows are objects, " +
 				"truncated says that there were more than the limit.",
 			Effect: planner.EffectRead,

@@ -1,0 +1,119 @@
+package planner
+
+import "cmp"
+
+// What a node is to the rule of two (RELIABILITY S18): whoever writes what a model
+// or a tool reads may make it say anything. A run should hold at most two of: words
+// of strangers, what an installation keeps to itself, and a way to change something
+// outside; or a person should stand between the strangers and the change.
+
+// untrusted reports whether what a node gives may be what strangers wrote.
+func (c *Catalog) untrusted(n *ProgramNode) bool {
+	switch n.Type {
+	case TypeAgent, TypeLLM, TypeRouter, TypeTools, TypeGenerator:
+		return true
+	case TypeTool:
+		return c.Tools[n.Tool].Untrusted
+	}
+	return false
+}
+
+// private names what a node has of what the installation keeps to itself: a secret,
+// or data that its tool, or a tool of its agent, reads. Empty: nothing.
+func (c *Catalog) private(n *ProgramNode) string {
+	if n.Input != nil {
+		for _, ref := range n.Input.References() {
+			if name := ref.Secret(); name != "" {
+				return "the secret " + clip(name)
+			}
+		}
+	}
+	switch n.Type {
+	case TypeTool:
+		if c.Tools[n.Tool].Private && c.DefaultEffect(n) != EffectPure {
+			return "what " + clip(n.ID) + " reads"
+		}
+	case TypeAgent:
+		if c.Agents[c.actor(n)].Private {
+			return "what " + clip(n.ID) + " reads"
+		}
+	}
+	return ""
+}
+
+// changes reports whether a node may change something outside without a person
+// being asked about that very call.
+func (c *Catalog) changes(n *ProgramNode, plan string) bool {
+	effect := c.DefaultEffect(n)
+	if n.Type == TypeTool {
+		info := c.Tools[n.Tool]
+		return effect != EffectPure && effect != EffectRead && (info.Asks == nil || !info.Asks(plan))
+	}
+	return n.Type == TypeAgent && c.Agents[c.actor(n)].Changes
+}
+
+func (c *Catalog) actor(n *ProgramNode) string {
+	if n.Agent == "" {
+		return c.DefaultAgent
+	}
+	return n.Agent
+}
+
+// ruleOfTwo warns of nodes that may change something outside after strangers were
+// heard and before a person was asked, in a plan that has private data.
+func (k *compiler) ruleOfTwo() {
+	if k.c == nil {
+		return
+	}
+	private := ""
+	for i := range k.p.Nodes {
+		if private = k.c.private(&k.p.Nodes[i]); private != "" {
+			break
+		}
+	}
+	if private == "" {
+		return
+	}
+	heard := k.heard()
+	for i := range k.p.Nodes {
+		n := &k.p.Nodes[i]
+		if heard[i] < 0 || !k.c.changes(n, k.p.ID) {
+			continue
+		}
+		from := "what " + clip(k.p.Nodes[heard[i]].ID) + " gives, which strangers may have written"
+		if heard[i] == i {
+			from = "what strangers tell it"
+		}
+		k.r.warn(cmp.Or(k.specs[i].keyTree, k.specs[i].tree), n.ID, "plan.rule_of_two", "put an approval before it, let its tool ask, or leave one of the three out",
+			"%s may change something outside by %s, in a run that holds %s", clip(n.ID), from, private)
+	}
+}
+
+// heard gives for every node the nearest one by whose words it may be led, itself
+// among them, with no approval between; -1 for none.
+func (k *compiler) heard() []int {
+	from := make([]int, len(k.p.Nodes))
+	var next []int
+	for i := range k.p.Nodes {
+		from[i] = -1
+		if k.c.untrusted(&k.p.Nodes[i]) {
+			from[i] = i
+			next = append(next, i)
+		}
+	}
+	for len(next) > 0 {
+		at := next[0]
+		next = next[1:]
+		for i := 0; ; i++ {
+			to, ok := k.p.successor(at, i)
+			if !ok {
+				break
+			}
+			if from[to] < 0 && k.p.Nodes[to].Type != TypeApproval {
+				from[to] = from[at]
+				next = append(next, to)
+			}
+		}
+	}
+	return from
+}

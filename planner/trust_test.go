@@ -1,0 +1,138 @@
+package planner_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kairosd/kairosd/planner"
+)
+
+// trustCatalog has a tool and an agent of each kind that the rule of two tells apart.
+func trustCatalog() *planner.Catalog {
+	byMethod := func(args any) planner.Effect {
+		if m, ok := args.(map[string]any); ok && m["method"] == "POST" {
+			return planner.EffectUnsafe
+		}
+		return planner.EffectRead
+	}
+	return &planner.Catalog{DefaultAgent: "talker",
+		Tools: map[string]planner.ToolInfo{
+			"http": {Effect: planner.EffectUnsafe, EffectOf: byMethod, Untrusted: true},
+			"mail": {Effect: planner.EffectUnsafe, Untrusted: true},
+			"pay":  {Effect: planner.EffectUnsafe},
+			"put":  {Effect: planner.EffectIdempotent},
+			"sql":  {Effect: planner.EffectRead, Private: true},
+			"sum":  {Effect: planner.EffectPure, Private: true},
+			"now":  {Effect: planner.EffectRead},
+			"wire": {Effect: planner.EffectUnsafe, Asks: func(plan string) bool { return plan != "treasury" }},
+		},
+		Agents: map[string]planner.AgentInfo{"talker": {Effect: planner.EffectIdempotent}, "clerk": {Effect: planner.EffectIdempotent, Private: true},
+			"doer": {Effect: planner.EffectUnsafe, Changes: true}, "banker": {Effect: planner.EffectUnsafe, Private: true, Changes: true}},
+	}
+}
+
+// S18: plans in which strangers' words, private data and a change outside meet
+// without a person between are known by their graph; others are left in peace.
+func TestRuleOfTwo(t *testing.T) {
+	t.Parallel()
+	const (
+		get    = "{type: http, input: {url: \"https://x.example\"}}"
+		post   = "{type: http, input: {method: POST, url: \"https://x.example\", body: \"${last}\"}}"
+		signed = "{type: http, input: {method: POST, url: \"https://x.example\", token: \"${secret.BANK}\"}}"
+		ask    = "{type: approval, input: {message: ok?}}"
+	)
+	for _, c := range []struct {
+		name  string
+		nodes string // id: node, a line each
+		edges string // a>b, or a>b|c for both; "" with needs in the nodes
+		want  string // ids of the nodes that are warned of
+	}{
+		// Fewer than three of the three.
+		{"nothing", "a: {type: set, input: 1}", "", ""},
+		{"a page alone", "a: " + get, "", ""},
+		{"a payment alone", "a: {type: pay, input: 1}", "", ""},
+		{"a database alone", "a: {type: sql, input: 1}", "", ""},
+		{"a page, then a payment", "a: " + get + "\nb: {type: pay, input: 1}", "a>b", ""},
+		{"a database, then a payment", "a: {type: sql, input: 1}\nb: {type: pay, input: 1}", "a>b", ""},
+		{"a database, then a page", "a: {type: sql, input: 1}\nb: " + get, "a>b", ""},
+		{"a model and a payment", "a: {type: llm}\nb: {type: pay, input: 1}", "a>b", ""},
+		{"an agent that reads and one that does not change", "a: {type: agent, agent: clerk}\nb: {type: agent, agent: talker}", "a>b", ""},
+		{"an agent that changes, without private data", "a: {type: agent, agent: doer}", "", ""},
+		{"a secret for a page that is read", "a: {type: http, input: {url: \"https://x.example\", token: \"${secret.BANK}\"}}\nb: {type: llm}", "a>b", ""},
+		{"a pure call of a private tool", "a: {type: sum, input: 1}\nb: {type: llm}\nc: {type: pay, input: 1}", "a>b b>c", ""},
+		// All three, in every order that matters.
+		{"page, database, payment", "a: " + get + "\nb: {type: sql, input: 1}\nc: {type: pay, input: 1}", "a>b b>c", "c"},
+		{"database, page, payment", "a: {type: sql, input: 1}\nb: " + get + "\nc: {type: pay, input: 1}", "a>b b>c", "c"},
+		{"model, then a post with a secret", "a: {type: llm}\nb: " + signed, "a>b", "b"},
+		{"mail and database, then put", "a: {type: mail, input: 1}\nb: {type: sql, input: 1}\nc: {type: put, input: 1}", "a>b b>c", "a c"},
+		{"agent that reads, then a payment", "a: {type: agent, agent: clerk}\nb: {type: pay, input: 1}", "a>b", "b"},
+		{"agent that may do all", "a: {type: agent, agent: banker}", "", "a"},
+		{"default agent and a secret", "a: {type: agent}\nb: " + signed, "a>b", "b"},
+		{"agent that changes, after a database", "a: {type: sql, input: 1}\nb: {type: agent, agent: doer}", "a>b", "b"},
+		{"a page whose post is the change", "a: " + get + "\nb: {type: sql, input: 1}\nc: " + post, "a>b b>c", "c"},
+		{"a post that answers, then nothing", "a: " + signed, "", "a"},
+		{"router and a secret", "a: {type: router}\nb: " + signed, "a>b", "b"},
+		{"far away", "a: {type: llm}\nb: {type: set}\nc: {type: decision}\nd: {type: noop}\ne: " + signed, "a>b b>c c>d d>e", "e"},
+		{"two changes", "a: {type: llm}\nb: " + signed + "\nc: {type: pay, input: 1}", "a>b b>c", "b c"},
+		// The change comes before strangers are heard.
+		{"payment, then model", "a: {type: pay, input: \"${secret.BANK}\"}\nb: {type: llm}", "a>b", ""},
+		{"database, payment, page", "a: {type: sql, input: 1}\nb: {type: pay, input: 1}\nc: " + get, "a>b b>c", ""},
+		// A person between.
+		{"model, approval, payment", "a: {type: llm}\nb: " + ask + "\nc: {type: pay, input: \"${secret.BANK}\"}", "a>b b>c", ""},
+		{"approval too early", "a: " + ask + "\nb: {type: llm}\nc: {type: pay, input: \"${secret.BANK}\"}", "a>b b>c", "c"},
+		{"approval, then strangers again", "a: {type: llm}\nb: " + ask + "\nc: " + get + "\nd: {type: pay, input: \"${secret.BANK}\"}", "a>b b>c c>d", "d"},
+		{"a tool that asks", "a: {type: llm}\nb: {type: wire, input: \"${secret.BANK}\"}", "a>b", ""},
+		{"a tool that asks, and one after it that does not", "a: {type: llm}\nb: {type: wire, input: \"${secret.BANK}\"}\nc: {type: pay, input: 1}", "a>b b>c", "c"},
+		// Branches: one way around the approval is enough.
+		{"both ways lead over it", "a: {type: llm}\nb: " + ask + "\nc: " + ask + "\nd: {type: pay, input: \"${secret.BANK}\"}", "a>b|c b>d c>d", ""},
+		{"one way leads around it", "a: {type: llm}\nb: " + ask + "\nc: {type: noop}\nd: {type: pay, input: \"${secret.BANK}\"}", "a>b|c b>d c>d", "d"},
+		{"a branch without strangers", "a: {type: decision}\nb: {type: llm}\nc: {type: pay, input: \"${secret.BANK}\"}", "a>b|c", ""},
+		{"a loop back to the payment", "a: {type: pay, max_visits: 3, input: \"${secret.BANK}\"}\nb: {type: llm, max_visits: 3}\nc: {type: noop}", "a>b b>a|c", "a"},
+		// Joins by needs.
+		{"a join behind a model", "a: {type: llm}\nb: {type: sql, input: 1}\nc: {type: pay, needs: [a, b], input: 1}", "", "c"},
+		{"a join behind approvals", "a: {type: llm}\nb: {type: approval, needs: [a], input: {message: ok?}}\nc: {type: sql, input: 1}\nd: {type: pay, needs: [b, c], input: 1}", "", ""},
+		{"a join that waits beside the approval", "a: {type: llm}\nb: {type: approval, needs: [a], input: {message: ok?}}\nc: {type: sql, input: 1}\nd: {type: pay, needs: [a, b, c], input: 1}", "", "d"},
+		{"beside each other", "a: {type: llm}\nb: {type: pay, input: \"${secret.BANK}\"}\nc: {type: set, needs: [a, b], input: 1}", "", ""},
+	} {
+		var doc strings.Builder
+		doc.WriteString("id: p\n")
+		if strings.Contains(c.name, "loop") {
+			doc.WriteString("start: a\n")
+		}
+		doc.WriteString("nodes:\n")
+		for line := range strings.SplitSeq(c.nodes, "\n") {
+			doc.WriteString("  " + line + "\n")
+		}
+		if c.edges != "" {
+			doc.WriteString("edges:\n")
+			for e := range strings.FieldsSeq(c.edges) {
+				from, to, _ := strings.Cut(e, ">")
+				for i, id := range strings.Split(to, "|") {
+					condition := ""
+					if i > 0 {
+						condition = ", condition: default"
+					} else if strings.Contains(to, "|") {
+						condition = ", condition: last == 1"
+					}
+					doc.WriteString("  - {from: " + from + ", to: " + id + condition + "}\n")
+				}
+			}
+		}
+		_, problems := planner.ParseFor([]byte(doc.String()), planner.FormatYAML, trustCatalog())
+		if err := problems.Err(); err != nil {
+			t.Errorf("%s: %v\n%s", c.name, err, doc.String())
+			continue
+		}
+		var got []string
+		for _, p := range problems {
+			if p.Code == "plan.rule_of_two" {
+				got = append(got, p.Node)
+			}
+		}
+		slices.Sort(got)
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: warned of %v, want %q\n%s", c.name, got, c.want, doc.String())
+		}
+	}
+}
