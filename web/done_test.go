@@ -102,3 +102,25 @@ func TestActsOfLevelTwoWantAReason(t *testing.T) {
 		t.Errorf("a call that only reads wants a reason: %d", p.Code)
 	}
 }
+
+// Whoever reads Spanish is told in Spanish why a login or a password is refused.
+func TestRefusedLoginsAreSaidInSpanish(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	refused := func(b *webtest.Browser, path, fields string) webtest.Page {
+		t.Helper()
+		return b.Do(request(t, http.MethodPost, site.URL+path, fields, "Accept-Language", "es", "Origin", site.URL, "Sec-Fetch-Site", "same-origin", "Content-Type", "application/x-www-form-urlencoded"))
+	}
+	says(t, refused(site.Browser(t), "/login", "csrf=anonymous&name=marta&password=wrong"), http.StatusUnprocessableEntity, "El nombre o la contraseña no son correctos")
+	csrf := b.Get("/me").Hidden().Get("csrf")
+	says(t, refused(b, "/me/password", "csrf="+csrf+"&old="+webtest.Password+"&password=corta&again=corta"), http.StatusUnprocessableEntity, "La contraseña tiene 5 caracteres; hacen falta al menos 12. Use varias palabras, o un gestor de contraseñas")
+	says(t, refused(b, "/settings/users", "csrf="+csrf+"&name=marta&role=viewer&password=a+password+for+marta"), http.StatusUnprocessableEntity, "Ya hay un usuario «marta»")
+	var last webtest.Page
+	for range 40 {
+		if last = refused(site.Browser(t), "/login", "csrf=anonymous&name=nobody&password=wrong"); last.Code == http.StatusTooManyRequests {
+			break
+		}
+	}
+	says(t, last, http.StatusTooManyRequests, "Demasiados intentos.", `name="password"`)
+}

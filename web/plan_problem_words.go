@@ -90,6 +90,7 @@ var problemWords = map[string]string{
 	"retry.backoff":              locale.Mark("The time between attempts is not whole"),
 	"retry.max_attempts":         locale.Mark("The number of attempts is missing"),
 	"schema.invalid":             locale.Mark("The schema is not valid"),
+	"plan.rule_of_two":           locale.Mark("Strangers, private data and a change outside meet, and nobody is asked"),
 	"secret.inline":              locale.Mark("A secret stands in the text"),
 	"secret.not_granted":         locale.Mark("The secret is not for this tool"),
 	"start.unknown":              locale.Mark("The start is a node that there is not"),

@@ -36,6 +36,7 @@ var (
 		spanishRefusals,
 		spanishProblems,
 		spanishSaid,
+		spanishSaidAccess,
 		spanishConditions,
 	)
 	spanishPlurals = joined(

@@ -2,6 +2,7 @@ package locale
 
 // spanishDone is what pages say of the act that led to them.
 var spanishDone = map[string]string{
+	"Strangers, private data and a change outside meet, and nobody is asked": "Coinciden textos de extraños, datos privados y un cambio fuera, y no se pregunta a nadie",
 	"version":             "versión",
 	"since":               "desde",
 	"Version of its card": "Versión de su ficha",
