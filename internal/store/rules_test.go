@@ -94,7 +94,7 @@ var rules = append([]rule{
 		c.put(newVersion("p", "h2"))
 		c.say("%s", word(c.s.PausePlan(context.Background(), "x", true, someone, "")))
 		c.events(1, "", 10)
-	}, `conflict|false ok|ok|true ok|conflict|true ok|ok|false ok|p@2 created true|not_found|2 plan.pause plan:p by marta ok why; 3 plan.unpause plan:p by marta ok why; 4 plan.version plan:p by marta ok`},
+	}, `conflict|false ok|ok|true ok|conflict|true ok|ok|false ok|p@2 created true|not_found|2 plan.pause plan:p by marta ok why; 3 plan.unpause plan:p by marta ok why; 4 plan.version plan:p by marta ok `},
 	{"plan: an archived one is versioned and run", func(c *teller) {
 		c.say("%s", word(c.s.ArchivePlan(context.Background(), c.v.PlanID, true, someone, "")))
 		c.put(newVersion("p", "h2"))
