@@ -75,6 +75,18 @@ func TestADecisionSaysWhereItLeads(t *testing.T) {
 	says(t, b.Get("/approvals/"+second.ID), http.StatusOK, "Last 1: 0 approved", "too much")
 	says(t, b.Get("/approvals?show=decided"), http.StatusOK, "Refund order 4711?", "rejected")
 
+	// A question whose run was cancelled meanwhile is answered no more.
+	gone := openApproval(t, site, site.Run(t, "payback", "null").ID)
+	late := form(t, b.Get("/approvals/"+gone.ID).Body, `name="digest"`)
+	late.Set("answer", "approve")
+	if _, err := site.Engine.Act(t.Context(), site.Admin, kairos.VerbRequest{Run: gone.Run, Action: kairos.ActionCancel, Reason: "not needed"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := site.Engine.Wait(t.Context(), gone.Run); err != nil {
+		t.Fatal(err)
+	}
+	says(t, b.Post("/approvals/"+gone.ID, late), http.StatusConflict, "Changed since you looked", "cancelled")
+
 	// Answered meanwhile: the new facts, and nothing is done.
 	stale := form(t, b.Get("/approvals/"+second.ID).Body, `name="digest"`)
 	if _, err := site.Engine.Decide(t.Context(), kairos.Actor{Name: "otto", Role: kairos.RoleOperator}, kairos.DecideRequest{Approval: second.ID, Comment: "no"}); err != nil {

@@ -33,12 +33,14 @@ func TestAPlanFromAnIntentRunsOnlyOnceItIsAccepted(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
-	_, failed, _ := ask(t, site, b, "boil an egg and then sing for each guest")
+	failedAt, failed, _ := ask(t, site, b, "boil an egg and then sing for each guest")
 	for _, want := range []string{"There is no plan for this", "POST-PLAN-001", "boil an egg", "Rephrase request", "Retry with another provider", `value="spare"`, "No plan this way, because"} {
 		if !strings.Contains(failed.Body, want) {
 			t.Errorf("the draft that failed does not say %q:\n%s", want, words(failed.Body))
 		}
 	}
+	spanish := b.Do(request(t, http.MethodGet, site.URL+failedAt, "", "Accept-Language", "es"))
+	has(t, spanish, "the draft that failed, in Spanish", "No se puede hacer un plan válido para lo que se pide:", "Diga de otro modo lo que quiere")
 	at, first, _ := ask(t, site, b, "collect the figures and then notify <everybody>")
 	for _, want := range []string{"Nothing of it has run.", "To be accepted", "complex: it needs several steps", "1 step cannot be repeated", "step-2", "unsafe", "2.0 s", "skills match what is asked", "notify &lt;everybody&gt;", "Accept and start",
 		"the request says: notify", "the request says: collect", "sum of step-1 is 42: nobody said otherwise", "Accept as v1", "Start a dry run", "Discard the draft", "Understanding what is wanted", "Choosing tools", "by rules"} {
@@ -52,6 +54,7 @@ func TestAPlanFromAnIntentRunsOnlyOnceItIsAccepted(t *testing.T) {
 	if _, row, _ := strings.Cut(chosen.Body, `id="why"`); !strings.Contains(strings.SplitN(row, "</tr>", 2)[0], "the request says: notify") || strings.Count(chosen.Body, `id="why"`) != 1 {
 		t.Errorf("the reason is not where the picture leads:\n%s", words(row))
 	}
+	has(t, b.Do(request(t, http.MethodGet, site.URL+at, "", "Accept-Language", "es")), "the draft in Spanish", "las habilidades concuerdan con lo que se pide")
 	// Refined: another draft, and the first one stays.
 	f := form(t, first.Body, "Make another draft")
 	f.Set("intent", "collect the figures, then stop")

@@ -182,7 +182,7 @@ func (r *request) showDraft(code int, d kairos.Draft, refused error) error {
 		p.Facts = append(p.Facts, view.Fact{Term: r.t("Asked before"), Text: r.t("The same was asked before: this is its plan.")})
 	}
 	if e := d.Error; e != nil {
-		p.Failure = &view.DraftFailure{Message: visible(e.Message), Suggestion: visible(e.Suggestion), Code: visible(e.Code), Rules: e.Violations, Answer: visible(e.Answer), Providers: r.plannerOptions("")}
+		p.Failure = &view.DraftFailure{Message: r.said(e.Message), Suggestion: r.said(e.Suggestion), Code: visible(e.Code), Rules: e.Violations, Answer: visible(e.Answer), Providers: r.plannerOptions("")}
 		for i := range p.Failure.Providers { // another one than before, if there is one
 			p.Failure.Providers[i].Selected = false
 		}
@@ -292,7 +292,7 @@ func (r *request) draftNotes(d kairos.Draft) []view.DraftNote {
 			row.Text = r.t(complexities[kairos.Complexity(n.Who)])
 		}
 		for _, q := range n.Problems {
-			row.Problems = append(row.Problems, visible(cut(q, 300)))
+			row.Problems = append(row.Problems, r.said(cut(q, 300)))
 		}
 		end := d.EndedAt
 		if i+1 < len(d.Progress) {
@@ -446,7 +446,7 @@ func (r *request) draftRows(q string) ([]view.DraftRow, error) {
 			row.Plan += fmt.Sprintf(" v%d", d.Version)
 		}
 		if d.Error != nil {
-			row.Error = visible(cut(d.Error.Message, 200))
+			row.Error = r.said(cut(d.Error.Message, 200))
 		}
 		out = append(out, row)
 	}

@@ -1,0 +1,42 @@
+package store_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store/storetest"
+)
+
+// A pause is for as long as somebody ends it: it outlasts the process, and saving another
+// version. Paused plans are listed by themselves, as the filter says.
+func TestAPauseOutlastsTheProcess(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "kairos.db")
+	s := storetest.OpenAt(t, path)
+	v := storetest.Plan(t, s, twoNodes)
+	if err := s.PausePlan(t.Context(), v.PlanID, true, kairos.Actor{Name: "otto"}, "it floods the bank"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = storetest.OpenAt(t, path)
+	p, err := s.Plan(t.Context(), v.PlanID)
+	if err != nil || p.Paused == nil || p.Paused.By != "otto" || p.Paused.Reason != "it floods the bank" || p.Paused.Since.IsZero() {
+		t.Fatalf("%+v %v", p, err)
+	}
+	for text, want := range map[string]int{"": 1, p.Key[:1]: 1, "no such plan": 0} {
+		list, err := s.Plans(t.Context(), kairos.PlanFilter{Paused: true, Text: text})
+		if err != nil || len(list.Items) != want {
+			t.Errorf("%q: %+v %v", text, list.Items, err)
+		}
+	}
+	list, err := s.Plans(t.Context(), kairos.PlanFilter{Paused: true, Facts: []kairos.PlanFact{{Kind: kairos.FactOwner, Value: "nobody"}}})
+	if err != nil || len(list.Items) != 0 {
+		t.Errorf("of nobody: %+v %v", list.Items, err)
+	}
+	if list, err = s.Plans(t.Context(), kairos.PlanFilter{}); err != nil || len(list.Items) != 1 || list.Items[0].Paused == nil {
+		t.Errorf("all plans: %+v %v", list.Items, err)
+	}
+}
