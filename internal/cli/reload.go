@@ -61,8 +61,8 @@ func (s *server) hungUp(ctx context.Context) {
 	detail := map[string]any{"before": before.cfg.Sum, "after": w.cfg.Sum}
 	s.system.reloaded(err)
 	if err != nil {
-		s.log.Error("SIGHUP: the configuration is not taken up; the one before stays in force", "file", s.config, "err", err)
-		record.Result, record.Reason = "failed", byHangup+": "+err.Error()
+		s.log.Error("SIGHUP: the configuration is not taken up; the one before stays in force", "file", s.config, "err", s.system.shown(err.Error()))
+		record.Result, record.Reason = "failed", byHangup+": "+s.system.shown(err.Error())
 		s.renew()
 	} else {
 		changed := config.Changed(before.cfg, w.cfg)

@@ -136,6 +136,7 @@ func (s *server) exchange(w *world) error {
 	if err := s.notifier.Reconfigure(w.reach); err != nil {
 		return kairos.Errorf(kairos.CodeInternal, "take up notifications: %w", err)
 	}
+	s.guard.Files(s.guarded(w.cfg)...) // before anybody may reach them
 	w.tools.Adopt()
 	gone, err := s.engine.Reconfigure(w.setup())
 	if err != nil {
@@ -144,7 +145,7 @@ func (s *server) exchange(w *world) error {
 	w.tools.Models.Succeeded(before.tools.Models)
 	s.world.Store(w)
 	s.system.reconfigure(w.upkeep)
-	s.guard.Only(s.guarded(w.cfg)...)
+	s.guard.Only(s.guarded(w.cfg)...) // those of before are released
 	if s.front.cert != nil && w.cert != nil {
 		s.front.cert.use(w.cfg.Server.TLSCert, w.cfg.Server.TLSKey, w.cert)
 	}

@@ -1,0 +1,139 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/engine/enginetest"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store/storetest"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// says is a registry whose nodes of type ask answer with a word.
+func says(word string) *enginetest.Registry {
+	return enginetest.NewRegistry().Handle("ask", planner.EffectRead, func(context.Context, *engine.Call) (engine.Result, error) { return engine.Result{Output: word}, nil })
+}
+
+// O13: a node that runs keeps the handler that it began with, the next one of its run
+// has the new; who made the setup before is told when nobody works with it any more.
+// What plans may name is the new registry's at once, and a setup that cannot be
+// changes nothing.
+func TestASetupIsExchangedUnderRuns(t *testing.T) {
+	t.Parallel()
+	began, gate := make(chan struct{}), make(chan struct{})
+	old := says("old").Handle("hold", planner.EffectRead, func(context.Context, *engine.Call) (engine.Result, error) {
+		close(began)
+		<-gate
+		return engine.Result{Output: "old"}, nil
+	})
+	e := enginetest.Open(t, old)
+	run := e.Run("id: p\nnodes:\n  a: {type: hold}\n  b: {type: ask}\nedges: [{from: a, to: b}]\n", "")
+	<-began
+	if _, err := e.Reconfigure(engine.Setup{Registry: says("none"), MaxNodes: -1}); err == nil {
+		t.Error("a setup with less than no nodes is taken")
+	}
+	if _, err := e.Reconfigure(engine.Setup{}); err == nil {
+		t.Error("a setup without a registry is taken")
+	}
+	gone, err := e.Reconfigure(engine.Setup{Registry: says("new").Handle("more", planner.EffectPure, nil), MaxRunning: 5, MaxNodes: 6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if runs, nodes := e.Slots(); runs != 5 || nodes != 6 {
+		t.Errorf("slots: %d and %d", runs, nodes)
+	}
+	if _, offered := e.Catalog().Types["more"]; !offered {
+		t.Error("plans may not name what is new")
+	}
+	select {
+	case <-gone:
+		t.Fatal("the setup before is given up while a node works with it")
+	default:
+	}
+	close(gate)
+	<-gone
+	if r := e.Settle(run.ID); r.Status != kairos.RunCompleted {
+		t.Fatalf("the run is %s: %+v", r.Status, r.Error)
+	}
+	if got := answers(t, e, run.ID); got != `a "old", b "new"` {
+		t.Errorf("the run's nodes answered %s", got)
+	}
+	idle, err := e.Reconfigure(engine.Setup{Registry: says("last")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-idle // nobody works with it
+}
+
+// answers are what the nodes of a run have put out, in the order of their ends.
+func answers(t *testing.T, e *enginetest.Engine, run string) string {
+	t.Helper()
+	rows, err := e.Store.Journal(t.Context(), run, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, r := range rows {
+		if r.Final {
+			out = append(out, fmt.Sprintf("%s %s", r.Node, r.Output))
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// O13: limits may change while runs work and wait: what is held is held, nothing is
+// handed out beyond what there is, and every run comes to its end.
+func TestLimitsChangeUnderRuns(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	at, most := 0, 0
+	registry := func() *enginetest.Registry {
+		return enginetest.NewRegistry().Unrecorded().Handle("work", planner.EffectRead, func(context.Context, *engine.Call) (engine.Result, error) {
+			mu.Lock()
+			at++
+			most = max(most, at)
+			mu.Unlock()
+			runtime.Gosched()
+			mu.Lock()
+			at--
+			mu.Unlock()
+			return engine.Result{Output: 1}, nil
+		})
+	}
+	e := enginetest.OpenOn(t, storetest.Open(t), registry(), engine.Options{MaxRunning: 4, MaxNodes: 4})
+	v := e.Save("id: p\nnodes:\n  a: {type: work}\n  b: {type: work}\n  c: {type: work, needs: [a, b]}\n")
+	var ids []string
+	for i := range 120 {
+		ids = append(ids, e.Begin(v, "").ID)
+		if _, err := e.Reconfigure(engine.Setup{Registry: registry(), MaxRunning: 1 + i%5, MaxNodes: 1 + (i*7)%6}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	gone, err := e.Reconfigure(engine.Setup{Registry: registry(), MaxRunning: 2, MaxNodes: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-gone // whoever began with more has ended
+	for _, id := range ids {
+		if r := e.Settle(id); r.Status != kairos.RunCompleted {
+			t.Errorf("run %s is %s: %+v", id, r.Status, r.Error)
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if most > 6 {
+		t.Errorf("%d nodes ran at once; at most 6 might", most)
+	}
+	for deadline := time.Now().Add(30 * time.Second); e.Load() != (engine.Load{}); runtime.Gosched() { // slots are given back after the end is told
+		if time.Now().After(deadline) {
+			t.Fatalf("something is still held: %+v", e.Load())
+		}
+	}
+}
