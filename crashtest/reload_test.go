@@ -15,12 +15,14 @@ import (
 	"testing"
 	"time"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
 )
 
 // oracle stands in for a model: it answers with the model's name and what the agent
-// was told to be, and waits in calls whose prompt says so until its gate opens.
+// was told to be, and waits in calls whose prompt says so until it is let go on.
 type oracle struct {
 	asked chan string // models that wait
 	gate  chan struct{}
@@ -166,7 +168,7 @@ server: {hosts: [kairos.example]}
 	if err := save(chief); err != nil {
 		t.Errorf("a plan may not name the new agent: %v", err)
 	}
-	close(o.gate)
+	o.gate <- struct{}{}
 	if err := follow(ctx, d.api, run.ID, func(r kairos.Run) bool { return r.Status.Final() }); err != nil {
 		t.Fatal(err)
 	}
@@ -228,11 +230,46 @@ server: {hosts: [kairos.example]}
 	if i, err = d.api.Installation(ctx); err != nil || i.ConfigError != "" || len(i.ConfigLater) > 0 || len(i.Retention) > 0 {
 		t.Errorf("after it was mended: %q %v %v %v", i.ConfigError, i.ConfigLater, i.Retention, err)
 	}
+
+	// What the next node of a run names may go, and come back.
+	const clerk = "providers: {side: {type: openai, base_url: \"URL\", model: m}}\nagents: [{id: clerk, system_prompt: the clerk}]\n"
+	write(clerk)
+	if e := d.hangup(t, ctx); e.Result != "ok" {
+		t.Fatalf("the clerk comes back: %s", e.Reason)
+	}
+	if run, err = d.api.Start(ctx, kairos.Actor{}, kairos.StartRequest{Plan: "two"}); err != nil {
+		t.Fatal(err)
+	}
+	<-o.asked
+	write(strings.ReplaceAll(clerk, "clerk", "porter"))
+	if e := d.hangup(t, ctx); e.Result != "ok" {
+		t.Fatalf("the clerk goes: %s", e.Reason)
+	}
+	o.gate <- struct{}{}
+	if err := follow(ctx, d.api, run.ID, func(r kairos.Run) bool { return r.Status.Final() }); err != nil {
+		t.Fatal(err)
+	}
+	if run, err = d.api.FindRun(ctx, run.ID); err != nil || run.Status != kairos.RunFailed || run.Error.Node != "second" || run.Error.Code != "unknown_agent" {
+		t.Fatalf("the run whose agent has gone: %s %+v %v", run.Status, run.Error, err)
+	}
+	write(clerk)
+	if e := d.hangup(t, ctx); e.Result != "ok" {
+		t.Fatalf("the clerk comes back: %s", e.Reason)
+	}
+	if _, err := d.api.Act(ctx, kairos.Actor{}, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionResume}); err != nil {
+		t.Fatal(err)
+	}
+	if err := follow(ctx, d.api, run.ID, func(r kairos.Run) bool { return r.Status == kairos.RunCompleted }); err != nil {
+		t.Fatal(err)
+	}
+	if got := outputs(run.ID); got["second"] != `"I am the clerk on m"` {
+		t.Errorf("the run that was resumed: %v", got)
+	}
 }
 
 // O13: however often the configuration changes, no run is lost, fails or is done
-// twice: hundreds of signals while runs go on, with agents, limits and a tool's
-// permissions that change each time.
+// twice: hundreds of signals while runs go on, with agents, limits and tools
+// that change each time, and a tool server that changes every other time.
 func TestManyHangupsLoseNothing(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -245,11 +282,20 @@ func TestManyHangupsLoseNothing(t *testing.T) {
 		effects[r.Header.Get("Idempotency-Key")]++
 	}))
 	t.Cleanup(side.Close)
+	crm := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server {
+		s := sdk.NewServer(&sdk.Implementation{Name: "crm", Version: "1"}, nil)
+		sdk.AddTool(s, &sdk.Tool{Name: "find", Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+			return nil, map[string]any{"name": "somebody"}, nil
+		})
+		return s
+	}, nil))
+	t.Cleanup(crm.Close)
 	dir := t.TempDir()
 	data, path := filepath.Join(dir, "data"), filepath.Join(dir, "kairos.yaml")
 	write := func(n int) {
 		t.Helper()
-		text := fmt.Sprintf("tools: {http: {allow_private: [127.0.0.1], timeout: %ds}}\nengine: {max_running: %d, max_nodes: %d}\nagents: [{id: a%d}]\nretention: {keep: %d}\n", 10+n%5, 1+n%7, 1+n%5, n, 1000+n)
+		text := fmt.Sprintf("tools: {http: {allow_private: [127.0.0.1], timeout: %ds}}\nengine: {max_running: %d, max_nodes: %d}\nagents: [{id: a%d}]\nretention: {keep: %d}\nmcp: {servers: {crm: {url: %q, trust_annotations: true, timeout: %ds}}}\n",
+			10+n%5, 1+n%7, 1+n%5, n, 1000+n, crm.URL, 20+n/2%2)
 		if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -260,7 +306,7 @@ func TestManyHangupsLoseNothing(t *testing.T) {
 	write(0)
 	d := start(t, build(t), data, path)
 	defer d.kill(t)
-	plan := fmt.Sprintf("id: calls\nnodes:\n  a: {type: http, input: {method: POST, url: %q}}\n  b: {type: set, input: \"${output.a}\"}\n  c: {type: http, input: {method: POST, url: %q}}\nedges: [{from: a, to: b}, {from: b, to: c}]\n", side.URL, side.URL)
+	plan := fmt.Sprintf("id: calls\nnodes:\n  a: {type: http, input: {method: POST, url: %q}}\n  b: {type: set, input: \"${output.a}\"}\n  c: {type: http, input: {method: POST, url: %q}}\n  d: {type: crm.find, input: {}}\nedges: [{from: a, to: b}, {from: b, to: c}, {from: c, to: d}]\n", side.URL, side.URL)
 	if _, _, _, _, err := d.api.SavePlan(ctx, kairos.Actor{}, []byte(plan), planner.FormatYAML, "", ""); err != nil {
 		t.Fatal(err)
 	}

@@ -26,8 +26,7 @@ const byHangup = "SIGHUP"
 // certificate and the files of secrets. SIGPIPE is caught, so that a log that
 // nobody reads does not end the daemon (O13, O15); neither is inherited by commands.
 func (s *server) hangups(ctx context.Context) (stop func()) {
-	signals, broken := make(chan os.Signal, 1), make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGHUP)
+	broken := make(chan os.Signal, 1)
 	signal.Notify(broken, syscall.SIGPIPE) // that it is caught is all
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
@@ -35,7 +34,7 @@ func (s *server) hangups(ctx context.Context) (stop func()) {
 		defer close(ended)
 		for {
 			select {
-			case <-signals:
+			case <-s.hup:
 				s.hungUp(ctx)
 			case <-ctx.Done():
 				return
@@ -43,7 +42,6 @@ func (s *server) hangups(ctx context.Context) (stop func()) {
 		}
 	}()
 	return func() {
-		signal.Stop(signals)
 		signal.Stop(broken)
 		cancel()
 		<-ended

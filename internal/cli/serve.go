@@ -11,11 +11,13 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -103,6 +105,7 @@ type server struct {
 	lines     *logLines // the newest of the log, for the dashboard
 	open      opening
 	front     *front
+	hup       chan os.Signal
 
 	store    *store.Store
 	engine   *engine.Engine
@@ -135,6 +138,10 @@ func (s *server) serve(ctx context.Context) error {
 		return &exit{sysUnavail, fmt.Errorf("cannot listen on %s: %w", s.listen, err)}
 	}
 	defer ln.Close()
+	// One that comes while the daemon starts does not end it: it is answered then.
+	s.hup = make(chan os.Signal, 1)
+	signal.Notify(s.hup, syscall.SIGHUP)
+	defer signal.Stop(s.hup)
 	if s.front, err = s.newFront(ln); err != nil {
 		return err
 	}
