@@ -12,6 +12,15 @@ import (
 	"github.com/kairosd/kairosd/web/view"
 )
 
+// planDiffRange is the same page by an address as people write it: diff/3..5.
+func (r *request) planDiffRange() error {
+	from, to, ok := strings.Cut(r.c.Param("range"), "..")
+	if !ok {
+		return kairos.Errorf(kairos.CodeNotFound, "%q is not two versions", cut(r.c.Param("range"), 40)).Suggest("write 3..5")
+	}
+	return r.c.Redirect(http.StatusSeeOther, "/plans/"+url.PathEscape(r.c.Param("plan"))+"/diff/"+url.PathEscape(from)+"/"+url.PathEscape(to))
+}
+
 // planDiff shows what changed from one version of a plan to another.
 func (r *request) planDiff() error {
 	pl, err := r.s.Reader.Plan(r.ctx, r.c.Param("plan"))

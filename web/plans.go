@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/web/view"
@@ -18,6 +19,9 @@ func (r *request) plan() error {
 	}
 	number := pl.Latest
 	if s := r.c.Param("number"); s != "" {
+		if source, ok := strings.CutSuffix(s, ".yaml"); ok {
+			return r.c.Redirect(http.StatusSeeOther, "/plans/"+url.PathEscape(pl.Key)+"/v/"+url.PathEscape(source)+"/source")
+		}
 		if number, err = strconv.Atoi(s); err != nil {
 			return kairos.Errorf(kairos.CodeNotFound, "version %q is not a number", s)
 		}

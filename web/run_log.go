@@ -1,6 +1,8 @@
 package web
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -195,4 +197,27 @@ func (r *request) logFile() error {
 	h.Set("Content-Disposition", fmt.Sprintf("attachment; filename=\"%s.log\"", kairos.ShortID(b.d.Run.ID)))
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	return r.c.Blob(http.StatusOK, "text/plain; charset=utf-8", []byte(text.String()))
+}
+
+// logLines is the whole log for programs: an object a line.
+func (r *request) logLines() error {
+	b, err := r.openRun(r.c.Param("run"))
+	if err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	out := json.NewEncoder(&text)
+	out.SetEscapeHTML(false)
+	b.eachLine(func(n int, e *kairos.Entry, l kairos.LogLine) {
+		if err == nil {
+			err = out.Encode(map[string]any{"line": n, "at": cmpTime(l.At, e.At).UTC(), "level": strings.ToLower(l.Level), "node": e.Node, "visit": e.Visit, "item": e.Item, "attempt": e.Attempt, "message": l.Message})
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("the log of run %s: %w", b.d.Run.ID, err)
+	}
+	h := r.c.Response().Header()
+	h.Set("Content-Disposition", fmt.Sprintf("attachment; filename=\"%s.jsonl\"", kairos.ShortID(b.d.Run.ID)))
+	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	return r.c.Blob(http.StatusOK, "text/plain; charset=utf-8", text.Bytes())
 }

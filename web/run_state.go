@@ -2,8 +2,11 @@ package web
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -97,7 +100,7 @@ func (b *runPage) state() view.StateView {
 		}
 		out, note := e.Output, ""
 		if e.Item >= 0 { // a foreach: the list as far as it is known
-			out = b.itemsUntil(e)
+			out = b.itemsUntil(e, shownOutput)
 		}
 		if len(out) > shownOutput {
 			note = b.t("Too long to show here; open the step.")
@@ -162,18 +165,18 @@ func isCheckpoint(e *kairos.Entry) bool {
 }
 
 // itemsUntil is the outputs of a foreach visit up to a row, as a list; nil when
-// it is too long to show.
-func (b *runPage) itemsUntil(last kairos.Entry) kairos.RawJSON {
+// it is longer than that.
+func (b *runPage) itemsUntil(last kairos.Entry, most int) kairos.RawJSON {
 	var values []any
 	length := 0
 	for _, e := range b.d.Journal {
 		if e.Seq > last.Seq {
 			break
 		}
-		if e.Node != last.Node || e.Visit != last.Visit || e.Item < 0 || e.Item > 1000 || !e.Final || e.Status != kairos.NodeCompleted {
+		if e.Node != last.Node || e.Visit != last.Visit || e.Item < 0 || e.Item > 10_000 || !e.Final || e.Status != kairos.NodeCompleted {
 			continue
 		}
-		if length += len(e.Output); length > shownOutput {
+		if length += len(e.Output); length > most {
 			return nil
 		}
 		v, err := planner.DecodeValue(e.Output)
@@ -263,4 +266,45 @@ func changeCount(before, after kairos.RawJSON) string {
 		text += "…"
 	}
 	return text
+}
+
+// stateAt is the state at a checkpoint by an address of its own: as the page of the
+// run shows it or, with .json at its end, whole and for programs.
+func (r *request) stateAt() error {
+	number, whole := strings.CutSuffix(r.c.Param("cp"), ".json")
+	at, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || at < 0 {
+		return kairos.Errorf(kairos.CodeNotFound, "%q is no checkpoint", cut(r.c.Param("cp"), 40))
+	}
+	if !whole {
+		return r.c.Redirect(http.StatusSeeOther, with("/runs/"+url.PathEscape(r.c.Param("run")), url.Values{"view": {"state"}, "cp": {number}}, "against", r.c.QueryParam("against")))
+	}
+	b, err := r.openRun(r.c.Param("run"))
+	if err != nil {
+		return err
+	}
+	run := b.d.Run
+	if !run.PurgedAt.IsZero() {
+		return r.removed(run, at)
+	}
+	if text := b.damagedValue(run, kairos.PartInput); text != "" {
+		return kairos.Errorf(kairos.CodeNotFound, "the input of run %s is damaged", kairos.ShortID(run.ID))
+	}
+	if at > int64(len(b.d.Journal)) {
+		return kairos.Errorf(kairos.CodeNotFound, "run %s has no checkpoint %d", kairos.ShortID(run.ID), at)
+	}
+	output := map[string]kairos.RawJSON{}
+	for _, e := range slices.Backward(b.d.Journal) { // the newest of each node
+		if _, known := output[e.Node]; known || e.Seq > at || !isCheckpoint(&e) {
+			continue
+		}
+		if output[e.Node] = e.Output; e.Item >= 0 {
+			output[e.Node] = b.itemsUntil(e, math.MaxInt)
+		}
+	}
+	data, err := json.Marshal(map[string]any{"runId": run.ID, "checkpoint": at, "input": run.Input, "output": output})
+	if err != nil {
+		return fmt.Errorf("the state of run %s: %w", run.ID, err)
+	}
+	return r.c.Blob(http.StatusOK, "application/json", data)
 }

@@ -36,6 +36,17 @@ func (r *request) elsewhere() (string, error) {
 		}
 		return listAt("/runs", strings.TrimSpace(q)), nil
 	}
+	if name := v.Get("view"); name != "" && !v.Has("q") { // a view is a name for a query
+		saved, err := r.s.Reader.SavedViews(r.ctx, r.who.Name)
+		if err != nil {
+			return "", err
+		}
+		i := slices.IndexFunc(saved, func(s kairos.SavedView) bool { return s.Name == name })
+		if i < 0 {
+			return "", kairos.Errorf(kairos.CodeNotFound, "there is no view %q", cut(name, 60))
+		}
+		return listAt("/runs", saved[i].Query), nil
+	}
 	if len(v) > 0 || r.htmx() {
 		return "", nil
 	}

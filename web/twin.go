@@ -12,14 +12,17 @@ import (
 // end answers what the API does, so that who looks at a page can hand its
 // address to a program.
 type twin struct {
-	page, api string // {} is one part of a path, and the same in both
+	page, api string // {} is one part of a path, and the same in both; the API's may have a query
 	role      kairos.Role
 	query     map[string]string // parameters of the page, and the API's names for them
 }
 
 var twins = []twin{
 	{"/runs", "/runs", kairos.RoleViewer, map[string]string{"q": "filter", "n": "limit"}},
+	{"/runs/compare", "/runs/compare", kairos.RoleViewer, map[string]string{"a": "a", "b": "b"}},
 	{"/runs/{}", "/runs/{}", kairos.RoleViewer, nil},
+	{"/runs/{}/steps/{}", "/runs/{}/steps/{}", kairos.RoleViewer, nil},
+	{"/runs/{}/lineage", "/runs?related={}", kairos.RoleViewer, nil},
 	{"/bulk", "/bulk", kairos.RoleViewer, nil},
 	{"/bulk/{}", "/bulk/{}", kairos.RoleViewer, nil},
 	{"/plans", "/plans", kairos.RoleViewer, map[string]string{"q": "q"}},
@@ -40,6 +43,7 @@ var twins = []twin{
 	{"/handoffs", "/handoffs", kairos.RoleViewer, map[string]string{"q": "q"}},
 	{"/memory", "/memory", kairos.RoleViewer, nil},
 	{"/system", "/system", kairos.RoleViewer, nil},
+	{"/system/log", "/system/log", kairos.RoleOperator, nil},
 	{"/audit", "/audit", kairos.RoleViewer, map[string]string{"q": "q"}},
 	{"/audit/{}", "/audit/{}", kairos.RoleViewer, nil},
 	{"/settings", "/settings", kairos.RoleAdmin, nil},
@@ -74,7 +78,7 @@ func (t twin) match(page string) (string, bool) {
 // and plans, like /runs/new, have none.
 func twinOf(page string) (twin, string, bool) {
 	switch page {
-	case "/runs/new", "/runs/compare", "/runs/changes", "/runs/suggest", "/plans/new", "/bulk/new", "/approvals/bulk", "/audit/verify", "/audit/suggest":
+	case "/runs/new", "/runs/changes", "/runs/suggest", "/plans/new", "/bulk/new", "/approvals/bulk", "/audit/verify", "/audit/suggest":
 		return twin{}, "", false
 	}
 	for _, t := range twins {
@@ -126,8 +130,13 @@ func (s *Server) forAPI(r *http.Request) (*http.Request, bool) {
 		if !ok {
 			return r, false
 		}
-		path = api
-		given, q := r.URL.Query(), url.Values{}
+		fixed := ""
+		path, fixed, _ = strings.Cut(api, "?")
+		q, err := url.ParseQuery(fixed)
+		if err != nil {
+			return r, false
+		}
+		given := r.URL.Query()
 		for name, values := range given {
 			if as, ok := t.query[name]; ok {
 				name = as

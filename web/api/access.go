@@ -66,6 +66,7 @@ var access = map[string]need{
 	"POST /runs/{id}/notes":                {kairos.RoleOperator, "runs:write"},
 	"GET /runs/{id}/export":                {kairos.RoleAuthor, "runs:read"},
 	"GET /runs/{id}/journal":               {kairos.RoleViewer, "runs:read"},
+	"GET /runs/{id}/steps/{seq}":           {kairos.RoleViewer, "runs:read"},
 	"GET /runs/{id}/messages":              {kairos.RoleViewer, "runs:read"},
 	"GET /runs/{id}/events":                {kairos.RoleViewer, "runs:read"},
 	"GET /runs/{id}/preview":               {kairos.RoleViewer, "runs:read"},

@@ -55,6 +55,10 @@ func (a *API) runRoutes() {
 		OperationID: "get-journal", Method: http.MethodGet, Path: "/runs/{id}/journal", Tags: tags,
 		Summary: "A run's journal, in order",
 	}, a.getJournal)
+	register(a, huma.Operation{
+		OperationID: "get-step", Method: http.MethodGet, Path: "/runs/{id}/steps/{seq}", Tags: tags,
+		Summary: "One step of a run: the rows of its visit, attempt by attempt",
+	}, a.getStep)
 }
 
 type startIn struct{ Body StartBody }
@@ -251,6 +255,50 @@ func (a *API) getJournal(ctx context.Context, in *journalIn) (*journalOut, error
 	}
 	if n := len(rows); n == in.Limit && rows[n-1].Seq < run.LastSeq {
 		out.Body.Next = &rows[n-1].Seq
+	}
+	return out, nil
+}
+
+type stepIn struct {
+	RunIn
+	Seq int64 `path:"seq" minimum:"1" doc:"The number of any of its journal rows."`
+}
+
+type stepOut struct{ Body StepRows }
+
+// StepRows is a visit of a node, or of one of its items.
+type StepRows struct {
+	Run   string         `json:"runId"`
+	Node  string         `json:"node"`
+	Visit int            `json:"visit"`
+	Item  int            `json:"item" doc:"-1: the node has no items."`
+	Items []kairos.Entry `json:"items" doc:"Its journal rows, in order."`
+	// Damage ends the journal, and so perhaps the step.
+	Damage string `json:"damage,omitempty" doc:"Why the journal ends: the row that follows is damaged."`
+}
+
+func (a *API) getStep(ctx context.Context, in *stepIn) (*stepOut, error) {
+	run, err := a.findRun(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := a.Reader.JournalPage(ctx, run.ID, 0, 0)
+	if err != nil && kairos.CodeOf(err) != kairos.CodeCorrupt {
+		return nil, err
+	}
+	i := slices.IndexFunc(rows, func(e kairos.Entry) bool { return e.Seq == in.Seq })
+	if i < 0 || rows[i].Node == "" {
+		return nil, kairos.Errorf(kairos.CodeNotFound, "run %s has no step %d", kairos.ShortID(run.ID), in.Seq)
+	}
+	of := &rows[i]
+	out := &stepOut{StepRows{Run: run.ID, Node: of.Node, Visit: of.Visit, Item: of.Item}}
+	if err != nil {
+		out.Body.Damage = err.Error()
+	}
+	for _, e := range rows {
+		if e.Node == of.Node && e.Visit == of.Visit && e.Item == of.Item {
+			out.Body.Items = append(out.Body.Items, e)
+		}
 	}
 	return out, nil
 }

@@ -1,0 +1,187 @@
+package web_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web"
+	"github.com/kairosd/kairosd/web/static"
+	"github.com/kairosd/kairosd/web/webtest"
+)
+
+// Addresses as people write them lead to where things are, and what a page shows is
+// there for programs by the same address with .json (UI 3.1).
+func TestAddressesAsPeopleWriteThem(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	seed := site.Seed(t)
+	b := site.Browser(t).Login()
+	run := "/runs/" + seed.Completed.ID
+	if err := site.Store.SaveView(t.Context(), "marta", "my failures", "status:failed plan:ledger"); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		run + "/log":               run + "?view=log",
+		run + "/state":             run + "?view=state",
+		run + "/state/2":           run + "?cp=2&view=state",
+		run + "/state/2?against=1": run + "?against=1&cp=2&view=state",
+		"/plans/ledger/versions":   "/plans/ledger",
+		"/plans/ledger/v/1.yaml":   "/plans/ledger/v/1/source",
+		"/plans/ledger/diff/1..2":  "/plans/ledger/diff/1/2",
+		"/runs?view=my+failures":   "/runs?q=" + url.QueryEscape("status:failed plan:ledger"),
+	} {
+		if p := b.Get(path); p.Code != http.StatusSeeOther || p.Location != want {
+			t.Errorf("%s: %d %s, want %s", path, p.Code, p.Location, want)
+		}
+	}
+	for _, path := range []string{run + "/state/x", run + "/state/999.json", "/plans/ledger/diff/1", "/runs?view=nobody%27s", run + "/steps/999.json"} {
+		if p := b.Get(path); p.Code != http.StatusNotFound {
+			t.Errorf("%s: %d", path, p.Code)
+		}
+	}
+	read := func(path string, into any) {
+		t.Helper()
+		p := b.Get(path)
+		if err := json.Unmarshal([]byte(p.Body), into); p.Code != http.StatusOK || err != nil {
+			t.Fatalf("%s: %d %v\n%s", path, p.Code, err, p.Body)
+		}
+	}
+	var state struct {
+		Checkpoint int64
+		Output     map[string]json.RawMessage
+	}
+	rows, err := site.Store.JournalPage(t.Context(), seed.Completed.ID, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := rows[len(rows)-1].Seq
+	read(run+"/state/0.json", &state)
+	if len(state.Output) != 0 {
+		t.Errorf("before anything ran: %v", state.Output)
+	}
+	read(run+"/state/"+number(last)+".json", &state)
+	if string(state.Output["square"]) != "[1,4,9]" || string(state.Output["end"]) != `{"squares":[1,4,9]}` || state.Checkpoint != last {
+		t.Errorf("at the end: %s", state.Output)
+	}
+	var step struct {
+		Node  string
+		Items []struct{ Node string }
+	}
+	for _, r := range rows {
+		if r.Node != "" {
+			read(run+"/steps/"+number(r.Seq)+".json", &step)
+			if step.Node != r.Node || len(step.Items) == 0 || step.Items[0].Node != r.Node {
+				t.Errorf("row %d of %s: %+v", r.Seq, r.Node, step)
+			}
+		}
+	}
+	if p := b.Get(run + "/steps/" + number(last)); !strings.Contains(p.Body, `href="`+run+"/steps/"+number(last)+`.json"`) {
+		t.Error("the page of a step does not lead to its data")
+	}
+	fork, err := site.Engine.Act(t.Context(), site.Admin, kairos.VerbRequest{Run: seed.Completed.ID, Action: kairos.ActionRerun})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var related struct{ Items []struct{ ID string } }
+	read(run+"/lineage.json", &related)
+	if len(related.Items) != 1 || related.Items[0].ID != fork.ID {
+		t.Errorf("the lineage is %+v, want %s", related, fork.ID)
+	}
+	var compared map[string]any
+	read("/runs/compare.json?a="+seed.Completed.ID+"&b="+fork.ID, &compared)
+	lines := strings.Split(strings.TrimSpace(b.Get("/runs/"+seed.Failed.ID+"/log.jsonl").Body), "\n")
+	for _, l := range lines {
+		if l != "" && !json.Valid([]byte(l)) {
+			t.Errorf("%q is no JSON", l)
+		}
+	}
+}
+
+func number(n int64) string { return strconv.FormatInt(n, 10) }
+
+// What is kept for ever is what the address names: a file by the hash of another
+// version is not, since that version may come back.
+func TestFilesAreKeptUnderTheirOwnHash(t *testing.T) {
+	t.Parallel()
+	b := webtest.New(t).Browser(t)
+	if c := b.Get(static.Path("k.css")).Header.Get("Cache-Control"); !strings.Contains(c, "immutable") {
+		t.Errorf("a file of this version: %q", c)
+	}
+	if p := b.Get("/static/000000000000/k.css"); p.Code != http.StatusOK || p.Header.Get("Cache-Control") != "no-store" {
+		t.Errorf("a file of another version: %d %q", p.Code, p.Header.Get("Cache-Control"))
+	}
+}
+
+// leaving is a store that cannot read runs, since who asked has gone.
+type leaving struct {
+	web.Reader
+	leave func()
+}
+
+func (l leaving) Runs(context.Context, kairos.RunFilter) (kairos.List[kairos.Run], error) {
+	l.leave()
+	return kairos.List[kairos.Run]{}, errors.New("row 7 cannot be read")
+}
+
+// A page that nobody waits for any more is no fault; one that somebody does is.
+func TestAPageNobodyWaitsForIsNoFault(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	for _, gone := range []bool{true, false} {
+		ctx, cancel := context.WithCancel(t.Context())
+		var log bytes.Buffer
+		leave := func() {}
+		if gone {
+			leave = cancel
+		}
+		s, err := web.New(web.Config{Reader: leaving{site.Store, leave}, Engine: site.Engine, Auth: site.Auth, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		req := httptest.NewRequestWithContext(ctx, http.MethodGet, "/runs?q=status:failed", nil)
+		for _, c := range b.Cookies() {
+			req.AddCookie(c)
+		}
+		s.ServeHTTP(httptest.NewRecorder(), req)
+		if said := strings.Contains(log.String(), "page failed"); said == gone {
+			t.Errorf("gone: %t, log: %s", gone, log.String())
+		}
+		s.Close()
+		cancel()
+	}
+}
+
+// The list's pages keep how many rows one wants, and say how many match in one
+// sentence; every page names the zone of its times.
+func TestPagesOfTheListKeepTheirSize(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	site.Seed(t)
+	for range 30 {
+		site.Run(t, "report", `null`)
+	}
+	b := site.Browser(t).Login()
+	says(t, b.Get("/runs?n=25"), http.StatusOK, "25 shown, 35 match", "Times are in UTC.")
+	older := between(b.Get("/runs?n=25").Body, `rel="next" href="`, `"`)
+	says(t, b.Get(strings.ReplaceAll(older, "&amp;", "&")), http.StatusOK, `href="/runs?n=25&amp;q="`)
+	b.Post("/display", url.Values{"csrf": {b.Get("/me").Hidden().Get("csrf")}, "lang": {"es"}, "back": {"/"}})
+	says(t, b.Get("/runs?n=25"), http.StatusOK, "25 mostradas, coinciden 35")
+}
+
+// between is what stands between two texts.
+func between(s, from, to string) string {
+	_, s, _ = strings.Cut(s, from)
+	s, _, _ = strings.Cut(s, to)
+	return s
+}
