@@ -1,14 +1,21 @@
 package planner
 
-import "cmp"
+import (
+	"cmp"
+	"slices"
+)
 
 // What a node is to the rule of two (RELIABILITY S18): whoever writes what a model
 // or a tool reads may make it say anything. A run should hold at most two of: words
 // of strangers, what an installation keeps to itself, and a way to change something
 // outside; or a person should stand between the strangers and the change.
 
-// untrusted reports whether what a node gives may be what strangers wrote.
+// untrusted reports whether what a node gives may be what strangers wrote. What a
+// session remembers are answers of models: nobody has checked them (S22).
 func (c *Catalog) untrusted(n *ProgramNode) bool {
+	if n.Input != nil && slices.ContainsFunc(n.Input.References(), func(r TemplateRef) bool { return r.Root == RefMemory }) {
+		return true
+	}
 	switch n.Type {
 	case TypeAgent, TypeLLM, TypeRouter, TypeTools, TypeGenerator:
 		return true

@@ -75,6 +75,8 @@ func TestRuleOfTwo(t *testing.T) {
 		{"router and a secret", "a: {type: router}\nb: " + signed, "a>b", "b"},
 		{"far away", "a: {type: llm}\nb: {type: set}\nc: {type: decision}\nd: {type: noop}\ne: " + signed, "a>b b>c c>d d>e", "e"},
 		{"two changes", "a: {type: llm}\nb: " + signed + "\nc: {type: pay, input: 1}", "a>b b>c", "b c"},
+		{"what is remembered", "a: {type: pay, input: {to: \"${memory}\", by: \"${secret.BANK}\"}}", "", "a"},
+		{"what is remembered, passed on", "a: {type: set, input: \"${memory}\"}\nb: {type: pay, input: \"${secret.BANK}\"}", "a>b", "b"},
 		// The change comes before strangers are heard.
 		{"payment, then model", "a: {type: pay, input: \"${secret.BANK}\"}\nb: {type: llm}", "a>b", ""},
 		{"database, payment, page", "a: {type: sql, input: 1}\nb: {type: pay, input: 1}\nc: " + get, "a>b b>c", ""},

@@ -20,6 +20,32 @@ type build struct {
 	Schema  int64  `json:"schema"`
 	SQLite  string `json:"sqlite"`
 	Go      string `json:"go"`
+	// Modules are those that are built in, with the checksums that go.sum has of them
+	// (S30).
+	Modules []module `json:"modules,omitempty"`
+}
+
+// module is code by others that is built in.
+type module struct {
+	Path    string `json:"path"`
+	Version string `json:"version"`
+	Sum     string `json:"sum"`
+}
+
+// builtIn lists the modules of this binary.
+func builtIn() []module {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return nil
+	}
+	out := make([]module, 0, len(info.Deps))
+	for _, d := range info.Deps {
+		if d.Replace != nil {
+			d = d.Replace
+		}
+		out = append(out, module{d.Path, d.Version, d.Sum})
+	}
+	return out
 }
 
 func thisBuild() build {
@@ -35,19 +61,28 @@ func thisBuild() build {
 }
 
 func versionCommand(s Streams) *cobra.Command {
-	var asJSON bool
+	var modules bool
 	cmd := &cobra.Command{
 		Use: "version", Short: "Print versions", Args: cobra.NoArgs,
-		Long:    "Prints the version and commit of this binary, the schema it works with, and the versions of SQLite and Go in it.",
-		Example: "  kairos version --json",
+		Long: `Prints the version and commit of this binary, the schema it works with, and the
+versions of SQLite and Go in it. With --modules also every module by others that is
+built in, with its version and its checksum as go.sum has it: the bill of materials.`,
+		Example: "  kairos version --json\n  kairosd version --modules --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			b := thisBuild()
-			if f := cmd.Flag("json"); f != nil && f.Value.String() == "true" || asJSON {
+			if modules {
+				b.Modules = builtIn()
+			}
+			if f := cmd.Flag("json"); f != nil && f.Value.String() == "true" {
 				return s.print(b)
 			}
 			s.printf("version %s (commit %s)\nschema %d\nSQLite %s\n%s\n", b.Version, b.Commit, b.Schema, b.SQLite, b.Go)
+			for _, m := range b.Modules {
+				s.printf("%s %s %s\n", m.Path, m.Version, m.Sum)
+			}
 			return nil
 		},
 	}
+	cmd.Flags().BoolVar(&modules, "modules", false, "list the modules by others that are built in, with their checksums")
 	return cmd
 }
