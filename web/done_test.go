@@ -114,7 +114,7 @@ func TestRefusedLoginsAreSaidInSpanish(t *testing.T) {
 	}
 	says(t, refused(site.Browser(t), "/login", "csrf=anonymous&name=marta&password=wrong"), http.StatusUnprocessableEntity, "El nombre o la contraseña no son correctos")
 	csrf := b.Get("/me").Hidden().Get("csrf")
-	says(t, refused(b, "/me/password", "csrf="+csrf+"&old="+webtest.Password+"&password=corta&again=corta"), http.StatusUnprocessableEntity, "La contraseña tiene 5 caracteres; hacen falta al menos 12. Use varias palabras, o un gestor de contraseñas")
+	says(t, refused(b, "/me/password", "csrf="+csrf+"&old="+webtest.Password+"&password=corta&again=corta"), http.StatusUnprocessableEntity, "La contraseña tiene 5 caracteres; hacen falta al menos 12. Use varias palabras o un gestor de contraseñas")
 	says(t, refused(b, "/settings/users", "csrf="+csrf+"&name=marta&role=viewer&password=a+password+for+marta"), http.StatusUnprocessableEntity, "Ya hay un usuario «marta»")
 	var last webtest.Page
 	for range 40 {
