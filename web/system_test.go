@@ -81,10 +81,10 @@ func TestAHoldIsSaidEverywhereAndReleasedByForm(t *testing.T) {
 func TestVitalLinesAndMaintenance(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
-	site.System.Set(kairos.Installation{Version: "test", Started: time.Now(), Starts: 4, UncleanStarts: 2, TakenUp: 7, Undecided: 1, ConfigFile: "/etc/kairos.yaml", ConfigSum: "0123456789abcdef", Host: "kairos-01", Clock: kairos.Clock{Known: true}, BackupDir: "/backups", Storage: kairos.Storage{WAL: 300 << 20}})
+	site.System.Set(kairos.Installation{Version: "test", Started: time.Now(), Starts: 4, UncleanStarts: 2, TakenUp: 7, Undecided: 1, ConfigFile: "/etc/kairos.yaml", ConfigSum: "0123456789abcdef", ConfigLater: []string{"server.hosts", "telemetry"}, ConfigError: "line 3: unknown key", Host: "kairos-01", Clock: kairos.Clock{Known: true}, BackupDir: "/backups", Storage: kairos.Storage{WAL: 300 << 20}})
 	b := site.Browser(t).Login()
 	p := b.Get("/system")
-	for _, want := range []string{"p50 900 µs", "12, the oldest for 2 min", "3.00 GiB a day, full on 20", ", in 9 d", "all slots", "4, 2 after a crash; 7 runs were taken up again; 1 waits for a decision", "kairos.yaml, sha256:0123456789ab", "nothing keeps it right", "none has failed", "kairos-01", `href="/readyz"`, "300.0 MiB", "there is none", "Set backup.every", "raise engine.max_running",
+	for _, want := range []string{"p50 900 µs", "12, the oldest for 2 min", "3.00 GiB a day, full on 20", ", in 9 d", "all slots", "4, 2 after a crash; 7 runs were taken up again; 1 waits for a decision", "kairos.yaml, sha256:0123456789ab", "Takes effect at the next start", "server.hosts, telemetry", "Not taken up", "line 3: unknown key", "nothing keeps it right", "none has failed", "kairos-01", `href="/readyz"`, "300.0 MiB", "there is none", "Set backup.every", "raise engine.max_running",
 		`<polyline points="0.0,`, `href="/metrics"`} {
 		if !strings.Contains(p.Body, want) {
 			t.Errorf("the page does not say %q", want)

@@ -90,7 +90,11 @@ func (s *server) reload(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.exchange(w)
+	if err := s.exchange(w); err != nil {
+		w.tools.Close()
+		return err
+	}
+	return nil
 }
 
 // renew reads again what is no configuration, where that is not taken up: a mistake

@@ -137,11 +137,11 @@ func (s *server) exchange(w *world) error {
 		return kairos.Errorf(kairos.CodeInternal, "take up notifications: %w", err)
 	}
 	s.guard.Files(s.guarded(w.cfg)...) // before anybody may reach them
-	w.tools.Adopt()
 	gone, err := s.engine.Reconfigure(w.setup())
 	if err != nil {
 		return kairos.Errorf(kairos.CodeInternal, "take up the engine's limits: %w", err)
 	}
+	w.tools.Adopt()
 	w.tools.Models.Succeeded(before.tools.Models)
 	s.world.Store(w)
 	s.system.reconfigure(w.upkeep)
