@@ -192,3 +192,49 @@ func TestModelsThatPlansMayName(t *testing.T) {
 		}
 	}
 }
+
+// O13: another configuration goes on with what is known of a provider of the same
+// name, also with what a call says that began before; at another address its circuit
+// begins anew.
+func TestProviderHealthCarriesOver(t *testing.T) {
+	t.Parallel()
+	s := &server{err: unreachable}
+	circuits := circuit.NewBoard(nil)
+	next := func(url string, before *handler.Models) *handler.Models {
+		t.Helper()
+		m := models(t, s, url, circuits)
+		if before != nil {
+			m.Succeed(before)
+			m.Succeeded(before)
+		}
+		return m
+	}
+	fail := func(m *handler.Models) {
+		t.Helper()
+		p, _ := m.Provider("")
+		for range 5 {
+			if _, err := p.Complete(t.Context(), agent.Request{}); err == nil {
+				t.Fatal("it works")
+			}
+		}
+	}
+	first := next("http://one", nil)
+	fail(first)
+	want := first.ProviderInfos()[0]
+	second := next("http://one", first)
+	if i := second.ProviderInfos()[0]; i.State != "failing" || i.Failures != want.Failures || i.LastError != want.LastError || i.Circuit.State != kairos.CircuitOpen || i.BaseURL != "http://one" {
+		t.Errorf("after: %+v, before %+v", i, want)
+	}
+	third := next("http://two", second)
+	if i := third.ProviderInfos()[0]; i.Circuit.State != kairos.CircuitClosed || i.LastError != want.LastError || i.BaseURL != "http://two" {
+		t.Errorf("at another address: %+v", i)
+	}
+	s.err = nil
+	p, _ := first.Provider("") // a node that began long ago
+	if _, err := p.Complete(t.Context(), agent.Request{}); err != nil {
+		t.Fatal(err)
+	}
+	if i := third.ProviderInfos()[0]; i.State != "working" {
+		t.Errorf("a call that began before says nothing: %+v", i)
+	}
+}
