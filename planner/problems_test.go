@@ -176,11 +176,10 @@ func describe(ps planner.Problems) string {
 func testCatalog() *planner.Catalog {
 	return &planner.Catalog{
 		Tools: map[string]planner.ToolInfo{
-			"http": {Effect: planner.EffectUnsafe, Schema: map[string]any{"type": "object", "required": []any{"url"},
+			"http": {Effect: planner.EffectUnsafe, Untrusted: true, Schema: map[string]any{"type": "object", "required": []any{"url"},
 				"properties": map[string]any{"url": map[string]any{"type": "string"}, "method": map[string]any{"enum": []any{"GET", "POST"}}}}},
 			"datetime":   {Effect: planner.EffectRead},
-			"ledger":     {Effect: planner.EffectRead, Private: true},
-			"mail":       {Effect: planner.EffectUnsafe, Untrusted: true},
+			"read_file":  {Effect: planner.EffectRead, Private: true},
 			"calculator": {Effect: planner.EffectPure},
 			"wire":       {Effect: planner.EffectUnsafe, Denied: func(plan string) bool { return plan != "treasury" }},
 		},
