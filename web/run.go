@@ -214,7 +214,7 @@ func (b *runPage) build() (view.RunPage, error) {
 		}
 		p.Find = b.findForm(p.Blocks)
 	}
-	if b.view == "timeline" || b.view == "graph" {
+	if b.inspects() {
 		switch {
 		case b.chosen != nil:
 			i := b.inspector()
@@ -228,6 +228,19 @@ func (b *runPage) build() (view.RunPage, error) {
 		p.Why = nil // the question is asked below
 	}
 	return p, nil
+}
+
+// inspects reports whether a step stands beside the view: always beside the steps, and
+// once somebody chose one beside what else there is to read of the run. The state, and
+// input and output, need the width for values.
+func (b *runPage) inspects() bool {
+	switch b.view {
+	case "timeline", "graph":
+		return true
+	case "log", "handoffs", "events":
+		return b.c.QueryParam("step") != "" || b.c.QueryParam("node") != ""
+	}
+	return false
 }
 
 // kept are the parameters that stay when others change: what is looked at, and

@@ -11,6 +11,23 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
+// A step that was chosen stays beside the log, the events and the handoffs (UI 3.3.3).
+func TestTheInspectorStaysWhileViewsChange(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	seed := site.Seed(t)
+	b := site.Browser(t).Login()
+	for _, view := range []string{"timeline", "graph", "log", "handoffs", "events"} {
+		at := "/runs/" + seed.Failed.ID + "?view=" + view
+		if p := b.Get(at + "&step=check"); !strings.Contains(inspected(p.Body), "check") || !strings.Contains(p.Body, "view="+view+"#inspector") {
+			t.Errorf("%s: beside it is %q", view, inspected(p.Body))
+		}
+		if p := b.Get(at); (view == "timeline" || view == "graph") != strings.Contains(p.Body, `id="inspector"`) {
+			t.Errorf("%s: a step that nobody chose", view)
+		}
+	}
+}
+
 // The tab says how many events its view lists.
 func TestTheTabCountsTheEvents(t *testing.T) {
 	t.Parallel()

@@ -229,7 +229,7 @@ func RunPane(p RunPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if p.View == "timeline" || p.View == "graph" {
+		if p.Inspector != nil || p.View == "timeline" || p.View == "graph" {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "<div class=\"split\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
