@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"fmt"
+	"html"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -74,6 +75,16 @@ func TestAHostRestsAndAPersonClosesItsCircuit(t *testing.T) {
 		}
 	}
 	// Home speaks of it while a run that has not ended may call the tool.
+	// The failed run says so, and its resume offers to wait until calls go through.
+	page, resume := words(b.Get("/runs/"+refused.ID).Body), b.Get("/runs/"+refused.ID+"/resume")
+	if want := "Calls of " + host + " (http) are refused since"; !strings.Contains(page, want) || !strings.Contains(words(resume.Body), want) {
+		t.Errorf("a run that failed since its calls are refused does not say so:\n%s\n%s", page, words(resume.Body))
+	}
+	_, wait, _ := strings.Cut(resume.Body, `href="/bulk/new?`)
+	wait, _, _ = strings.Cut(wait, `"`)
+	if text := words(b.Get("/bulk/new?" + html.UnescapeString(wait)).Body); !strings.Contains(text, "Resume 1 run") || !strings.Contains(text, "When this circuit lets calls through again") {
+		t.Errorf("waiting instead (%s):\n%s", wait, text)
+	}
 	if strings.Contains(words(b.Get("/").Body), "circuit of") {
 		t.Error("home speaks of a circuit that no run needs")
 	}

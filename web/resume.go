@@ -59,6 +59,9 @@ func (r *request) resumeChoices(p *view.PreviewPage, req kairos.VerbRequest, run
 		name := fmt.Sprintf("%s#%d", s.Node, s.Visit)
 		o.Only = append(o.Only, view.Option{Value: name, Text: r.t("only %s, then pause", stepName(s.Node, s.Visit)), Selected: req.Only == name || req.Only == s.Node})
 	}
+	if err := r.waitInstead(p, run); err != nil {
+		return err
+	}
 	p.Resume, p.Check = &o, r.t("Show what would happen")
 	latest, err := r.s.Reader.Plan(r.ctx, run.PlanID)
 	if err != nil {

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"net/url"
 	"slices"
 
@@ -8,27 +9,32 @@ import (
 	"github.com/kairosd/kairosd/web/view"
 )
 
-// troubles adds to a failure what is still wrong around it: a provider that the run
-// asked and whose calls fail, a tool that it called and whose calls are refused. As
-// long as it is so, resuming fails the same way (UI 5.3).
-func (b *runPage) troubles(w *view.Why) error {
-	if b.s.Crew == nil {
-		return nil
+// trouble is what is wrong around a run: a provider that it asked and whose calls fail,
+// a tool that it called and whose calls are refused. As long as it is so, resuming fails
+// the same way (UI 5.3).
+type trouble struct {
+	text string
+	see  view.Link
+	// until names what a resume may wait for, as the form of acts on many runs does.
+	until url.Values
+}
+
+// troublesOf are the troubles of a run. A circuit of a host is one of them only where
+// the run names the host.
+func (r *request) troublesOf(d kairos.RunDetail) ([]trouble, error) {
+	if r.s.Crew == nil {
+		return nil, nil
 	}
-	uses, err := b.s.Reader.Uses(b.ctx, b.d.Run.ID)
+	uses, err := r.s.Reader.Uses(r.ctx, d.Run.ID)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	used := func(kind, name string) bool { return slices.Contains(uses, kairos.Use{Kind: kind, Name: name}) }
-	say := func(text, link, href string) {
-		w.Items = append(w.Items, text)
-		w.Links = append(w.Links, view.Link{Text: link, Href: href})
-		b.around = append(b.around, text)
-	}
-	providers, err := b.s.Crew.Providers(b.ctx)
+	providers, err := r.s.Crew.Providers(r.ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	var out []trouble
 	for _, p := range providers {
 		if !used(kairos.UseProvider, p.Name) || !p.Degraded() {
 			continue
@@ -37,31 +43,65 @@ func (b *runPage) troubles(w *view.Why) error {
 		if since.IsZero() {
 			since = p.LastErrorAt
 		}
-		text := b.t("The provider %s is degraded", visible(p.Name))
+		text := r.t("The provider %s is degraded", visible(p.Name))
 		if !since.IsZero() {
-			text = b.t("The provider %s is degraded since %s", visible(p.Name), b.time(since).Text)
+			text = r.t("The provider %s is degraded since %s", visible(p.Name), r.time(since).Text)
 		}
 		if p.LastError != "" {
 			text += ": " + visible(cut(p.LastError, 200))
 		}
-		say(text, b.t("See the provider"), "/agents/providers/"+url.PathEscape(p.Name))
+		out = append(out, trouble{text, view.Link{Text: r.t("See the provider"), Href: "/agents/providers/" + url.PathEscape(p.Name)}, url.Values{"provider": {p.Name}}})
 	}
-	tools, err := b.s.Crew.Tools(b.ctx)
+	tools, err := r.s.Crew.Tools(r.ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range tools {
+		i := slices.IndexFunc(t.Circuits, func(c kairos.Circuit) bool { return c.Refuses() && names(d.Journal, c.Part) })
+		if i < 0 || !used(kairos.UseTool, t.Name) {
+			continue
+		}
+		c := t.Circuits[i] // the others are on the tool's page
+		text := r.t("Calls of %s are refused since %s", circuitOf(t.Name, c.Part), r.time(c.Since).Text)
+		if !c.OpenUntil.IsZero() {
+			text += r.t(", until %s", r.time(c.OpenUntil).Text)
+		}
+		out = append(out, trouble{text, view.Link{Text: r.t("See the tool"), Href: toolHref(t.Name)}, url.Values{"tool": {kairos.CircuitName(t.Name, c.Part)}}})
+	}
+	return out, nil
+}
+
+// names reports whether an input of a journal has a host in it.
+func names(journal []kairos.Entry, host string) bool {
+	return host == "" || slices.ContainsFunc(journal, func(e kairos.Entry) bool { return bytes.Contains(e.Input, []byte(host)) })
+}
+
+// troubles adds to a failure what is still wrong around it.
+func (b *runPage) troubles(w *view.Why) error {
+	list, err := b.troublesOf(b.d)
+	for _, t := range list {
+		w.Items, w.Links, b.around = append(w.Items, t.text), append(w.Links, t.see), append(b.around, t.text)
+	}
+	return err
+}
+
+// waitInstead says before a resume what would make it fail the same way, and offers to
+// wait until that is over.
+func (r *request) waitInstead(p *view.PreviewPage, run kairos.Run) error {
+	d, err := r.s.Engine.Detail(r.ctx, run.ID)
 	if err != nil {
 		return err
 	}
-	for _, t := range tools {
-		for _, c := range t.Circuits {
-			if !used(kairos.UseTool, t.Name) || !c.Refuses() {
-				continue
-			}
-			text := b.t("Calls of %s are refused since %s", circuitOf(t.Name, c.Part), b.time(c.Since).Text)
-			if !c.OpenUntil.IsZero() {
-				text += b.t(", until %s", b.time(c.OpenUntil).Text)
-			}
-			say(text, b.t("See the tool"), toolHref(t.Name))
-			break // the others are on its page
-		}
+	list, err := r.troublesOf(d)
+	for _, t := range list {
+		p.Around = append(p.Around, t.text)
 	}
-	return nil
+	if len(list) == 0 || r.s.Bulk == nil {
+		return err
+	}
+	q := list[0].until
+	q.Set("do", "resume")
+	q.Set("run", run.ID)
+	p.Wait = view.Link{Text: r.t("Resume it once calls go through again…"), Href: "/bulk/new?" + q.Encode(), Dialog: true}
+	return err
 }

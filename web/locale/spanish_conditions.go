@@ -33,6 +33,7 @@ var spanishConditions = map[string]string{
 	"a dry run":                                                "una prueba en seco",
 	"The provider %s is degraded":                              "El proveedor %s está degradado",
 	"The provider %s is degraded since %s":                     "El proveedor %s está degradado desde %s",
+	"Resume it once calls go through again…":                   "Reanudarla cuando las llamadas pasen de nuevo…",
 	"See the provider":                                         "Ver el proveedor",
 	"Calls of %s are refused since %s":                         "Las llamadas de %s se rechazan desde %s",
 	"Models":                                                   "Modelos",

@@ -20,9 +20,11 @@ type PreviewPage struct {
 	Versions                   []Option
 	Input                      *EditField
 	Labels                     *EditField
-	Reset                      string  // address of this page without what was edited
-	Changes                    []Block // what edits change
-	Mend                       bool    // the error is about what was typed
+	Around                     []string // what would make it fail the same way
+	Wait                       Link     // to waiting until that is over
+	Reset                      string   // address of this page without what was edited
+	Changes                    []Block  // what edits change
+	Mend                       bool     // the error is about what was typed
 	Edits                      []EditField
 	Check                      string
 	Resume                     *ResumeForm
