@@ -155,11 +155,28 @@ func (r *request) problemRow(q planner.Problem) view.ProblemRow {
 
 var nodeLine = regexp.MustCompile(`^[ \t{,-]*(?:["']?id["']?\s*:\s*)?["']?([A-Za-z0-9_][A-Za-z0-9_-]*)["']?\s*(?::|,|\}|$)`)
 
-// nodeLines are the lines on which a text names a node first: as a key, or as the id of
-// a step. Other keys are there too; what does not stand there as it is, is not.
+// nodesBegin is the line of the key below which the nodes or steps of a plan stand.
+var nodesBegin = regexp.MustCompile(`^(?:(?:nodes|steps)|[ \t]*"(?:nodes|steps)")[ \t]*:`)
+
+// nodeLines are the lines on which a text names a node first: as a key of nodes, or as
+// the id of a step. Other keys may be there too; what does not stand there as it is, is
+// not.
 func nodeLines(source string) map[string]int {
+	lines := strings.Split(source, "\n")
+	start := slices.IndexFunc(lines, nodesBegin.MatchString)
+	indent := -1 // of the keys of nodes; steps are told by their ids
 	out := map[string]int{}
-	for i, l := range strings.Split(source, "\n") {
+	for i, l := range lines {
+		text := strings.TrimLeft(l, " \t")
+		if i <= start || text == "" || text[0] == '#' {
+			continue
+		}
+		if indent < 0 {
+			indent = len(l) - len(text)
+		}
+		if start >= 0 && strings.Contains(lines[start], "nodes") && len(l)-len(text) != indent {
+			continue // within a node
+		}
 		if m := nodeLine.FindStringSubmatch(l); m != nil && out[m[1]] == 0 {
 			out[m[1]] = i + 1
 		}

@@ -301,6 +301,11 @@ func TestPlansBeginWithAnExample(t *testing.T) {
 	has(t, b.Get("/plans"), "the empty list", "three ways to begin", "/plans/new?example=order-triage", "kairos plans add")
 	p := b.Get("/plans/new?example=order-triage")
 	has(t, p, "the editor", "id: order-triage", "Nothing is wrong with this plan", "Begin with an example", `href="/plans/new?example=hello"`)
+	for node, line := range map[string]string{"order": "11", "ask": "13", "refused": "20"} { // an input and a message are named so before
+		if !strings.Contains(p.Body, `aria-label="`+node+` `) || !strings.Contains(p.Body, `href="#L`+line+`"`) {
+			t.Errorf("the box of %s does not lead to line %s", node, line)
+		}
+	}
 	if p := b.Get("/plans/new?example=none"); p.Code != http.StatusNotFound {
 		t.Errorf("an example that there is not: %d", p.Code)
 	}
