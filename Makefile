@@ -12,20 +12,13 @@ LDFLAGS := -s -w -X github.com/kairosd/kairosd/internal/cli.Version=$(VERSION)
 # Packages whose goroutines meet: they are tested with the race detector.
 RACE := ./planner ./internal/store ./internal/auth ./internal/client ./web ./web/api ./web/locale
 
-.PHONY: help build reproducible run test check race golden-db ui-quick ui-test ui-million ui-budget screenshots crash soak generate docs verify fmt fuzz bench load microbench million recovery clean
+.PHONY: help build run test check race golden-db ui-quick ui-test ui-million ui-budget screenshots crash soak generate docs verify fmt fuzz bench load microbench million recovery clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 build: ## build bin/kairosd and bin/kairos
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/kairosd ./cmd/kairos
-
-reproducible: ## build twice, in two directories and without what was built before, and fail unless both are the same to the bit
-	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
-	for i in 1 2; do \
-		mkdir -p "$$dir/$$i" && git ls-files -z | tar --null -cf - -T - | tar -xf - -C "$$dir/$$i" && \
-		(cd "$$dir/$$i" && GOCACHE="$$dir/cache$$i" CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/ ./cmd/kairosd ./cmd/kairos) || exit 1; \
-	done && (cd "$$dir/1/bin" && sha256sum kairos kairosd) && cmp "$$dir/1/bin/kairosd" "$$dir/2/bin/kairosd" && cmp "$$dir/1/bin/kairos" "$$dir/2/bin/kairos"
 
 run: build ## build and start kairosd with example plans; prints its URL
 	bin/kairosd serve --data $(DATA) --listen $(LISTEN) --examples
