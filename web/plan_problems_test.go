@@ -47,7 +47,6 @@ func badPlans(t *testing.T) (plans map[string]string, codes map[string]bool) {
 // unheard are problems that need what no document alone can bring about here.
 var unheard = map[string]string{
 	"node.tool_denied":   "a tool that is denied in runs of the plan is needed: a matter of the configuration",
-	"plan.rule_of_two":   "tools and agents with strangers' words and private data are needed: a matter of the configuration",
 	"node.model_unknown": "an agent with a list of models is needed: a matter of the configuration",
 }
 
