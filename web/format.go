@@ -5,6 +5,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -59,6 +60,11 @@ func (r *request) statusOf(run kairos.Run) view.Status {
 	case run.Status != kairos.RunWaiting:
 	case run.WaitReason == kairos.WaitRetry && !run.DueAt.IsZero():
 		st.Detail = r.ago(r.s.now().Sub(run.DueAt))
+		if m := triedForm.FindStringSubmatch(run.Headline); m != nil {
+			if made, err := strconv.Atoi(m[1]); err == nil {
+				st.Detail = r.t("%s of %s, %s", strconv.Itoa(made+1), m[2], st.Detail)
+			}
+		}
 	case run.WaitReason == kairos.WaitTimer:
 		st.Detail = r.t("timer")
 	case run.WaitReason == kairos.WaitChild:
@@ -66,6 +72,9 @@ func (r *request) statusOf(run kairos.Run) view.Status {
 	}
 	return st
 }
+
+// triedForm is how a headline says how many attempts were made of how many.
+var triedForm = regexp.MustCompile(`^[A-Za-z0-9_-]+ will be tried again after (\d+) of (\d+) attempts: `)
 
 // marks are the shapes of statuses as the titles of tabs can have them, always
 // beside the word (R27, R36).

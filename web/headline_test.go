@@ -59,6 +59,9 @@ func TestARetrySaysWhichAttempt(t *testing.T) {
 			t.Errorf("%s:\n%s", page, text)
 		}
 	}
+	if text := words(b.Get("/runs").Body); !strings.Contains(text, "Retrying 2 of 4, in ") {
+		t.Errorf("the list does not say which attempt comes when:\n%s", text)
+	}
 }
 
 // startUntil starts a plan and waits until its run waits for something.
