@@ -25,8 +25,8 @@ func TestRefusalsAreInTheReadersLanguage(t *testing.T) {
 	f.Set("name", "olga")
 	f.Set("role", "operator")
 	for password, wanted := range map[string]string{
-		"ñandú":          "La contraseña tiene 5 caracteres; hacen falta al menos 12. Use varias palabras, o un gestor de contraseñas",
-		"aaaaaaaaaaaaaa": "Esta contraseña está entre las primeras que probaría un atacante. ",
+		"ñandú":          "La contraseña tiene 5 caracteres; hacen falta al menos 12. Use varias palabras o un gestor de contraseñas",
+		"aaaaaaaaaaaaaa": "Esta contraseña es de las primeras que probaría un atacante. Use varias palabras sin relación entre sí",
 	} {
 		f.Set("password", password)
 		says(t, b.Post("/settings/users", f), http.StatusUnprocessableEntity, wanted)
