@@ -115,6 +115,9 @@ func (b *runPage) build() (view.RunPage, error) {
 	if !run.PurgedAt.IsZero() {
 		p.Notices = append(p.Notices, view.Notice{Text: b.t("Retention removed the journal, input and output of this run on %s.", b.time(run.PurgedAt).Text)})
 	}
+	if !run.DeletedAt.IsZero() {
+		p.Notices = append(p.Notices, view.Notice{Text: b.t("This run was deleted on %s: no list shows it any more.", b.time(run.DeletedAt).Text)})
+	}
 	if b.d.Damage == nil {
 		for _, text := range b.damagedParts(run.Damaged) { // what ends nothing: its output
 			p.Notices = append(p.Notices, view.Notice{Bad: true, Text: text})

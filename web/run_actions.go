@@ -25,6 +25,8 @@ func (b *runPage) actions(asked bool) []view.Link {
 	switch {
 	case b.d.Damage != nil:
 		return b.damagedActions(link)
+	case !run.DeletedAt.IsZero():
+		return []view.Link{link(b.t("Rerun…"), "rerun", true), link(b.t("Fork…"), "fork", false)}
 	case run.Status == kairos.RunFailed || run.Status == kairos.RunCancelled:
 		text := b.t("Resume")
 		if b.resume != nil && len(b.resume.Again) > 0 {

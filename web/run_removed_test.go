@@ -53,3 +53,27 @@ func TestWhatRetentionRemovedKeepsItsDigest(t *testing.T) {
 	says(t, b.Get(page+"/raw/0/output"), http.StatusGone, "sha256:"+last)
 	says(t, b.Get(page+"/raw/1/output"), http.StatusGone, "sha256:"+before.Rows[0].Digest)
 }
+
+// The page of a run that was deleted is still found by its address: it says so, and
+// offers nothing that is refused.
+func TestTheRunThatWasDeletedSaysSo(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	site.Plan(t, "id: breaks\nnodes:\n  a: {type: json, input: {value: 1, path: \"(\"}}\n")
+	run := site.Run(t, "breaks", `{}`)
+	b := site.Browser(t).Login()
+	page := "/runs/" + run.ID
+	says(t, b.Get(page), http.StatusOK, page+"/resume", page+"/delete")
+	if _, err := site.Engine.Act(t.Context(), kairos.System, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionDelete}); err != nil {
+		t.Fatal(err)
+	}
+	after := b.Get(page)
+	says(t, after, http.StatusOK, "This run was deleted on", page+"/rerun")
+	for _, verb := range []string{"/resume", "/delete"} {
+		if strings.Contains(after.Body, page+verb) {
+			t.Errorf("%s is offered", verb)
+		}
+	}
+	says(t, b.Get(page+"/delete"), http.StatusOK, "The run was deleted before")
+	says(t, b.Get(page+"/resume"), http.StatusOK, "The run was deleted")
+}

@@ -313,13 +313,18 @@ func (a *actor) closeFans() {
 	}
 }
 
+// wasDeleted refuses to go on with a run that no list shows.
+func wasDeleted() error {
+	return kairos.Errorf(kairos.CodeConflict, "the run was deleted").Suggest("rerun or fork it")
+}
+
 // resume continues a failed, cancelled or waiting run (SPEC 4.2, ruling 10).
 func (a *actor) resume(m verbMsg, record kairos.AuditRecord) error {
 	if a.run.Status == kairos.RunCompleted {
 		return a.conflict("a completed run has nothing to resume").(*kairos.Error).Suggest("rerun or fork it")
 	}
 	if !a.run.DeletedAt.IsZero() {
-		return a.conflict("the run was deleted")
+		return wasDeleted()
 	}
 	if !a.run.PurgedAt.IsZero() {
 		return purged(a.run)

@@ -467,6 +467,7 @@ func (v *view) simple(req kairos.VerbRequest) kairos.Preview {
 	switch req.Action {
 	case kairos.ActionDelete:
 		refuse(!final, "a run that is not over cannot be deleted")
+		refuse(!v.run.DeletedAt.IsZero(), "the run was deleted before")
 	case kairos.ActionContinue:
 		refuse(!v.s.paused, "the run is not paused")
 	case kairos.ActionPause:
@@ -523,6 +524,9 @@ func (v *view) resume(req kairos.VerbRequest) (kairos.Preview, planner.Reset, *o
 	case kairos.RunCompleted:
 		return p, planner.Reset{}, nil, kairos.Errorf(kairos.CodeConflict, "a completed run has nothing to resume").Suggest("rerun or fork it")
 	case kairos.RunFailed, kairos.RunCancelled:
+		if !v.run.DeletedAt.IsZero() {
+			return p, planner.Reset{}, nil, wasDeleted()
+		}
 	default:
 		if asksOptions(req) {
 			return p, planner.Reset{}, nil, noOptions()

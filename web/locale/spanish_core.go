@@ -229,6 +229,7 @@ var spanishCore = map[string]string{
 	"Resume run %s":              "Reanudar la ejecución %s",
 	"Resume runs %s and %s.":     "Al reanudar se ejecutan %s y %s.",
 	"Resume":                     "Reanudar",
+	"This run was deleted on %s: no list shows it any more.":             "Esta ejecución se borró el %s: ya no aparece en ninguna lista.",
 	"Retention removed the journal, input and output of this run on %s.": "La retención eliminó el diario, la entrada y la salida de esta ejecución el %s.",
 	"Retention":                 "Retención",
 	"Retry now in run %s":       "Reintentar ya en la ejecución %s",
