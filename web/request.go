@@ -243,7 +243,7 @@ func (r *request) shell(section, title string) view.Shell {
 				if section == "system" && n.Href == "/system" {
 					n.Href = "" // it is said here in full
 				}
-				s.Notices = append(s.Notices, view.Notice{Bad: n.Bad, Text: visible(n.Text), Href: n.Href, Act: n.Act})
+				s.Notices = append(s.Notices, view.Notice{Bad: n.Bad, Text: r.said(n.Text), Href: n.Href, Act: r.said(n.Act)})
 			}
 		}
 	}

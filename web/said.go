@@ -56,7 +56,8 @@ var (
 
 // saidNests are the forms whose parts are sentences, too.
 var saidNests = []string{"%s; the run is %s", "nothing to resume: %s", "input: %s", "values: %s", "output: %s", "output of %s: %s", "edits: %s: %s", "instead: %s: %s", "the failure is a decision on steps that are kept: %s",
-	"Cannot create valid execution plan for request: %s", "the model's answer cannot be used: %s"}
+	"Cannot create valid execution plan for request: %s", "the model's answer cannot be used: %s",
+	"Safe mode: %s. Everything can be looked at and cancelled; nothing is executed.", "Nothing is executed: %s. %s.", "%s, %d events after event %d are missing", "%s since a restore."}
 
 // said is a sentence of the installation in the reader's language.
 func (r *request) said(text string) string {

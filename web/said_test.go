@@ -70,9 +70,11 @@ func TestSaidInSpanish(t *testing.T) {
 		"max_steps 10 is used up":                                "max_steps 10 está agotado",
 		`unknown filter "plam"`:                                  `no hay ningún filtro «plam»`,
 		"did you mean plan:refund?":                              "¿quería decir plan:refund?",
-		"post is said by nobody, as the page shows it":           "post is said by nobody, as the page shows it",
-		`label "a b" is not key=value`:                           `la etiqueta «a b» no es clave=valor`,
-		"this needs the role author; eve has the role operator":  "esto requiere el rol author; eve tiene el rol operator",
+		"Safe mode: kairosd died 3 times within 5m0s, each time soon after its start. Everything can be looked at and cancelled; nothing is executed.": "Modo seguro: kairosd murió 3 veces en 5m0s, cada vez poco después de arrancar. Todo se puede mirar y cancelar; nada se ejecuta.",
+		"Nothing is executed: this database was restored from b.db, 2 events after event 7 are missing. 12 runs are held.":                             "Nada se ejecuta: esta base de datos se restauró de b.db; faltan 2 eventos después del evento 7. 12 ejecuciones están retenidas.",
+		"post is said by nobody, as the page shows it":          "post is said by nobody, as the page shows it",
+		`label "a b" is not key=value`:                          `la etiqueta «a b» no es clave=valor`,
+		"this needs the role author; eve has the role operator": "esto requiere el rol author; eve tiene el rol operator",
 	} {
 		if got := r.said(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)

@@ -77,10 +77,10 @@ func heldText(n int64) string {
 func holdText(h *kairos.Hold) string {
 	text := "this database is older than what was recorded of it"
 	if h.Reason == kairos.HoldRestored {
-		text = "this database was restored from " + h.Backup
+		text = fmt.Sprintf("this database was restored from %s", h.Backup)
 	}
 	if h.Lost > h.Last {
-		text += fmt.Sprintf(", %d events after event %d are missing", h.Lost-h.Last, h.Last)
+		text = fmt.Sprintf("%s, %d events after event %d are missing", text, h.Lost-h.Last, h.Last)
 	}
 	return text
 }

@@ -37,6 +37,7 @@ var (
 		spanishProblems,
 		spanishSaid,
 		spanishSaidAccess,
+		spanishNotices,
 		spanishConditions,
 	)
 	spanishPlurals = joined(
