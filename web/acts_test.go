@@ -21,7 +21,7 @@ import (
 // noAct are the routes that change nothing although they are posted to, or that
 // only the whole daemon can do; the latter with the test that shows their record.
 var noAct = map[string]string{
-	"POST /display":                 "keeps the reader's choice in a cookie",
+	"POST /display":                 "keeps the reader's choice",
 	"POST /views/default":           "keeps the reader's choice of what the run list opens with",
 	"POST /columns":                 "keeps the reader's choice of columns",
 	"POST /plans/check":             "checks a text",

@@ -2,17 +2,21 @@ package web
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
 
-// display is how a person wants pages: kept in cookies, so that it also holds
-// before the login, and rendered by the server, so that nothing flashes.
+// display is how a person wants pages: in cookies, so that it also holds before the
+// login, and rendered by the server, so that nothing flashes. Every login begins with
+// what the person chose last, on whatever browser.
 type display struct {
 	lang    *locale.Language
 	theme   string // "", light, dark
@@ -73,33 +77,88 @@ func (r *request) readDisplay() display {
 	return d
 }
 
-// setDisplay keeps a choice and goes back to the page it was made on.
+// displayKey is the preference that keeps a person's choices for their next login,
+// as a form does.
+const displayKey = "display"
+
+// setDisplay keeps a choice, in the browser and for the person's other ones, and goes
+// back to the page it was made on.
 func (r *request) setDisplay() error {
+	given := url.Values{}
 	for _, c := range choices {
-		v, given := r.c.Request().PostForm[c.name]
-		if !given || len(v) == 0 || !slices.Contains(c.values, v[0]) {
-			continue
+		if v, ok := r.c.Request().PostForm[c.name]; ok && len(v) > 0 && slices.Contains(c.values, v[0]) {
+			given.Set(c.name, v[0])
 		}
-		k := &http.Cookie{Name: c.name, Value: v[0], Path: "/", MaxAge: 365 * 24 * 3600, SameSite: http.SameSiteStrictMode, Secure: r.s.secure(r.c.Request())}
-		if v[0] == "" {
-			k.MaxAge = -1
-		}
-		r.c.SetCookie(k)
 	}
-	back := localPath(r.c.FormValue("back"))
-	if v, given := r.c.Request().PostForm["zone"]; given && len(v) == 1 {
+	if v, ok := r.c.Request().PostForm["zone"]; ok && len(v) == 1 {
 		name := strings.TrimSpace(v[0])
-		if _, err := time.LoadLocation(name); err != nil || name == "Local" || len(name) > 64 {
+		if !knownZone(name) {
 			return r.c.Redirect(http.StatusSeeOther, "/me?zone=unknown")
 		}
-		k := &http.Cookie{Name: "zone", Value: name, Path: "/", MaxAge: 365 * 24 * 3600, SameSite: http.SameSiteStrictMode, Secure: r.s.secure(r.c.Request())}
-		if name == "" {
+		given.Set("zone", name)
+	}
+	r.showBy(given)
+	if err := r.keepDisplay(given); err != nil {
+		return err
+	}
+	return r.c.Redirect(http.StatusSeeOther, localPath(r.c.FormValue("back")))
+}
+
+func knownZone(name string) bool {
+	_, err := time.LoadLocation(name)
+	return err == nil && name != "Local" && len(name) <= 64
+}
+
+// showBy lets the browser say the choices with every request from now on.
+func (r *request) showBy(chosen url.Values) {
+	for _, name := range slices.Sorted(maps.Keys(chosen)) {
+		k := &http.Cookie{Name: name, Value: chosen.Get(name), Path: "/", MaxAge: 365 * 24 * 3600, SameSite: http.SameSiteStrictMode, Secure: r.s.secure(r.c.Request())}
+		if k.Value == "" {
 			k.MaxAge = -1
 		}
 		r.c.SetCookie(k)
 	}
-	return r.c.Redirect(http.StatusSeeOther, back)
 }
+
+// keepDisplay adds to what a person has chosen before. On a full disk only this browser
+// knows it.
+func (r *request) keepDisplay(given url.Values) error {
+	if r.who.Name == "" || len(given) == 0 {
+		return nil
+	}
+	kept := r.keptDisplay(r.who.Name)
+	maps.Copy(kept, given)
+	err := r.s.Reader.SetPreference(r.ctx, r.who.Name, displayKey, kept.Encode())
+	if kairos.CodeOf(err) == kairos.CodeNoSpace {
+		return nil
+	}
+	return err
+}
+
+// keptDisplay is what a person has chosen, as far as it is a choice now.
+func (r *request) keptDisplay(name string) url.Values {
+	text, err := r.s.Reader.Preference(r.ctx, name, displayKey)
+	if err != nil {
+		r.s.Logger.Error("read how a person wants pages", "err", err) // no reason to keep them out
+	}
+	kept, out := url.Values{}, url.Values{}
+	if kept, err = url.ParseQuery(text); err != nil {
+		return out
+	}
+	for _, c := range choices {
+		if kept.Has(c.name) && slices.Contains(c.values, kept.Get(c.name)) {
+			out.Set(c.name, kept.Get(c.name))
+		}
+	}
+	if kept.Has("zone") && knownZone(kept.Get("zone")) {
+		out.Set("zone", kept.Get("zone"))
+	}
+	return out
+}
+
+// restoreDisplay shows pages as a person wants them who logs in: what they chose goes
+// before what this browser was told (UI 3.2.11).
+func (r *request) restoreDisplay(name string) { r.showBy(r.keptDisplay(name)) }
 
 // zoneSet is the time zone that the reader chose; empty: the server's.
 func (r *request) zoneSet() string {

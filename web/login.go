@@ -58,14 +58,14 @@ func (r *request) loginFailed(err error, p view.LoginPage) error {
 
 func (r *request) login() error {
 	name := r.c.FormValue("name")
-	secret, _, err := r.s.Auth.Login(r.ctx, name, r.c.FormValue("password"), r.s.client(r.c.Request()), r.c.Request().UserAgent())
+	secret, user, err := r.s.Auth.Login(r.ctx, name, r.c.FormValue("password"), r.s.client(r.c.Request()), r.c.Request().UserAgent())
 	if ticket, ok := needsCode(err); ok {
 		return r.askCode(http.StatusOK, view.LoginCodePage{Ticket: ticket, Next: r.c.FormValue("next")})
 	}
 	if err != nil {
 		return r.loginFailed(err, view.LoginPage{Next: r.c.FormValue("next"), Name: name})
 	}
-	r.setCookie(secret)
+	r.enter(secret, user)
 	return r.to(localPath(r.c.FormValue("next")))
 }
 
@@ -90,11 +90,11 @@ func (r *request) fromProvider() error {
 		kept = c.Value
 	}
 	r.setFlowCookie("")
-	secret, _, next, err := r.s.Auth.FinishSSO(r.ctx, kept, r.c.QueryParams(), r.s.client(r.c.Request()), r.c.Request().UserAgent())
+	secret, user, next, err := r.s.Auth.FinishSSO(r.ctx, kept, r.c.QueryParams(), r.s.client(r.c.Request()), r.c.Request().UserAgent())
 	if err != nil {
 		return r.loginFailed(err, view.LoginPage{})
 	}
-	r.setCookie(secret)
+	r.enter(secret, user)
 	next = localPath(next)
 	// A redirect would still count as coming from the provider's site, and the
 	// session's cookie would stay at home; a page of ours that goes on does not.
@@ -126,14 +126,14 @@ func (r *request) linkPage() error {
 
 func (r *request) followLink() error {
 	token := r.c.FormValue("token")
-	secret, _, err := r.s.Auth.FollowLink(r.ctx, token, r.s.client(r.c.Request()), r.c.Request().UserAgent())
+	secret, user, err := r.s.Auth.FollowLink(r.ctx, token, r.s.client(r.c.Request()), r.c.Request().UserAgent())
 	if problem, ok := r.refused(err); ok {
 		return r.render(statusOf[kairos.CodeOf(err)], view.LoginLink(view.LoginLinkPage{Shell: r.shell("", "Log in"), Token: token, Error: problem}))
 	}
 	if err != nil {
 		return err
 	}
-	r.setCookie(secret)
+	r.enter(secret, user)
 	return r.to("/me")
 }
 
@@ -143,6 +143,12 @@ func localPath(next string) string {
 		return "/"
 	}
 	return next
+}
+
+// enter gives the browser its session, and the display that the person chose.
+func (r *request) enter(secret string, u kairos.User) {
+	r.setCookie(secret)
+	r.restoreDisplay(u.Name)
 }
 
 func (r *request) setCookie(secret string) {

@@ -103,6 +103,11 @@ func TestDisplayIsChosen(t *testing.T) {
 	if p := b.Post("/display", url.Values{"csrf": form["csrf"], "back": {"https://evil.example/"}, "lang": {"../x"}}); p.Location != "/" {
 		t.Errorf("back to %s", p.Location)
 	}
+	// Another browser of the same person, which was told otherwise, follows at its login.
+	other := site.Browser(t)
+	other.Post("/display", url.Values{"csrf": {"anonymous"}, "back": {"/login"}, "lang": {"en"}, "inspector": {"l"}})
+	other.Login()
+	says(t, other.Get("/runs/"+run.ID), http.StatusOK, `lang="es"`, `data-theme="dark"`, `data-density="compact"`, `data-insp="l"`)
 }
 
 // What is in doubt is found beside the approvals.

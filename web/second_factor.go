@@ -92,14 +92,14 @@ func sortedFields(v url.Values) []string {
 // loginCode finishes a login that waits for a code of the second factor.
 func (r *request) loginCode() error {
 	ticket := r.c.FormValue("ticket")
-	secret, _, err := r.s.Auth.LoginCode(r.ctx, ticket, r.c.FormValue("code"), r.s.client(r.c.Request()), r.c.Request().UserAgent())
+	secret, user, err := r.s.Auth.LoginCode(r.ctx, ticket, r.c.FormValue("code"), r.s.client(r.c.Request()), r.c.Request().UserAgent())
 	if kairos.CodeOf(err) == kairos.CodeForbidden { // another code may be right
 		return r.askCode(http.StatusUnprocessableEntity, view.LoginCodePage{Ticket: ticket, Next: r.c.FormValue("next"), Error: r.sentence(err)})
 	}
 	if err != nil {
 		return r.loginFailed(err, view.LoginPage{Next: r.c.FormValue("next")})
 	}
-	r.setCookie(secret)
+	r.enter(secret, user)
 	return r.to(localPath(r.c.FormValue("next")))
 }
 
