@@ -141,8 +141,9 @@ func (r *request) keptDisplay(name string) url.Values {
 	if err != nil {
 		r.s.Logger.Error("read how a person wants pages", "err", err) // no reason to keep them out
 	}
-	kept, out := url.Values{}, url.Values{}
-	if kept, err = url.ParseQuery(text); err != nil {
+	out := url.Values{}
+	kept, err := url.ParseQuery(text)
+	if err != nil {
 		return out
 	}
 	for _, c := range choices {
