@@ -92,8 +92,8 @@ WHERE deleted_at = 0 AND plan_id = (SELECT id FROM plans WHERE key = @plan) AND 
 
 -- How many runs of each version of a plan are under way.
 -- name: VersionsUnderWay :many
-SELECT version_id, count(*) AS n FROM runs INDEXED BY runs_unfinished
-WHERE ended_at = 0 AND deleted_at = 0 AND origin <> 'dry' AND plan_id = (SELECT p.id FROM plans AS p WHERE p.public_id = @plan_public_id)
+SELECT version_id, count(*) AS n FROM runs INDEXED BY runs_by_plan_status
+WHERE deleted_at = 0 AND status IN ('queued', 'running', 'waiting') AND origin <> 'dry' AND plan_id = (SELECT p.id FROM plans AS p WHERE p.public_id = @plan_public_id)
 GROUP BY version_id;
 
 -- Plans whose newest version has a text in it.

@@ -646,8 +646,8 @@ func (q *Queries) VersionList(ctx context.Context, planPublicID string) ([]Versi
 }
 
 const versionsUnderWay = `-- name: VersionsUnderWay :many
-SELECT version_id, count(*) AS n FROM runs INDEXED BY runs_unfinished
-WHERE ended_at = 0 AND deleted_at = 0 AND origin <> 'dry' AND plan_id = (SELECT p.id FROM plans AS p WHERE p.public_id = ?1)
+SELECT version_id, count(*) AS n FROM runs INDEXED BY runs_by_plan_status
+WHERE deleted_at = 0 AND status IN ('queued', 'running', 'waiting') AND origin <> 'dry' AND plan_id = (SELECT p.id FROM plans AS p WHERE p.public_id = ?1)
 GROUP BY version_id
 `
 
