@@ -24,7 +24,7 @@ const runJoins = ` LEFT JOIN run_details ON run_details.run_id = runs.id JOIN pl
 const (
 	// scanWindow is how many rows a list whose filter no index serves looks at in
 	// its first step.
-	scanWindow = 1024
+	scanWindow = 256
 	// clockSlack is how far the clock may have been put back while rows were
 	// written, for bounds that assume that it was not.
 	clockSlack = time.Hour

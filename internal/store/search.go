@@ -23,7 +23,7 @@ const (
 // are quick, and shrink where they are slow. One that takes too long is broken off,
 // and what it saw is lost; the search then ends where that step began. There is
 // always one step: if the first is broken off, a small one takes its place, as long
-// as that may take.
+// as that may take, and others follow for half the time.
 type search struct {
 	size  int64 // rows that the next step is to look at
 	grow  int64 // how many times as large the one after it may be
@@ -43,7 +43,7 @@ func (s *search) over() bool { return s.done > 0 && time.Since(s.began) > search
 // counts.
 func (s *search) step(ctx context.Context, do func(context.Context) error) (bool, error) {
 	bound := ctx
-	if !s.small {
+	if !s.small || s.done > 0 {
 		var cancel context.CancelFunc
 		bound, cancel = context.WithDeadline(ctx, s.began.Add(searchTime+searchGrace))
 		defer cancel()
@@ -53,7 +53,9 @@ func (s *search) step(ctx context.Context, do func(context.Context) error) (bool
 		if bound.Err() == nil || ctx.Err() != nil {
 			return false, err
 		}
-		s.size, s.small = leastWindow, s.done == 0
+		if s.size = leastWindow; s.done == 0 {
+			s.small, s.began = true, time.Now().Add(-searchTime/2)
+		}
 		return false, nil
 	}
 	s.done++

@@ -33,6 +33,8 @@ func TestASearchIsBounded(t *testing.T) {
 		{"quick steps", []time.Duration{8 * time.Millisecond, 8 * time.Millisecond, 8 * time.Millisecond}, []bool{true, true, true}, 24 * time.Millisecond},
 		{"a slow step behind quick ones", []time.Duration{10 * time.Millisecond, time.Second}, []bool{true, false}, 35 * time.Millisecond},
 		{"a slow step that ends in time", []time.Duration{10 * time.Millisecond, 24 * time.Millisecond}, []bool{true, true}, 34 * time.Millisecond},
+		{"the first is slow", []time.Duration{time.Second, 4 * time.Millisecond, 4 * time.Millisecond, 4 * time.Millisecond}, []bool{false, true, true, true}, 47 * time.Millisecond},
+		{"the first and a later one are slow", []time.Duration{time.Second, 4 * time.Millisecond, time.Second}, []bool{false, true, false}, 60 * time.Millisecond},
 		{"all is slow", []time.Duration{time.Second, 200 * time.Millisecond}, []bool{false, true}, 235 * time.Millisecond},
 	} {
 		synctest.Test(t, func(t *testing.T) {

@@ -62,14 +62,24 @@ func daily(t *testing.T, wrong int) (*Store, time.Time) {
 
 func between(t *testing.T, s *Store, since, until time.Time) (runs, events int) {
 	t.Helper()
-	page := kairos.Page{Limit: 100}
-	r, err := s.Runs(context.Background(), kairos.RunFilter{Since: since, Until: until, Page: page})
-	if err != nil {
-		t.Fatal(err)
+	for page := (kairos.Page{Limit: 100}); ; { // a loaded machine gives short ones
+		r, err := s.Runs(context.Background(), kairos.RunFilter{Since: since, Until: until, Page: page})
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs += len(r.Items)
+		if page.After = r.Next; page.After == "" {
+			break
+		}
 	}
-	e, err := s.AuditEvents(context.Background(), kairos.AuditFilter{Action: "login", Since: since, Until: until, Page: page})
-	if err != nil {
-		t.Fatal(err)
+	for page := (kairos.Page{Limit: 100}); ; {
+		e, err := s.AuditEvents(context.Background(), kairos.AuditFilter{Action: "login", Since: since, Until: until, Page: page})
+		if err != nil {
+			t.Fatal(err)
+		}
+		events += len(e.Items)
+		if page.After = e.Next; page.After == "" {
+			return runs, events
+		}
 	}
-	return len(r.Items), len(e.Items)
 }
