@@ -369,7 +369,9 @@ func TestADatabaseThatIsMovedAway(t *testing.T) {
 	for name, harm := range map[string]func(path string) error{
 		"removed": os.Remove,
 		"replaced": func(path string) error {
-			return errors.Join(os.WriteFile(path+".other", nil, 0o600), os.Rename(path+".other", path))
+			// By the same in another file: whoever opens it anew finds nothing wrong.
+			content, err := os.ReadFile(path)
+			return errors.Join(err, os.WriteFile(path+".other", content, 0o600), os.Rename(path+".other", path))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
