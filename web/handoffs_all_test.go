@@ -3,7 +3,10 @@ package web_test
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,6 +36,7 @@ func TestAllHandoffs(t *testing.T) {
 	says(t, b.Get("/handoffs?q=status:failt"), http.StatusBadRequest, "Did you mean status:failed?")
 	says(t, b.Get("/handoffs?q=frm:desk"), http.StatusBadRequest, "Did you mean from:desk?")
 	says(t, b.Get("/handoffs?view=loops"), http.StatusOK, "No run goes back and forth.")
+	oneHandoff(t, site, b, list[len(list)-1])
 	if strings.Contains(p.Body, "ZgotmplZ") {
 		t.Error("an address was refused")
 	}
@@ -56,4 +60,32 @@ func TestAllHandoffs(t *testing.T) {
 		t.Fatal(err)
 	}
 	says(t, b.Get("/handoffs?view=loops"), http.StatusOK, "accountant ⇄ desk", kairos.ShortID(r.ID))
+}
+
+// One handoff is a page, beside the run's others too: what was passed on, with which
+// tools, what came back and how the one became the other (UI 3.3.11).
+func oneHandoff(t *testing.T, site *webtest.Site, b *webtest.Browser, h kairos.Handoff) {
+	t.Helper()
+	sum := sha256.Sum256([]byte("compute 6*7"))
+	page := "/handoffs/" + url.PathEscape(h.ID)
+	all := []string{"desk → accountant", "capability match", "returned", "calculator", "compute 6*7", hex.EncodeToString(sum[:6]), "Result returned", ">42<", "From context to result", "/runs/" + h.Run + "?step=", "/agents/agents/accountant"}
+	says(t, b.Get("/handoffs"), http.StatusOK, page)
+	says(t, b.Get(page), http.StatusOK, all...)
+	says(t, b.Get("/runs/"+h.Run+"?view=handoffs"), http.StatusOK, "handoff="+url.QueryEscape(h.ID))
+	says(t, b.Get("/runs/"+h.Run+"?view=handoffs&handoff="+url.QueryEscape(h.ID)), http.StatusOK, append(all, page)...)
+	says(t, b.Get(page[:len(page)-1]), http.StatusNotFound, "Handoffs with an id like it", page+`"`)
+	says(t, b.Get("/handoffs/nothing"), http.StatusNotFound, "There is no handoff nothing.", `href="/handoffs"`)
+	var d kairos.HandoffDetail
+	p := b.Get(page + ".json")
+	if err := json.Unmarshal([]byte(p.Body), &d); err != nil || p.Code != http.StatusOK {
+		t.Fatal(p.Code, err, p.Body)
+	}
+	if d.Status != "returned" || !strings.Contains(string(d.Result), "42") || !slices.Contains(d.Tools, "calculator") || d.Giver == nil || d.Receiver == nil || d.Usage.Zero() || d.SHA256 != hex.EncodeToString(sum[:]) {
+		t.Errorf("%+v", d)
+	}
+	// It says the same as the lists do, which ask the database.
+	seen, err := site.Store.Handoff(t.Context(), h.ID)
+	if err != nil || seen.Status != d.Status {
+		t.Error(seen, err)
+	}
 }

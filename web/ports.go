@@ -37,6 +37,10 @@ type Reader interface {
 	Handoffs(ctx context.Context, run string) ([]kairos.Handoff, error)
 	// HandoffsOf lists handoffs of all runs with what came of them, newest first.
 	HandoffsOf(ctx context.Context, f kairos.HandoffFilter) (kairos.List[kairos.HandoffSeen], error)
+	// Handoff is one of them; CodeNotFound.
+	Handoff(ctx context.Context, id string) (kairos.HandoffSeen, error)
+	// HandoffsLike are a few whose ids begin as an id does.
+	HandoffsLike(ctx context.Context, id string, limit int) ([]kairos.HandoffSeen, error)
 	// Conversation is what a run's agents said to each other, in order.
 	Conversation(ctx context.Context, run string) (kairos.Conversation, error)
 	// Children, forks and reruns of a run, and what it came from.

@@ -170,6 +170,7 @@ func (s *Server) table() []route {
 		{get, "/agents/servers/:server/retry", kairos.RoleOperator, (*request).retryServerPage},
 		{post, "/agents/servers/:server/retry", kairos.RoleOperator, (*request).retryServer},
 		{get, "/handoffs", kairos.RoleViewer, (*request).allHandoffs},
+		{get, "/handoffs/:handoff", kairos.RoleViewer, (*request).handoffPage},
 		{get, "/audit", kairos.RoleViewer, (*request).audit},
 		{get, "/audit.jsonl", kairos.RoleViewer, (*request).exportAudit},
 		{get, "/audit/suggest", kairos.RoleViewer, (*request).suggestAudit},

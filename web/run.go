@@ -167,7 +167,7 @@ func (b *runPage) build() (view.RunPage, error) {
 	p.Related = b.runRows(related)
 	b.facts(&p)
 	for _, v := range []struct{ id, text string }{{"timeline", locale.Mark("Timeline")}, {"graph", locale.Mark("Graph")}, {"state", locale.Mark("State")}, {"log", locale.Mark("Log")}, {"handoffs", locale.Mark("Handoffs")}, {"events", locale.Mark("Events")}, {"io", locale.Mark("Input and output")}} {
-		l := view.Link{Text: b.t(v.text), Href: b.href(url.Values{"view": {v.id}}), Current: v.id == b.view}
+		l := view.Link{Text: b.t(v.text), Href: b.href(url.Values{"view": {v.id}, "handoff": nil}), Current: v.id == b.view}
 		switch v.id {
 		case "state":
 			l.Count = b.number(int64(b.checkpoints() + 1))
@@ -196,6 +196,7 @@ func (b *runPage) build() (view.RunPage, error) {
 		if p.Handoffs, err = b.handoffs(); err != nil {
 			return p, err
 		}
+		p.Inspector = p.Handoffs.Chosen
 	case "events":
 		if p.Events, err = b.events(); err != nil {
 			return p, err
@@ -217,7 +218,7 @@ func (b *runPage) build() (view.RunPage, error) {
 		}
 		p.Find = b.findForm(p.Blocks)
 	}
-	if b.inspects() {
+	if p.Inspector == nil && b.inspects() {
 		switch {
 		case b.chosen != nil:
 			i := b.inspector()
@@ -248,7 +249,7 @@ func (b *runPage) inspects() bool {
 
 // kept are the parameters that stay when others change: what is looked at, and
 // how.
-var kept = []string{"view", "step", "node", "try", "tab", "cp", "against", "only", "sort", "idle", "critical", "open", "from", "to", "rows", "paint", "zoom", "mode", "all", "logstep", "level", "logq", "line", "lines", "delta", "kinds", "find", "into", "nth"}
+var kept = []string{"view", "step", "node", "try", "tab", "cp", "against", "only", "sort", "idle", "critical", "open", "from", "to", "rows", "paint", "zoom", "mode", "all", "logstep", "level", "logq", "line", "lines", "delta", "kinds", "find", "into", "nth", "handoff"}
 
 // href is this page with some parameters changed.
 func (b *runPage) href(set url.Values) string {

@@ -1,14 +1,13 @@
 package web
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/kairosd/kairosd/internal/handoff"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/view"
@@ -31,10 +30,11 @@ func (b *runPage) handoffs() (*view.Handoffs, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &view.Handoffs{}
-	if v.Talk, err = b.talk(); err != nil {
+	said, err := b.s.Reader.Conversation(b.ctx, b.d.Run.ID)
+	if err != nil {
 		return nil, err
 	}
+	v := &view.Handoffs{Talk: b.talk(said.Messages)}
 	lane := func(agent string) int {
 		i := slices.Index(v.Lanes, agent)
 		if i < 0 && len(v.Lanes) < maxLanes {
@@ -45,20 +45,22 @@ func (b *runPage) handoffs() (*view.Handoffs, error) {
 	}
 	type pair struct{ from, to string }
 	open := map[pair]bool{} // a handoff the other way round is a return
+	run := handoff.In(b.d, said.Messages)
 	for _, h := range list {
+		d := run.Of(h, b.s.now())
 		from, to := lane(visible(h.From)), lane(visible(h.To))
 		back := open[pair{h.To, h.From}]
 		delete(open, pair{h.To, h.From})
 		if !back {
 			open[pair{h.From, h.To}] = true
 		}
-		row := view.HandoffRow{Keys: keysOf(h.Context), Hash: contextHash(h.Context), Tools: b.granted(h), At: b.time(h.At), From: visible(h.From), To: visible(h.To), Reason: b.handoffReason(h.Reason), Context: visible(cut(h.Context, shownContext)), Size: size(len(h.Context)), Back: back,
-			Step: view.Link{Text: h.Node, Href: b.href(url.Values{"view": {"timeline"}, "step": {h.Node}}) + "#inspector"}}
+		row := view.HandoffRow{Keys: keysOf(passedOn(d)), Hash: shortHash(d), Tools: visibleAll(d.Tools), At: b.time(h.At), From: visible(h.From), To: visible(h.To), Reason: b.handoffReason(h.Reason), Context: visible(cut(passedOn(d), shownContext)), Size: size(d.Size), Back: back,
+			Result: handoffStatus(d.Status), Open: d.Status == "open", Took: took(time.Duration(d.TookMs) * time.Millisecond), Cost: costText(d.Usage.Cost), Href: b.handoffHref(h.ID), Chosen: h.ID == b.c.QueryParam("handoff")}
+		if h.Context != "" {
+			row.Context = visible(cut(h.Context, shownContext))
+		}
 		if st := b.stepAt(h.Seq, h.Node); st != nil {
 			row.Step = b.stepLink(st)
-			row.Result, row.Took = st.shown(), took(st.took(b.s.now()))
-			row.Open = st.final == nil && !b.d.Run.Status.Final()
-			row.Cost = costText(st.usage().Cost)
 		}
 		if from >= 0 && to >= 0 && from != to {
 			row.X1, row.X2 = laneX(from), laneX(to)
@@ -66,6 +68,10 @@ func (b *runPage) handoffs() (*view.Handoffs, error) {
 			row.Tip = "M" + row.X2 + " 14l" + strconv.Itoa(head(from, to)) + " -4v8z"
 		}
 		v.Rows = append(v.Rows, row)
+		if row.Chosen {
+			i := b.handoffInspector(d)
+			v.Chosen = &i
+		}
 	}
 	for i := range v.Lanes {
 		v.X = append(v.X, laneX(i))
@@ -74,28 +80,9 @@ func (b *runPage) handoffs() (*view.Handoffs, error) {
 	return v, nil
 }
 
-// granted are the tools that were offered to who received work: those of the first
-// question to its model afterwards, as it was recorded; none, where nothing was.
-func (b *runPage) granted(h kairos.Handoff) []string {
-	if h.Seq < 1 || h.Seq > int64(len(b.d.Journal)) {
-		return nil
-	}
-	at := &b.d.Journal[h.Seq-1]
-	for i := range b.d.Journal[h.Seq-1:] {
-		e := &b.d.Journal[int(h.Seq)-1+i]
-		if e.Node != at.Node || e.Visit != at.Visit || e.Item != at.Item || len(e.Input) == 0 {
-			continue
-		}
-		var q asked
-		if what, ok := callOf(e); ok && what == "model" && json.Unmarshal(e.Input, &q) == nil && q.Agent == h.To {
-			out := make([]string, len(q.Tools))
-			for j, t := range q.Tools {
-				out[j] = visible(t)
-			}
-			return out
-		}
-	}
-	return nil
+// handoffHref is this page with one of its handoffs beside it.
+func (b *runPage) handoffHref(id string) string {
+	return b.href(url.Values{"view": {"handoffs"}, "handoff": {id}, "step": nil, "node": nil, "try": nil, "tab": nil}) + "#inspector"
 }
 
 // keysOf are the keys of what was passed on, if it is an object.
@@ -115,14 +102,16 @@ func keysOf(context string) []string {
 	return out[:min(len(out), shownKeys)]
 }
 
-// contextHash tells what was passed on apart from anything else.
-func contextHash(context string) string {
-	if context == "" {
-		return ""
+// passedOn is what was passed on: the data, or where there is none the words.
+func passedOn(d kairos.HandoffDetail) string {
+	if d.Given != nil {
+		return string(d.Given)
 	}
-	sum := sha256.Sum256([]byte(context))
-	return hex.EncodeToString(sum[:6])
+	return d.Context
 }
+
+// shortHash tells what was passed on apart from anything else.
+func shortHash(d kairos.HandoffDetail) string { return d.SHA256[:min(len(d.SHA256), 12)] }
 
 func laneX(i int) string { return strconv.Itoa(i*laneGap + 14) }
 

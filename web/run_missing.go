@@ -25,6 +25,7 @@ func (r *request) noRun(id string, missing error) error {
 	if e.Code == kairos.CodeNotFound {
 		p.Message = r.t("There is no run %s.", visible(cut(id, 64)))
 	}
+	p.SimilarTitle = r.t("Runs with an id like it")
 	id = alike.Replace(strings.ToLower(strings.TrimSpace(id)))
 	if kairos.ValidID(id) {
 		last, err := r.s.Reader.AuditEvents(r.ctx, kairos.AuditFilter{Run: id, Page: kairos.Page{Limit: 1}})

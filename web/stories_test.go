@@ -59,7 +59,7 @@ func failedStory(tb testing.TB) *story {
 	s.try(kairos.Entry{Node: "ocr_pages", Attempt: 2, Output: kairos.RawJSON(`{"text":"Total: 118.000,00 €"}`), Decision: s.leads("ocr_pages", "handoff_extractor")}, 62*sec, 107*sec, kairos.NodeCompleted, true)
 	e = s.done("handoff_extractor", "extract_totals", 107*sec, 107600*time.Millisecond, `{"fields":["total","currency"]}`)
 	e.Agent = "extractor"
-	s.handoffs = append(s.handoffs, kairos.Handoff{ID: "h1", Run: s.run.ID, Seq: e.Seq, From: "triage", To: "extractor", Node: "handoff_extractor", Reason: "plan_step", Context: `{"pages": 6}`, At: e.At})
+	s.handoffs = append(s.handoffs, kairos.Handoff{ID: "h1", Run: s.run.ID, Seq: e.Seq - 1, From: "triage", To: "extractor", Node: "handoff_extractor", Reason: "plan_step", Context: `{"pages": 6}`, At: e.StartedAt})
 	for i, span := range [][2]int{{109, 139}, {144, 174}, {191, 221}} {
 		s.try(kairos.Entry{Node: "extract_totals", Attempt: i + 1, Input: kairos.RawJSON(`{"invoice_id":"INV-20981","pages":[1,2,3,4,5,6],"currency":"EUR","vendor":{"name":"ACME","vat":"B123"}}`), Failure: limited(),
 			Log: kairos.RawJSON(`{"lines":[{"at":"2026-03-09T01:46:00Z","level":"warn","message":"asked again after 429"}]}`)},

@@ -18,16 +18,12 @@ const talkText = 280
 
 // talk shows what the run's agents and models did: what they called, used and
 // said to each other.
-func (b *runPage) talk() (view.Talk, error) {
-	said, err := b.s.Reader.Conversation(b.ctx, b.d.Run.ID)
-	if err != nil {
-		return view.Talk{}, err
-	}
+func (b *runPage) talk(said []kairos.Message) view.Talk {
 	var t view.Talk
 	b.calls(&t)
-	for i, m := range said.Messages {
+	for i, m := range said {
 		if i == talkCalls {
-			t.More += len(said.Messages) - i
+			t.More += len(said) - i
 			break
 		}
 		row := view.TalkMessage{Type: string(m.Type), From: visible(m.From), To: visible(m.To), Node: m.Node, At: b.time(m.Metadata.Timestamp), Text: brief(m.Payload)}
@@ -47,7 +43,7 @@ func (b *runPage) talk() (view.Talk, error) {
 		row.Note = strings.Join(notes, ", ")
 		t.Messages = append(t.Messages, row)
 	}
-	return t, nil
+	return t
 }
 
 // talkCalls bounds the calls and the messages listed.
@@ -128,7 +124,7 @@ func (b *runPage) talkNode(u *usedBy) view.TalkNode {
 }
 
 func (b *runPage) stepLink(st *step) view.Link {
-	return view.Link{Text: st.label(), Href: b.href(url.Values{"view": {"timeline"}, "step": {strconv.FormatInt(st.seq, 10)}}) + "#inspector"}
+	return view.Link{Text: st.label(), Href: b.href(url.Values{"view": {"timeline"}, "step": {strconv.FormatInt(st.seq, 10)}, "handoff": nil}) + "#inspector"}
 }
 
 // callOf says which call a row records: a sub-step of a conversation, or the one

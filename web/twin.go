@@ -41,6 +41,7 @@ var twins = []twin{
 	{"/agents/servers", "/mcp", kairos.RoleViewer, nil},
 	{"/steps", "/steps", kairos.RoleViewer, map[string]string{"q": "q", "sort": "sort"}},
 	{"/handoffs", "/handoffs", kairos.RoleViewer, map[string]string{"q": "q"}},
+	{"/handoffs/{}", "/handoffs/{}", kairos.RoleViewer, nil},
 	{"/memory", "/memory", kairos.RoleViewer, nil},
 	{"/system", "/system", kairos.RoleViewer, nil},
 	{"/system/log", "/system/log", kairos.RoleOperator, nil},

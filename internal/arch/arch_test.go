@@ -32,6 +32,7 @@ var rules = []rule{
 	{"internal/jsondiff", []string{"internal", "planner", "web", "agent"}, "values are values"},
 	{"internal/plandiff", []string{"internal/store", "internal/engine", "internal/cli", "web", "agent"}, "a difference needs two versions only"},
 	{"internal/rundiff", []string{"internal/store", "internal/engine", "internal/cli", "web", "agent"}, "a comparison needs two journals only"},
+	{"internal/handoff", []string{"internal/store", "internal/engine", "internal/cli", "web", "agent"}, "what came of a handoff needs a journal only"},
 	{"web", []string{"internal/store", "internal/engine", "internal/auth", "internal/tool", "internal/handler", "internal/cli"}, "pages know ports, never what is behind them"},
 	{"web/view", []string{"internal", "planner", "agent", "db"}, "templates take view models, never domain types"},
 	{"web/locale", []string{"internal", "planner", "agent", "db"}, "words are words"},

@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"strings"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 )
@@ -61,13 +63,7 @@ func (s *Store) HandoffsOf(ctx context.Context, f kairos.HandoffFilter) (kairos.
 		if err != nil {
 			return false, err
 		}
-		err = gather(rows, &found, func(rows *sql.Rows) (n numbered[kairos.HandoffSeen], err error) {
-			var when int64
-			h := &n.item
-			err = rows.Scan(&n.id, &h.ID, &h.Run, &h.Seq, &h.From, &h.To, &h.Node, &h.Reason, &h.Context, &when, &h.Plan, &h.Status)
-			h.At = fromMicros(when)
-			return n, err
-		})
+		err = gather(rows, &found, func(rows *sql.Rows) (numbered[kairos.HandoffSeen], error) { return readHandoff(rows) })
 		return len(found) > limit, err
 	})
 	if err != nil {
@@ -84,6 +80,54 @@ func (s *Store) HandoffsOf(ctx context.Context, f kairos.HandoffFilter) (kairos.
 	return list, nil
 }
 
+// oneHandoffSQL and likeHandoffsSQL find handoffs by their ids.
+const (
+	joinedSQL       = " JOIN runs ON runs.id = handoffs.run_id JOIN plans ON plans.id = runs.plan_id WHERE "
+	oneHandoffSQL   = handoffSQL + joinedSQL + "handoffs.public_id = ?) AS h"
+	likeHandoffsSQL = handoffSQL + joinedSQL + "handoffs.public_id >= ? AND handoffs.public_id < ? ORDER BY handoffs.public_id LIMIT ?) AS h"
+)
+
+// Handoff is one handoff with what came of it; CodeNotFound.
+func (s *Store) Handoff(ctx context.Context, id string) (kairos.HandoffSeen, error) {
+	n, err := readHandoff(s.read.QueryRowContext(ctx, oneHandoffSQL, id))
+	if errors.Is(err, sql.ErrNoRows) {
+		return n.item, kairos.Errorf(kairos.CodeNotFound, "no handoff %q", id)
+	}
+	return n.item, translate(err, "read handoff")
+}
+
+// handoffLeast is how much of an id has to be the same for it to be like another.
+const handoffLeast = 6
+
+// HandoffsLike are handoffs whose ids begin as an id does, as far as any do: a few of
+// those with the longest beginning in common.
+func (s *Store) HandoffsLike(ctx context.Context, id string, limit int) ([]kairos.HandoffSeen, error) {
+	id = strings.ToLower(id)
+	for n := min(len(id)-1, 200); n >= handoffLeast; n-- {
+		rows, err := s.read.QueryContext(ctx, likeHandoffsSQL, id[:n], id[:n]+"\U0010FFFF", limit)
+		if err != nil {
+			return nil, translate(err, "look for handoffs")
+		}
+		var found []kairos.HandoffSeen
+		err = gather(rows, &found, func(rows *sql.Rows) (kairos.HandoffSeen, error) {
+			n, err := readHandoff(rows)
+			return n.item, err
+		})
+		if err != nil || len(found) > 0 {
+			return found, translate(err, "look for handoffs")
+		}
+	}
+	return nil, nil
+}
+
+func readHandoff(row interface{ Scan(...any) error }) (n numbered[kairos.HandoffSeen], err error) {
+	var when int64
+	h := &n.item
+	err = row.Scan(&n.id, &h.ID, &h.Run, &h.Seq, &h.From, &h.To, &h.Node, &h.Reason, &h.Context, &when, &h.Plan, &h.Status)
+	h.At = fromMicros(when)
+	return n, err
+}
+
 // handoffQuery is a filter as SQL for the handoffs with low < id < high.
 func handoffQuery(f kairos.HandoffFilter) (text string, args []any, sparse bool) {
 	index := ""
@@ -93,7 +137,7 @@ func handoffQuery(f kairos.HandoffFilter) (text string, args []any, sparse bool)
 	case f.To != "":
 		index = " INDEXED BY handoffs_by_to"
 	}
-	text = handoffSQL + index + " JOIN runs ON runs.id = handoffs.run_id JOIN plans ON plans.id = runs.plan_id WHERE handoffs.id > ? AND handoffs.id < ?"
+	text = handoffSQL + index + joinedSQL + "handoffs.id > ? AND handoffs.id < ?"
 	for _, c := range []struct{ column, value string }{{"handoffs.from_agent", f.From}, {"handoffs.to_agent", f.To}, {"plans.key", f.Plan}} {
 		if c.value != "" {
 			text, args = text+" AND "+c.column+" = ?", append(args, c.value)

@@ -57,6 +57,8 @@ func TestEveryListReadsAnIndexInOrder(t *testing.T) {
 		text, args, _ := handoffQuery(f)
 		explain(t, s, "handoffs", text+" ORDER BY h.id DESC LIMIT ?", append(append([]any{0, 1 << 62}, args...), 51))
 	}
+	explain(t, s, "handoff", oneHandoffSQL, []any{"h"})
+	explain(t, s, "handoffs like another", likeHandoffsSQL, []any{"h", "i", 8})
 	at := &approvalAt{1, 1}
 	for _, f := range []kairos.ApprovalFilter{{}, {Plan: "p"}, {Agent: "a"}, {For: "ana"}, {Assignee: "ana"}, {NotFor: "ana"}, {Overdue: time.Now()}, {Status: "approved"}, {Decided: true},
 		{Decided: true, Plan: "p"}, {Decided: true, Plan: "p", Node: "n"}} {

@@ -53,6 +53,7 @@ var access = map[string]need{
 	"POST /plans/{id}/unarchive":            {kairos.RoleAuthor, "plans:write"},
 
 	"GET /handoffs":                        {kairos.RoleViewer, "runs:read"},
+	"GET /handoffs/{id}":                   {kairos.RoleViewer, "runs:read"},
 	"GET /steps":                           {kairos.RoleViewer, "runs:read"},
 	"GET /views":                           {kairos.RoleViewer, "runs:read"},
 	"POST /views":                          {kairos.RoleOperator, "runs:write"},

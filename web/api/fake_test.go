@@ -448,6 +448,10 @@ func (f *fake) AckFailures(context.Context, kairos.Actor, kairos.FailureRef, str
 func (f *fake) UnackFailures(context.Context, kairos.Actor, kairos.FailureRef) (int64, error) {
 	return 0, nil
 }
+func (f *fake) Handoff(_ context.Context, id string) (kairos.HandoffSeen, error) {
+	return kairos.HandoffSeen{}, gone("handoff", id)
+}
+
 func (f *fake) HandoffsOf(context.Context, kairos.HandoffFilter) (kairos.List[kairos.HandoffSeen], error) {
 	return kairos.List[kairos.HandoffSeen]{}, nil
 }

@@ -38,6 +38,8 @@ type Reader interface {
 	UnackFailures(ctx context.Context, actor kairos.Actor, ref kairos.FailureRef) (int64, error)
 	// HandoffsOf lists handoffs of all runs with what came of them, newest first.
 	HandoffsOf(ctx context.Context, f kairos.HandoffFilter) (kairos.List[kairos.HandoffSeen], error)
+	// Handoff is one of them; CodeNotFound.
+	Handoff(ctx context.Context, id string) (kairos.HandoffSeen, error)
 	Notes(ctx context.Context, run string) ([]kairos.Note, error)
 	AddNote(ctx context.Context, actor kairos.Actor, run, text string) (kairos.Note, error)
 	// SavedViews are a person's queries of the run list and everybody's; SaveView

@@ -110,3 +110,11 @@ func acceptAt(p DraftPage) string {
 }
 
 func ms(at int64) string { return strconv.FormatInt(at, 10) }
+
+// classed gives an element a class, or none at all.
+func classed(class string, is bool) templ.Attributes {
+	if is {
+		return templ.Attributes{"class": class}
+	}
+	return nil
+}

@@ -12,6 +12,8 @@ type ErrorPage struct {
 	Details    string // what to send to whoever is to look at it; empty: nobody need
 	Links      []Link
 	Lists      []Link // where to go on
-	Similar    []Link // what may have been meant
-	Part       bool   // it is shown over a page that has its own heading
+	// Similar is what may have been meant, under a title.
+	SimilarTitle string
+	Similar      []Link
+	Part         bool // it is shown over a page that has its own heading
 }

@@ -7,6 +7,15 @@ type Handoffs struct {
 	Width string
 	Rows  []HandoffRow
 	Talk  Talk
+	// Chosen is one of them in full, beside the others.
+	Chosen *Inspector
+}
+
+// HandoffPage is one handoff as a page of its own.
+type HandoffPage struct {
+	Shell
+	Run, Plan Link
+	Inspector Inspector
 }
 
 // HandoffRow is work passing from one agent to another.
@@ -23,4 +32,6 @@ type HandoffRow struct {
 	Result                Status
 	Took, Cost            string
 	X1, X2, Arrow, Tip    string // of the arrow in the lanes
+	Href                  string // puts it beside the others
+	Chosen                bool
 }

@@ -37,6 +37,7 @@ type HandoffLine struct {
 	At                        Time
 	From, To, Plan, Run, Step Link
 	Reason, Context, Size     string
+	Href                      string // its own page
 	Status                    Status
 }
 

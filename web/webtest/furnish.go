@@ -2,6 +2,7 @@ package webtest
 
 import (
 	"context"
+	"net/url"
 	"testing"
 	"time"
 
@@ -22,6 +23,7 @@ type Furnishing interface {
 	Detail(ctx context.Context, run string) (kairos.RunDetail, error)
 	// Damage changes the file of the database as a failing disk may.
 	Damage(tb testing.TB, statements string)
+	HandoffsOf(ctx context.Context, f kairos.HandoffFilter) (kairos.List[kairos.HandoffSeen], error)
 	StartBulk(ctx context.Context, actor kairos.Actor, r kairos.BulkRequest) (kairos.Bulk, error)
 }
 
@@ -45,6 +47,9 @@ func (f furnished) Start(ctx context.Context, actor kairos.Actor, r kairos.Start
 }
 func (f furnished) SavePlan(ctx context.Context, actor kairos.Actor, src []byte, format planner.Format, origin, reason string) (kairos.Plan, kairos.Version, bool, planner.Problems, error) {
 	return f.Engine.SavePlan(ctx, actor, src, format, origin, reason)
+}
+func (f furnished) HandoffsOf(ctx context.Context, filter kairos.HandoffFilter) (kairos.List[kairos.HandoffSeen], error) {
+	return f.Store.HandoffsOf(ctx, filter)
 }
 func (f furnished) Wait(ctx context.Context, run string) (kairos.Run, error) {
 	return f.Engine.Wait(ctx, run)
@@ -92,6 +97,13 @@ func Furnish(tb testing.TB, on Furnishing, admin kairos.Actor, d Seeded) Seeded 
 		}
 	}
 	d.Draft = draft.ID
+	Plan(tb, on, admin, "id: relay\nnodes:\n  answer: {type: agent, agent: desk, input: {question: \"${input}\"}}\n  count: {type: agent, agent: accountant, needs: [answer]}\n")
+	Run(tb, on, admin, "relay", `"what is 6*7"`)
+	passed, err := on.HandoffsOf(ctx, kairos.HandoffFilter{From: "desk", To: "accountant", Query: "from:desk to:accountant"})
+	if err != nil || len(passed.Items) == 0 {
+		tb.Fatalf("handoffs: %+v %v", passed, err)
+	}
+	d.Handoff = passed.Items[0]
 	act, err := on.StartBulk(ctx, admin, kairos.BulkRequest{Action: kairos.ActionLabel, Query: "plan:report", Labels: map[string]string{"team": "books"}, Reason: Hostile})
 	if err != nil {
 		tb.Fatal(err)
@@ -168,5 +180,6 @@ func (d Seeded) furniture() []string {
 			out = append(out, "/runs/"+r.ID+v)
 		}
 	}
+	out = append(out, "/handoffs/"+url.PathEscape(d.Handoff.ID), "/runs/"+d.Handoff.Run+"?view=handoffs&handoff="+url.QueryEscape(d.Handoff.ID))
 	return append(out, "/approvals/"+d.Approval, "/approvals/"+d.Approval+"/assign", "/plans/drafts/"+d.Draft, "/bulk/"+d.Bulk, "/bulk/"+d.Waiter, "/agents/tools/http/circuit?do=close&part="+refusing)
 }

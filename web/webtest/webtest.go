@@ -271,6 +271,8 @@ type Seeded struct {
 	// of it that asks nobody. Furnish adds them.
 	Damaged, Halved kairos.Run
 	TakenBack       string
+	// Handoff is one from the desk to the accountant, which Furnish adds.
+	Handoff kairos.HandoffSeen
 }
 
 // Hostile is a text that must never become markup.

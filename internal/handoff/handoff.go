@@ -1,0 +1,213 @@
+// Package handoff puts together what is known of work that one agent gave to
+// another: what was passed on, with which tools, and what came of it. The page and
+// the API say the same because both ask here.
+package handoff
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// Run is what handoffs of a run are put together from.
+type Run struct {
+	run     kairos.Run
+	journal []kairos.Entry
+	steps   map[step][]*kairos.Entry
+	answers map[string]*kairos.Message // by the request that they answer
+}
+
+// step names a visit, or an item of it.
+type step struct {
+	node        string
+	visit, item int
+}
+
+func stepOf(e *kairos.Entry) step { return step{e.Node, e.Visit, e.Item} }
+
+// In reads a run, and what its agents said to each other.
+func In(d kairos.RunDetail, said []kairos.Message) *Run {
+	r := &Run{run: d.Run, journal: d.Journal, steps: map[step][]*kairos.Entry{}, answers: map[string]*kairos.Message{}}
+	for i := range d.Journal {
+		if e := &d.Journal[i]; e.Node != "" {
+			r.steps[stepOf(e)] = append(r.steps[stepOf(e)], e)
+		}
+	}
+	for i := range said {
+		if m := &said[i]; m.Type == kairos.MessageResponse || m.Type == kairos.MessageError {
+			r.answers[m.CorrelationID] = m
+		}
+	}
+	return r
+}
+
+// Of is what is known of one handoff of the run.
+func (r *Run) Of(h kairos.Handoff, now time.Time) kairos.HandoffDetail {
+	d := kairos.HandoffDetail{HandoffSeen: kairos.HandoffSeen{Handoff: h, Plan: r.run.PlanKey}, Tools: []string{}}
+	if row := r.row(h.Seq); row != nil && row.Node == h.Node {
+		later := r.after(row)
+		d.Receiver = r.place(stepOf(row))
+		d.Given = given(row)
+		d.Tools = append(d.Tools, granted(later, h.To)...)
+		if row.Substep > 0 {
+			d.Giver = d.Receiver // they talk inside of one step
+			r.answered(&d, later)
+		} else {
+			d.Giver = r.giver(h)
+			r.settled(&d, later)
+		}
+	}
+	switch {
+	case d.Status != "":
+	case r.run.EndedAt.IsZero():
+		d.Status = "open"
+	default:
+		d.Status, d.EndedAt = "failed", r.run.EndedAt
+	}
+	until := d.EndedAt
+	if until.IsZero() {
+		until = now
+	}
+	d.TookMs = max(0, until.Sub(h.At).Milliseconds())
+	passed := []byte(h.Context)
+	if d.Given != nil {
+		passed = d.Given
+	}
+	if d.Size = len(passed); d.Size > 0 {
+		sum := sha256.Sum256(passed)
+		d.SHA256 = hex.EncodeToString(sum[:])
+	}
+	return d
+}
+
+func (r *Run) row(seq int64) *kairos.Entry {
+	if seq < 1 || seq > int64(len(r.journal)) {
+		return nil
+	}
+	return &r.journal[seq-1]
+}
+
+// after are the rows of a row's step that follow it.
+func (r *Run) after(row *kairos.Entry) []*kairos.Entry {
+	rows := r.steps[stepOf(row)]
+	i := slices.IndexFunc(rows, func(e *kairos.Entry) bool { return e.Seq > row.Seq })
+	if i < 0 {
+		return nil
+	}
+	return rows[i:]
+}
+
+func (r *Run) place(s step) *kairos.HandoffStep {
+	return &kairos.HandoffStep{Node: s.node, Visit: s.visit, Item: s.item, Seq: r.steps[s][0].Seq}
+}
+
+// giver is the last step before a handoff that its giver finished; nil: none, as of
+// the supervisor, who gives out the first work.
+func (r *Run) giver(h kairos.Handoff) *kairos.HandoffStep {
+	for _, e := range slices.Backward(r.journal[:h.Seq-1]) {
+		if e.Final && e.Agent == h.From {
+			return r.place(stepOf(&e))
+		}
+	}
+	return nil
+}
+
+// given is the data that was passed on: the payload of a request inside of a step,
+// else the step's input.
+func given(row *kairos.Entry) kairos.RawJSON {
+	if row.Substep == 0 {
+		return row.Input
+	}
+	var p struct {
+		Request struct {
+			Payload kairos.RawJSON `json:"payload"`
+		} `json:"request"`
+	}
+	if json.Unmarshal(row.Input, &p) != nil || string(p.Request.Payload) == "null" {
+		return nil
+	}
+	return p.Request.Payload
+}
+
+// granted are the tools that the receiver was offered: those of the first question
+// to its model, as it was recorded; none, where nothing was.
+func granted(rows []*kairos.Entry, to string) []string {
+	for _, e := range rows {
+		if a, tools := askedOf(e); a == to {
+			return tools
+		}
+	}
+	return nil
+}
+
+// askedOf is whose model a row asks, and with which tools; "": it asks none.
+func askedOf(e *kairos.Entry) (agent string, tools []string) {
+	var q struct {
+		Agent string
+		Tools []string
+	}
+	if len(e.Input) == 0 || kindOf(e) != "model" || json.Unmarshal(e.Input, &q) != nil {
+		return "", nil
+	}
+	return q.Agent, q.Tools
+}
+
+// kindOf is what a row of a conversation records.
+func kindOf(e *kairos.Entry) string {
+	if e.Kind != kairos.EntrySubstep {
+		if e.Kind == kairos.EntryResult && !e.Usage.Zero() {
+			return "model" // the one call of a step without a conversation
+		}
+		return ""
+	}
+	var p struct{ Kind string }
+	if json.Unmarshal(e.Decision, &p) != nil {
+		return ""
+	}
+	return p.Kind
+}
+
+// answered fills in what came of a handoff inside of a step: the receiver's answer,
+// else what became of the step.
+func (r *Run) answered(d *kairos.HandoffDetail, later []*kairos.Entry) {
+	m := r.answers[d.ID+":request"]
+	if m == nil {
+		r.settled(d, later)
+		return
+	}
+	d.Status, d.EndedAt = "returned", m.Metadata.Timestamp
+	if m.Type == kairos.MessageError {
+		d.Status = "failed"
+	}
+	if row := r.row(m.Seq); row != nil && row.Node == d.Node {
+		d.Result, d.Failure, d.EndedAt = row.Output, row.Failure, row.At
+	}
+	for _, e := range later {
+		if agent, _ := askedOf(e); e.Seq < m.Seq && agent == d.To {
+			d.Usage = d.Usage.Add(e.Usage)
+		}
+	}
+}
+
+// settled fills in how the step ended that was handed over.
+func (r *Run) settled(d *kairos.HandoffDetail, later []*kairos.Entry) {
+	for _, e := range later {
+		d.Usage = d.Usage.Add(e.Usage)
+		if !e.Final {
+			continue
+		}
+		d.Status, d.EndedAt, d.Result, d.Failure = "returned", e.At, e.Output, e.Failure
+		if e.Status == kairos.NodeFailed || e.Status == kairos.NodeCancelled {
+			d.Status = "failed"
+		}
+		return
+	}
+}
+
+// Short names a handoff for people: who gave to whom.
+func Short(h kairos.Handoff) string { return strings.TrimSpace(h.From + " → " + h.To) }
