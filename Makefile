@@ -111,7 +111,7 @@ screenshots: ## make the pictures of the documentation, in docs/img
 	KAIROS_PICTURES=$(CURDIR)/docs/img $(GO) test ./web/browsertest -run TestScreenshots -count=1 -v -timeout 10m
 
 ui-budget: ## print what pages weigh and how long they take beside their budgets, and fail over them; MILLION=a directory of ui-million: with its million runs (the machine should do nothing else)
-	KAIROS_UI=1 KAIROS_BUDGET=1 KAIROS_MILLION_DIR=$(if $(wildcard $(MILLION)/kairos.db),$(MILLION)) $(GO) test ./web/browsertest -run '^TestBudgets$$' -count=1 -v -timeout 60m | grep -E 'budget|FAIL|^ok|is over' | sed -E 's/^ *budget_test.go:[0-9]+: budget//'
+	KAIROS_UI=1 KAIROS_BUDGET=1 KAIROS_MILLION_DIR=$(if $(wildcard $(MILLION)/kairos.db),$(MILLION)) $(GO) test ./web/browsertest -run '^TestBudgets$$' -count=1 -v -timeout 60m | grep --line-buffered -E 'budget|FAIL|^ok|is over' | sed -uE 's/^ *budget_test.go:[0-9]+: budget//'
 
 million: ## make a million runs in $(MILLION) and measure what operators ask of them (about 10 GB, 15 minutes)
 	mkdir -p $(MILLION)

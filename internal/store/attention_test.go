@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -115,6 +116,76 @@ func TestFailuresAreGroupedByWhatTheySay(t *testing.T) {
 		t.Errorf("%d of all taken back, %v", n, err)
 	}
 	sound(t, s)
+}
+
+// How failures group is kept between reads: whatever happens to failed runs, also
+// to two of them in one transaction, the next read counts what a list finds.
+func TestGroupsAreThoseOfTheLastCommit(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t)
+	ctx := t.Context()
+	v := storetest.Plan(t, s, twoNodes)
+	marta := kairos.Actor{Name: "marta", Role: kairos.RoleOperator, Surface: "ui"}
+	ok := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	var open []string
+	again := func(run string) kairos.Checkpoint {
+		return kairos.Checkpoint{Run: run, Fence: 1, Entries: []kairos.Entry{entry("a", "2")}, Patch: &kairos.RunPatch{Status: kairos.RunRunning}}
+	}
+	fails := func(run string) kairos.Checkpoint {
+		headline, node := "a failed: no answer", "a"
+		return kairos.Checkpoint{Run: run, Fence: 2, Entries: []kairos.Entry{entry("a", "3")}, Patch: &kairos.RunPatch{Status: kairos.RunFailed, Headline: &headline, Node: &node, Error: &kairos.RunError{Code: "http", Message: "no answer", Node: node}}}
+	}
+	for round := range 40 {
+		what := rng.IntN(4)
+		switch {
+		case what == 0 || len(open) < 3:
+			for range 3 {
+				open = append(open, failed(t, s, v, []string{"no answer", "refused", "gone"}[rng.IntN(3)], nil))
+			}
+		case what == 1:
+			ok(s.AckRun(ctx, marta, open[0], ""))
+			open = open[1:]
+		case what == 2:
+			groups, err := s.FailureGroups(ctx, 1)
+			ok(err)
+			n, err := s.AckFailures(ctx, marta, groups[0].Ref(), "")
+			ok(err)
+			if back, err := s.UnackFailures(ctx, marta, groups[0].Ref()); err != nil || back < n {
+				t.Fatalf("%d acknowledged, %d taken back: %v", n, back, err)
+			}
+			open = nil
+		default: // one fails as another goes on: in one transaction
+			ok(s.Commit(ctx, again(open[0])))
+			if _, err := s.FailureGroups(ctx, 10); err != nil {
+				t.Fatal(err)
+			}
+			done := make(chan error, 2)
+			s.Enqueue([]kairos.Checkpoint{fails(open[0]), again(open[1])}, func(err error) { done <- err })
+			ok(<-done)
+			ok(<-done)
+			open = open[2:]
+		}
+		groups, err := s.FailureGroups(ctx, 10)
+		ok(err)
+		sum := 0
+		for _, g := range groups {
+			ref := g.Ref()
+			n, err := s.RunsCount(ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{kairos.RunFailed}, NeedsAttention: true, PlanKey: ref.PlanKey, Node: ref.Node, ErrorCode: ref.Code, Alike: ref.Alike}, 1000)
+			if err != nil || int64(n) != g.Runs {
+				t.Fatalf("round %d (%d): %s is said of %d runs, %d are so: %v", round, what, g.Headline, g.Runs, n, err)
+			}
+			sum += n
+		}
+		if n, err := s.RunsCount(ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{kairos.RunFailed}, NeedsAttention: true}, 1000); err != nil || n != sum {
+			t.Fatalf("round %d (%d): %d runs in groups, %d need attention: %v", round, what, sum, n, err)
+		}
+	}
 }
 
 // UI 3.2.7: what is tried for the third time and again, and what works without a

@@ -54,3 +54,6 @@ func Forge(path, text string, manifest kairos.Backup) error {
 	manifest.Path = path
 	return writeManifest(manifest)
 }
+
+// CountFailures makes the next FailureGroups count anew.
+func (s *Store) CountFailures() { s.failures.moved() }

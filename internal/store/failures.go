@@ -5,22 +5,59 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
+// mostFailureGroups bounds what is kept of failures that are alike.
+const mostFailureGroups = 200
+
+// failureRows keeps how failed runs group: to count them anew takes longer than
+// everything else that home asks, and pages ask far more often than runs fail.
+type failureRows struct {
+	moves atomic.Int64 // transactions in which a run came to be failed, or stopped being it
+	kept  atomic.Pointer[failureCount]
+}
+
+// failureCount is how failed runs grouped after so many moves.
+type failureCount struct {
+	moves int64
+	rows  []dbsqlc.FailureGroupsRow
+}
+
+// moved is called when a transaction that moved failed runs is committed, before
+// anybody is told of it: so nobody who was told reads what was before.
+func (f *failureRows) moved() { f.moves.Add(1) }
+
+// read gives the groups, counted if anything moved since they were.
+func (f *failureRows) read(ctx context.Context, q *dbsqlc.Queries) ([]dbsqlc.FailureGroupsRow, error) {
+	moves := f.moves.Load() // before the count, which may see more than these
+	if kept := f.kept.Load(); kept != nil && kept.moves == moves {
+		return kept.rows, nil
+	}
+	rows, err := q.FailureGroups(ctx, mostFailureGroups)
+	if err == nil {
+		f.kept.Store(&failureCount{moves: moves, rows: rows})
+	}
+	return rows, err
+}
+
 // FailureGroups lists failed runs that nobody has dealt with or taken note of by
 // what failed: plan, node, error code and what the error says, the newest failure
-// first, at most limit groups.
+// first, at most limit groups, and at most 200.
 func (s *Store) FailureGroups(ctx context.Context, limit int) ([]kairos.FailureGroup, error) {
-	rows, err := s.q.FailureGroups(ctx, int64(limit))
+	if s.writer == nil { // another process may move them
+		s.failures.moved()
+	}
+	rows, err := s.failures.read(ctx, s.q)
 	if err != nil {
 		return nil, translate(err, "group failures")
 	}
 	var out []kairos.FailureGroup
-	for _, r := range rows {
+	for _, r := range rows[:min(max(limit, 0), len(rows))] {
 		newest, err := s.q.FailureGroupNewest(ctx, dbsqlc.FailureGroupNewestParams{PlanID: r.PlanID, Node: r.Node, ErrorCode: r.ErrorCode, Alike: r.Alike})
 		if errors.Is(err, sql.ErrNoRows) {
 			continue // dealt with in between

@@ -323,7 +323,7 @@ func measure(t *testing.T, s *store.Store, large bool) {
 		{"outcomes of a plan in a week", func() error { _, err := s.PlanOutcomes(ctx, plan(), time.Now().Add(-7*24*time.Hour)); return err }},
 		{"runs: count all", count(kairos.RunFilter{})},
 		{"runs: count failed", count(kairos.RunFilter{Statuses: failed})},
-		{"runs: failures by what failed", func() error { _, err := s.FailureGroups(ctx, 16); return err }},
+		{"runs: failures by what failed", func() error { s.CountFailures(); _, err := s.FailureGroups(ctx, 16); return err }},
 		{"runs: counters", func() error { _, err := s.RunCounts(ctx); return err }},
 		{"run: find by tail", func() error { _, err := s.FindRun(ctx, done().ID[16:]); return err }},
 		{"run: journal", func() error { _, err := s.Journal(ctx, done().ID, 0); return err }},
@@ -465,6 +465,7 @@ func plansPage(ctx context.Context, s *store.Store) error {
 // home asks what the first page asks, for somebody who was here last at a time.
 func home(ctx context.Context, s *store.Store, left time.Time) error {
 	_, err := s.RunCounts(ctx)
+	s.CountFailures() // as when a run has just failed
 	_, groups := s.FailureGroups(ctx, 16)
 	errs := []error{err, groups}
 	for _, st := range []kairos.RunStatus{kairos.RunCompleted, kairos.RunFailed, kairos.RunCancelled} {

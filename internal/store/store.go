@@ -126,6 +126,7 @@ type Store struct {
 	pausing    sync.Mutex
 	// pausedPlans are those of which no run starts; nil: not read yet.
 	pausedPlans atomic.Pointer[map[string]kairos.Stop]
+	failures    failureRows
 	claims      sync.Map // requests with an idempotency key that this process answers
 	started     atomic.Bool
 	fullDisk    atomic.Bool  // work is refused, once it is started

@@ -74,15 +74,16 @@ type writer struct {
 	onBatch  atomic.Pointer[func(writes int, took time.Duration)]
 
 	// Only the goroutine touches these.
-	version int64 // of the database after the last commit; -1: unknown
-	seq     int64 // last audit sequence number that is committed
-	next    int64 // last one given out in the transaction under way
-	rows    []auditRow
-	added   [1]auditRow // by most operations, until they are among rows
-	mac     []byte      // the chain's head
-	hot     map[int64]*runState
-	moved   []int64 // runs whose rows settleRuns must write
-	counts  map[countKey]int64
+	version  int64 // of the database after the last commit; -1: unknown
+	seq      int64 // last audit sequence number that is committed
+	next     int64 // last one given out in the transaction under way
+	rows     []auditRow
+	added    [1]auditRow // by most operations, until they are among rows
+	mac      []byte      // the chain's head
+	hot      map[int64]*runState
+	moved    []int64 // runs whose rows settleRuns must write
+	failures bool    // a run came to be failed, or stopped being it, in the transaction under way
+	counts   map[countKey]int64
 	// outcomes are runs of the batch that ended.
 	outcomes map[endedKey]int64
 	wal      walGauge
@@ -288,7 +289,7 @@ func (w *writer) transaction(batch []op, results []error) (_ []kairos.AuditEvent
 	if err := w.begin.Exec(); err != nil {
 		return nil, err
 	}
-	w.next = w.seq
+	w.next, w.failures = w.seq, false
 	defer func() {
 		if err != nil {
 			clear(w.hot)
@@ -353,6 +354,9 @@ func (w *writer) transaction(batch []op, results []error) (_ []kairos.AuditEvent
 		return nil, err
 	}
 	failpoint.Hit("commit.after")
+	if w.failures {
+		w.s.failures.moved()
+	}
 	if w.version, err = w.c.Version(); err != nil {
 		w.version = -1 // it is durable; the next transaction looks at the epoch
 	}
@@ -394,6 +398,9 @@ func (w *writer) checkEpoch() error {
 
 func (w *writer) writeCounts() error {
 	for k, n := range w.counts {
+		if k.status == string(kairos.RunFailed) {
+			w.failures = true // one may have come for another that went
+		}
 		if n == 0 {
 			continue
 		}
