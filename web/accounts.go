@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -97,7 +98,7 @@ func (r *request) usersPage(code int, problem string) error {
 func (r *request) refused(err error) (problem string, ok bool) {
 	switch kairos.CodeOf(err) {
 	case kairos.CodeInvalid, kairos.CodeConflict, kairos.CodeForbidden, kairos.CodeUnauthorized, kairos.CodeTooMany:
-		return r.sentence(err), true
+		return cmp.Or(r.tooMany(err), r.sentence(err)), true
 	}
 	return "", false
 }

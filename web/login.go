@@ -1,10 +1,9 @@
 package web
 
 import (
-	"errors"
+	"cmp"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/kairos"
@@ -39,20 +38,14 @@ func (r *request) showLogin(code int, p view.LoginPage) error {
 
 // loginFailed shows what is wrong above the form, which stays.
 func (r *request) loginFailed(err error, p view.LoginPage) error {
-	e, ok := errors.AsType[*kairos.Error](err)
 	code := statusOf[kairos.CodeOf(err)]
-	if !ok || code == 0 {
+	if code == 0 {
 		return err
 	}
 	if code == http.StatusUnauthorized {
 		code = http.StatusUnprocessableEntity
 	}
-	p.Error = r.sentence(err)
-	if e.RetryAfter > 0 {
-		seconds := int(e.RetryAfter.Seconds())
-		r.c.Response().Header().Set("Retry-After", strconv.Itoa(seconds))
-		p.Error = r.n(seconds, "Too many tries. Try again in %s second.", "Too many tries. Try again in %s seconds.")
-	}
+	p.Error = cmp.Or(r.tooMany(err), r.sentence(err))
 	return r.showLogin(code, p)
 }
 

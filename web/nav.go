@@ -2,14 +2,15 @@ package web
 
 import (
 	"strings"
+	"unicode"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
 
-// place is a word of the main navigation. A page belongs to one by the section
-// that it gives to shell.
+// place is a word of the navigation. A page belongs to one by the section that it
+// gives to shell.
 //
 // A place with a role is shown to those who have it.
 type place struct {
@@ -27,11 +28,16 @@ var places = []place{
 	{"agents", "/agents", locale.Mark("Agents"), open},
 	{"audit", "/audit", locale.Mark("Audit"), open},
 	{"system", "/system", locale.Mark("System"), open},
+}
+
+// ownPlaces live behind the initials of whoever reads: what is set, and who they are.
+var ownPlaces = []place{
+	{"me", "/me", locale.Mark("You"), open},
 	{"settings", "/settings/users", locale.Mark("Settings"), kairos.RoleAdmin},
 }
 
-// nav is the navigation as a page shows it.
-func (r *request) nav(section string, pending int64) []view.Link {
+// nav is a navigation as a page shows it.
+func (r *request) nav(places []place, section string, pending int64) []view.Link {
 	out := make([]view.Link, 0, len(places))
 	for _, p := range places {
 		if p.role != open && !r.who.Role.Includes(p.role) {
@@ -53,7 +59,7 @@ func (r *request) lists() []view.Link {
 		section = first
 	}
 	var home, list view.Link
-	for _, l := range r.nav(section, 0) {
+	for _, l := range append(r.nav(places, section, 0), r.nav(ownPlaces, section, 0)...) {
 		switch {
 		case l.Href == "/":
 			home = view.Link{Text: l.Text, Href: l.Href}
@@ -62,4 +68,18 @@ func (r *request) lists() []view.Link {
 		}
 	}
 	return []view.Link{home, list}
+}
+
+// initials are two letters that stand for a name: of its first two words, or the
+// first two of its only one.
+func initials(name string) string {
+	words := strings.FieldsFunc(name, func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsNumber(c) })
+	switch len(words) {
+	case 0:
+		return "?"
+	case 1:
+		letters := []rune(words[0])
+		return strings.ToUpper(string(letters[:min(2, len(letters))]))
+	}
+	return strings.ToUpper(string([]rune(words[0])[:1]) + string([]rune(words[1])[:1]))
 }

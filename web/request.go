@@ -247,7 +247,7 @@ func (r *request) shell(section, title string) view.Shell {
 			}
 		}
 	}
-	s.Nav = r.nav(section, s.Pending)
+	s.Initials, s.Own, s.Nav = initials(r.who.Name), r.nav(ownPlaces, section, 0), r.nav(places, section, s.Pending)
 	return s
 }
 
@@ -321,6 +321,9 @@ func (s *Server) fail(err error, c echo.Context) {
 	case ours && statusOf[e.Code] != 0:
 		says := r.saidInside(e.Message)
 		p.Code, p.Message, p.Suggestion = statusOf[e.Code], begun(says), begun(r.said(e.Suggestion))
+		if p.Wait = r.wait(err); p.Wait != "" && e.Code == kairos.CodeTooMany {
+			p.Suggestion = "" // it says to wait, not how long
+		}
 		if r.display.lang != locale.English && says == visible(e.Message) && explained[p.Code] != "" {
 			p.Says = r.t(explained[p.Code])
 		}

@@ -52,7 +52,7 @@ func (r *request) proven() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	posted := r.c.Request().PostForm
+	code, posted := http.StatusUnprocessableEntity, r.c.Request().PostForm
 	p := view.ProofPage{Post: r.c.Request().URL.RequestURI(), Code: on, Name: r.who.Name, Password: r.who.PasswordHash != ""}
 	if posted.Has("proof_password") {
 		err := r.s.Auth.Confirm(r.ctx, r.who.secret, posted.Get("proof_password"), posted.Get("proof_code"))
@@ -63,7 +63,7 @@ func (r *request) proven() (bool, error) {
 		if !ok {
 			return false, err
 		}
-		p.Error = problem
+		code, p.Error = refusedWith(err), problem
 	}
 	for _, name := range sortedFields(posted) {
 		if strings.HasPrefix(name, "proof_") {
@@ -77,7 +77,7 @@ func (r *request) proven() (bool, error) {
 		p.Password, p.Provider, p.ProviderHref = false, r.t("Log in with %s", visible(provider)), "/login/oidc?next="+url.QueryEscape(r.c.Request().URL.Path) // every act has a page of its own
 	}
 	p.Shell = r.shell("", "Is it you?")
-	return false, r.render(http.StatusUnprocessableEntity, view.Proof(p))
+	return false, r.render(code, view.Proof(p))
 }
 
 func sortedFields(v url.Values) []string {
@@ -127,7 +127,7 @@ func (r *request) showSecondFactor(code int, problem, secret string) error {
 	if err != nil {
 		return err
 	}
-	p := view.SecondFactorPage{Shell: r.shell("", "Second factor"), Idem: newID(), Error: problem, On: on, HasPassword: r.who.PasswordHash != "", Left: r.n(left, "%s recovery code is left.", "%s recovery codes are left.")}
+	p := view.SecondFactorPage{Shell: r.shell("me", "Second factor"), Idem: newID(), Error: problem, On: on, HasPassword: r.who.PasswordHash != "", Left: r.n(left, "%s recovery code is left.", "%s recovery codes are left.")}
 	if p.Must, err = r.s.Auth.MustEnrol(r.ctx, r.who.User); err != nil {
 		return err
 	}
@@ -180,12 +180,12 @@ func (r *request) setSecondFactor() error {
 		secret := r.c.FormValue("secret")
 		codes, err := r.s.Auth.EnableSecondFactor(r.ctx, r.who.User, secret, r.c.FormValue("code"), r.who.secret)
 		if problem, ok := r.refused(err); ok {
-			return r.showSecondFactor(http.StatusUnprocessableEntity, problem, secret)
+			return r.showSecondFactor(refusedWith(err), problem, secret)
 		}
 		if err != nil {
 			return err
 		}
-		return r.render(http.StatusOK, view.SecondFactor(view.SecondFactorPage{Shell: r.shell("", "Second factor"), On: true, HasPassword: true, Codes: codes}))
+		return r.render(http.StatusOK, view.SecondFactor(view.SecondFactorPage{Shell: r.shell("me", "Second factor"), On: true, HasPassword: true, Codes: codes}))
 	case "off":
 		return r.once(func() (string, error) {
 			return "/me", r.s.Auth.DisableSecondFactor(r.ctx, r.who.actor(), r.who.ID)

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -81,13 +83,27 @@ func TestAHoldIsSaidEverywhereAndReleasedByForm(t *testing.T) {
 func TestVitalLinesAndMaintenance(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
-	site.System.Set(kairos.Installation{Version: "test", Started: time.Now(), Starts: 4, UncleanStarts: 2, TakenUp: 7, Undecided: 1, ConfigFile: "/etc/kairos.yaml", ConfigSum: "0123456789abcdef", ConfigLater: []string{"server.hosts", "telemetry"}, ConfigError: "line 3: unknown key", Host: "kairos-01", Clock: kairos.Clock{Known: true}, BackupDir: "/backups", Storage: kairos.Storage{WAL: 300 << 20}})
+	site.System.Set(kairos.Installation{Version: "test", Started: time.Now(), Starts: 4, StartTimes: []time.Time{time.Now().Add(-time.Hour), time.Now().Add(-30 * time.Hour)}, UncleanStarts: 2, TakenUp: 7, Undecided: 1, ConfigFile: "/etc/kairos.yaml", ConfigSum: "0123456789abcdef", ConfigLater: []string{"server.hosts", "telemetry"}, ConfigError: "line 3: unknown key", Host: "kairos-01", Clock: kairos.Clock{Known: true}, BackupDir: "/backups", Storage: kairos.Storage{WAL: 300 << 20}})
 	b := site.Browser(t).Login()
 	p := b.Get("/system")
-	for _, want := range []string{"p50 900 µs", "12, the oldest for 2 min", "3.00 GiB a day, full on 20", ", in 9 d", "all slots", "4, 2 after a crash; 7 runs were taken up again; 1 waits for a decision", "kairos.yaml, sha256:0123456789ab", "Takes effect at the next start", "server.hosts, telemetry", "Not taken up", "line 3: unknown key", "nothing keeps it right", "none has failed", "kairos-01", `href="/readyz"`, "300.0 MiB", "there is none", "Set backup.every", "raise engine.max_running",
+	notYet := []string{"Log last moved into the database", "Last backup", "Last restore test", "Database examined"} // nothing has been yet
+	for _, want := range []string{"none for 15 min, with runs at work", "over 10% of those that end", "over 10, or any after a crash", "p50 900 µs", "12, the oldest for 2 min", "3.00 GiB a day, full on 20", ", in 9 d", "all slots", "4, 2 after a crash; 7 runs were taken up again; 1 waits for a decision", "kairos.yaml, sha256:0123456789ab", "Takes effect at the next start", "server.hosts, telemetry", "Not taken up", "line 3: unknown key", "nothing keeps it right", "none has failed", "kairos-01", `href="/readyz"`, "300.0 MiB", "there is none", "Set backup.every", "raise engine.max_running",
 		`<polyline points="0.0,`, `href="/metrics"`} {
 		if !strings.Contains(p.Body, want) {
 			t.Errorf("the page does not say %q", want)
+		}
+	}
+	for _, row := range strings.Split(p.Body, "<tr>")[1:] {
+		row, _, _ = strings.Cut(row, "</tr>")
+		cells := regexp.MustCompile(`(?s)<t[dh][^>]*>(.*?)</t[dh]>`).FindAllStringSubmatch(row, -1)
+		if len(cells) != 5 || strings.Contains(cells[0][0], `scope="col"`) {
+			continue
+		}
+		name := words(cells[0][1])
+		for n, what := range []string{"name", "value", "threshold", "trend", "sentence"} {
+			if strings.TrimSpace(cells[n][1]) == "" && !(what == "trend" && slices.Contains(notYet, name)) {
+				t.Errorf("%s has no %s", name, what)
+			}
 		}
 	}
 	form := p.Hidden()
@@ -140,5 +156,49 @@ func TestPartsOfTheSystem(t *testing.T) {
 	}
 	if text := words(b.Get("/system/log?level=ERROR").Body); strings.Contains(text, "kairosd is ready") {
 		t.Errorf("a line of another level: %s", text)
+	}
+}
+
+// A daemon whose steps hang, or whose runs fail more than they should, says so, and
+// says nothing of it when all is well; what was done at a time is drawn as its age.
+func TestVitalLinesThatCompare(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	now := time.Now()
+	site.System.Set(kairos.Installation{Version: "test", Started: now, CheckedAt: now.Add(-time.Hour), BackupDir: "/backups",
+		Backups: []kairos.Backup{{Created: now.Add(-2 * time.Hour)}, {Created: now.Add(-20 * time.Hour)}}, Storage: kairos.Storage{WAL: 100 << 20, MovedAt: now.Add(-2 * time.Hour)}})
+	line := func(name string) string {
+		t.Helper()
+		_, rest, ok := strings.Cut(b.Get("/system").Body, `<th scope="row">`+name+"</th>")
+		row, _, _ := strings.Cut(rest, "</tr>")
+		if !ok {
+			t.Fatalf("no line %q", name)
+		}
+		return row
+	}
+	const alarm = `class="need"`
+	for _, name := range []string{"Steps a minute", "Failed runs a minute", "Last backup", "Database examined"} {
+		if row := line(name); strings.Contains(row, alarm) || !strings.Contains(row, "<polyline") {
+			t.Errorf("%s of a daemon that does well: %s", name, row)
+		}
+	}
+	if row := line("Log last moved into the database"); !strings.Contains(row, alarm) {
+		t.Errorf("a log that is not moved: %s", row)
+	}
+	samples := make([]kairos.Sample, 60)
+	for i := range samples {
+		samples[i] = kairos.Sample{At: now.Add(time.Duration(i-59) * time.Minute), Ended: 10, Failed: 2, Nodes: int64(max(40-i, 0))}
+	}
+	site.System.SetVitals(kairos.Vitals{At: now, Working: 1, Slots: 4, Samples: samples})
+	if row := line("Failed runs a minute"); !strings.Contains(row, alarm) || !strings.Contains(words(row), "2; 120 of 600 in the last hour") {
+		t.Errorf("a fifth of the runs fails: %s", row)
+	}
+	if row := line("Steps a minute"); !strings.Contains(row, alarm) {
+		t.Errorf("no step for a quarter of an hour: %s", row)
+	}
+	site.System.SetVitals(kairos.Vitals{At: now, Slots: 4, Samples: samples})
+	if row := line("Steps a minute"); strings.Contains(row, alarm) {
+		t.Errorf("nothing is to be done, so nothing hangs: %s", row)
 	}
 }

@@ -2,7 +2,6 @@ package web
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,19 +27,22 @@ const (
 	startsHigh, startsBad   = 10, 50
 	clockHigh, clockBad     = time.Second, time.Minute
 	examineHigh, examineBad = 8 * 24 * time.Hour, 30 * 24 * time.Hour
+	failedHigh, failedBad   = 10, 50 // percent of the runs that ended in failedWithin
+	failedWithin            = time.Hour
+	failedFew               = 5                // failures that are no figure yet
+	idleHigh                = 15 * time.Minute // no step ends, though runs are at work
+	movedHigh               = time.Hour        // and more than walUnmoved waits
+	walUnmoved              = 64 << 20
 )
 
 // vitals are the lines of the System page: what is, from when on it is too much,
 // how it went, and what to do.
 func (r *request) vitals(v kairos.Vitals, i kairos.Installation, providers []kairos.ProviderInfo, tools []kairos.ToolInfo) []view.Vital {
 	now := v.At
-	trend := func(pick func(kairos.Sample) float64) []string { return sparks(v.Samples, now, pick) }
+	trend := func(pick func(kairos.Sample) float64) []point { return sampled(v.Samples, pick) }
 	var out []view.Vital
-	add := func(state, name, value, limit string, trend []string, advice string) {
-		if state == "" {
-			advice = ""
-		}
-		out = append(out, view.Vital{State: state, Name: name, Value: value, Limit: limit, Trends: trend, Advice: advice})
+	add := func(state, name, value, limit string, trend []point, advice string) {
+		out = append(out, view.Vital{State: state, Name: name, Value: value, Limit: limit, Trends: sparks(trend, now), Advice: advice})
 	}
 	over := func(limit string) string { return r.t("over %s", limit) }
 
@@ -48,7 +50,7 @@ func (r *request) vitals(v kairos.Vitals, i kairos.Installation, providers []kai
 		r.t("The machine has no time for kairosd. Look at what else runs on it, or lower engine.max_nodes."))
 	add(all(v.Working, v.Slots), r.t("Runs at work"), r.t("%s of %s", r.number(int64(v.Working)), r.number(int64(v.Slots))), r.t("all slots"), trend(func(s kairos.Sample) float64 { return float64(s.Working) }),
 		r.t("New runs queue until one ends. Raise engine.max_running if the machine has room."))
-	add(all(v.Nodes, v.NodeSlots), r.t("Nodes running"), r.t("%s of %s", r.number(int64(v.Nodes)), r.number(int64(v.NodeSlots))), r.t("all slots"), nil,
+	add(all(v.Nodes, v.NodeSlots), r.t("Nodes running"), r.t("%s of %s", r.number(int64(v.Nodes)), r.number(int64(v.NodeSlots))), r.t("all slots"), trend(func(s kairos.Sample) float64 { return float64(s.Running) }),
 		r.t("Steps that are ready wait until one ends. Raise engine.max_nodes if the machine has room."))
 	queued, state := r.number(int64(v.Queued)), ""
 	if v.Queued > 0 && !v.Oldest.IsZero() {
@@ -63,8 +65,19 @@ func (r *request) vitals(v kairos.Vitals, i kairos.Installation, providers []kai
 	}
 	add(grade(v.Commits.P95, commitHigh, commitBad), r.t("Checkpoint writes"), commits, "p95 "+over(span(commitHigh)), trend(func(s kairos.Sample) float64 { return float64(s.Commit) }),
 		r.t("The disk is slow or busy: every step of every run waits for it. Look at what else writes to it."))
-	add("", r.t("Steps a minute"), r.number(last(v.Samples, now).Nodes), "", trend(func(s kairos.Sample) float64 { return float64(s.Nodes) }), "")
-	add("", r.t("Failed runs a minute"), r.number(last(v.Samples, now).Failed), "", trend(func(s kairos.Sample) float64 { return float64(s.Failed) }), "")
+	state = ""
+	if v.Working > 0 && idle(v.Samples, now) > idleHigh {
+		state = "need"
+	}
+	add(state, r.t("Steps a minute"), r.number(last(v.Samples, now).Nodes), r.t("none for %s, with runs at work", about(idleHigh)), trend(func(s kairos.Sample) float64 { return float64(s.Nodes) }),
+		r.t("A tool or a provider may hang: look at the running runs, the longest first."))
+	failed, ended := failures(v.Samples, now)
+	state = ""
+	if failed > failedFew {
+		state = grade(100*failed/max(ended, 1), failedHigh, failedBad)
+	}
+	add(state, r.t("Failed runs a minute"), r.t("%s; %s of %s in the last hour", r.number(last(v.Samples, now).Failed), r.number(failed), r.number(ended)), r.t("over %s of those that end", r.display.lang.Percent(failedHigh/100.)),
+		trend(func(s kairos.Sample) float64 { return float64(s.Failed) }), r.t("Home groups them by their cause: one outage is one line, with one act for all of it."))
 	state = ""
 	size := bytesText(i.Storage.Database)
 	if d := i.Storage; d.Disk > 0 {
@@ -86,27 +99,38 @@ func (r *request) vitals(v kairos.Vitals, i kairos.Installation, providers []kai
 			state = "fail"
 		}
 	}
-	add(state, r.t("The database grows by"), growth, r.t("full within %s", about(fullHigh)), nil,
+	add(state, r.t("The database grows by"), growth, r.t("full within %s", about(fullHigh)), growths(v.Samples),
 		r.t("Set or shorten retention, or give the data directory a larger disk."))
 	add(grade(i.Storage.WAL, walHigh, walBad), r.t("Write-ahead log"), bytesText(i.Storage.WAL), over(bytesText(walHigh)), trend(func(s kairos.Sample) float64 { return float64(s.WAL) }),
 		r.t("Something reads one old state for long, as a backup does. It shrinks when that ends."))
-	moved := r.t("not since the start")
+	moved, state := r.t("not since the start"), ""
 	if !i.Storage.MovedAt.IsZero() {
 		moved = r.ago(now.Sub(i.Storage.MovedAt))
+		if now.Sub(i.Storage.MovedAt) > movedHigh && i.Storage.WAL > walUnmoved {
+			state = "need"
+		}
 	}
-	add("", r.t("Log last moved into the database"), moved, "", nil, "")
+	add(state, r.t("Log last moved into the database"), moved, r.t("over %s, with %s to move", about(movedHigh), bytesText(walUnmoved)), ages(now, i.Storage.MovedAt),
+		r.t("Something reads one old state for long, as a backup does. It is moved when that ends."))
 	state = ""
 	backup := r.t("there is none")
+	made := make([]time.Time, 0, len(i.Backups))
+	for _, b := range i.Backups {
+		made = append(made, b.Created)
+	}
 	if len(i.Backups) > 0 {
 		age := now.Sub(i.Backups[0].Created)
 		backup, state = r.ago(age), grade(age, backupHigh, backupBad)
 	} else if i.BackupDir != "" {
 		state = "need"
 	}
-	add(state, r.t("Last backup"), backup, over(about(backupHigh)), nil, r.t("Set backup.every in the configuration, or back up now."))
+	add(state, r.t("Last backup"), backup, over(about(backupHigh)), ages(now, made...), r.t("Set backup.every in the configuration, or back up now."))
 	// Each backup is opened as a database and verified when it is made (RELIABILITY 5);
 	// the newest is read back again every week.
-	tested, state := r.t("none"), ""
+	tested, state, testedAt := r.t("none"), "", made
+	if i.RestoreTest != nil {
+		testedAt = append(testedAt, i.RestoreTest.At)
+	}
 	switch t := i.RestoreTest; {
 	case t != nil && t.Problem != "":
 		tested, state = r.t("%s: %s cannot be restored: %s", r.ago(now.Sub(t.At)), visible(t.Backup), visible(t.Problem)), "fail"
@@ -115,7 +139,7 @@ func (r *request) vitals(v kairos.Vitals, i kairos.Installation, providers []kai
 	case len(i.Backups) > 0:
 		tested, state = r.t("%s: opened and verified as a restore would", backup), grade(now.Sub(i.Backups[0].Created), drillHigh, drillBad)
 	}
-	add(state, r.t("Last restore test"), tested, over(about(drillHigh)), nil, r.t("Make another backup, and look at the disk that holds them: kairosd restore --drill FILE says what is wrong with one."))
+	add(state, r.t("Last restore test"), tested, over(about(drillHigh)), ages(now, testedAt...), r.t("Make another backup, and look at the disk that holds them: kairosd restore --drill FILE says what is wrong with one."))
 	examined, state := r.t("not since the start"), ""
 	if !i.CheckedAt.IsZero() {
 		age := now.Sub(i.CheckedAt)
@@ -124,7 +148,7 @@ func (r *request) vitals(v kairos.Vitals, i kairos.Installation, providers []kai
 	if i.Finding != "" {
 		state = "fail"
 	}
-	add(state, r.t("Database examined"), examined, over(about(examineHigh)), nil, r.t("Run kairosd doctor, and keep its output."))
+	add(state, r.t("Database examined"), examined, over(about(examineHigh)), ages(now, i.CheckedAt), r.t("Run kairosd doctor, and keep its output."))
 	starts := r.number(int64(i.Starts))
 	if i.UncleanStarts > 0 {
 		starts = r.t("%s, %s after a crash", starts, r.number(int64(i.UncleanStarts)))
@@ -139,11 +163,11 @@ func (r *request) vitals(v kairos.Vitals, i kairos.Installation, providers []kai
 	if state == "" && i.UncleanStarts > 0 {
 		state = "need"
 	}
-	add(state, r.t("Starts in the last 7 days"), starts, over(r.number(startsHigh)), nil, r.t("The audit log has each start; the daemon's log says why the one before it ended."))
+	add(state, r.t("Starts in the last 7 days"), starts, r.t("over %s, or any after a crash", r.number(startsHigh)), ages(now, i.StartTimes...), r.t("The audit log has each start; the daemon's log says why the one before it ended."))
 	if len(providers) > 0 {
 		state, bad := "", []string{}
 		for _, p := range providers {
-			if p.Stop != nil || p.State == "failing" || p.Circuit.Refuses() {
+			if p.Trouble() {
 				bad = append(bad, visible(p.Name))
 			}
 		}
@@ -151,7 +175,7 @@ func (r *request) vitals(v kairos.Vitals, i kairos.Installation, providers []kai
 		if len(bad) > 0 {
 			state, text = "need", r.t("%s of %s in trouble: %s", r.number(int64(len(bad))), r.number(int64(len(providers))), strings.Join(bad, ", "))
 		}
-		add(state, r.t("Providers of models"), text, "", nil, r.t("Their pages, below Agents, say with what they fail."))
+		add(state, r.t("Providers of models"), text, r.t("any in trouble"), trend(func(s kairos.Sample) float64 { return float64(s.Providers) }), r.t("Their pages, below Agents, say with what they fail."))
 	}
 	if slices.ContainsFunc(tools, func(t kairos.ToolInfo) bool { return t.Breaker != nil }) {
 		open, _ := kairos.OpenCircuits(tools, "")
@@ -166,7 +190,7 @@ func (r *request) vitals(v kairos.Vitals, i kairos.Installation, providers []kai
 			}
 			state, text = "need", r.n(len(open), "%s is open: %s", "%s are open: %s", strings.Join(names, ", "))
 		}
-		add(state, r.t("Circuits of tools and hosts"), text, "", nil, r.t("The page of each tool says why, and until when. An act on many runs can wait for it."))
+		add(state, r.t("Circuits of tools and hosts"), text, r.t("any open"), trend(func(s kairos.Sample) float64 { return float64(s.Circuits) }), r.t("The page of each tool says why, and until when. An act on many runs can wait for it."))
 	}
 	clock, state := r.t("the system does not say"), ""
 	switch {
@@ -177,7 +201,7 @@ func (r *request) vitals(v kairos.Vitals, i kairos.Installation, providers []kai
 	case i.Clock.Known:
 		clock, state = r.t("nothing keeps it right"), "need"
 	}
-	add(state, r.t("Clock"), clock, over(span(clockHigh)), nil, r.t("Let the machine take its time from a time server: timers, sessions and schedules go by this clock."))
+	add(state, r.t("Clock"), clock, over(span(clockHigh)), trend(func(s kairos.Sample) float64 { return float64(s.Clock) }), r.t("Let the machine take its time from a time server: timers, sessions and schedules go by this clock."))
 	add(grade(v.Memory, memoryHigh, memoryBad), r.t("Memory"), bytesText(v.Memory), over(bytesText(memoryHigh)), trend(func(s kairos.Sample) float64 { return float64(s.Memory) }),
 		r.t("Look for runs with large values; lower engine.max_nodes, so that fewer of them are held at a time."))
 	add(grade(v.Goroutines, routinesHigh, 5*routinesHigh), r.t("Goroutines"), r.number(int64(v.Goroutines)), over(r.number(routinesHigh)), trend(func(s kairos.Sample) float64 { return float64(s.Goroutines) }),
@@ -214,6 +238,29 @@ func last(s []kairos.Sample, now time.Time) kairos.Sample {
 	return s[len(s)-1]
 }
 
+// idle is for how long no step has ended, by the minutes that are known of this
+// process: one that has just begun has not been idle.
+func idle(samples []kairos.Sample, now time.Time) time.Duration {
+	since := now
+	for _, s := range slices.Backward(samples) {
+		if s.Nodes > 0 || since.Sub(s.At) > 3*time.Minute {
+			break
+		}
+		since = s.At
+	}
+	return now.Sub(since)
+}
+
+// failures are how many runs failed lately, and how many ended.
+func failures(samples []kairos.Sample, now time.Time) (failed, ended int64) {
+	for _, s := range samples {
+		if now.Sub(s.At) < failedWithin {
+			failed, ended = failed+s.Failed, ended+s.Ended
+		}
+	}
+	return failed, ended
+}
+
 // span is a short duration to three digits.
 func span(d time.Duration) string {
 	switch {
@@ -225,85 +272,4 @@ func span(d time.Duration) string {
 		return strconv.FormatFloat(float64(d)/float64(time.Millisecond), 'g', 3, 64) + " ms"
 	}
 	return strconv.FormatFloat(d.Seconds(), 'g', 3, 64) + " s"
-}
-
-// The drawing area of a trend, in the units of its viewBox.
-const sparkWidth, sparkHeight, sparkPoints = 120, 24, 96
-
-// spark is a line of values, the highest of each stretch, as the points of an
-// SVG polyline; empty for less than two values.
-func spark(values []float64) string {
-	if len(values) < 2 {
-		return ""
-	}
-	n := min(len(values), sparkPoints)
-	high := make([]float64, n)
-	top := 0.0
-	for i, v := range values {
-		j := i * n / len(values)
-		high[j] = math.Max(high[j], v)
-		top = math.Max(top, v)
-	}
-	var b strings.Builder
-	for i, v := range high {
-		y := float64(sparkHeight - 1)
-		if top > 0 {
-			y -= v / top * (sparkHeight - 2)
-		}
-		if i > 0 {
-			b.WriteByte(' ')
-		}
-		fmt.Fprintf(&b, "%.1f,%.1f", float64(i)*sparkWidth/float64(n-1), y)
-	}
-	return b.String()
-}
-
-// sparks are a figure over the last day, or since the first sample of it, each at
-// its time: a line per stretch without a gap, since nobody knows what was while
-// the daemon was not running.
-func sparks(samples []kairos.Sample, now time.Time, pick func(kairos.Sample) float64) []string {
-	from := now.Add(-24 * time.Hour)
-	if len(samples) > 0 && samples[0].At.After(from) {
-		from = samples[0].At
-	}
-	n := min(int(now.Sub(from)/time.Minute), sparkPoints)
-	if n < 2 {
-		return nil
-	}
-	high := make([]float64, n)
-	for i := range high {
-		high[i] = -1
-	}
-	top := 0.0
-	for _, s := range samples {
-		if j := int(s.At.Sub(from) * time.Duration(n) / (now.Sub(from) + 1)); j >= 0 && j < n {
-			high[j] = max(high[j], pick(s))
-			top = max(top, high[j])
-		}
-	}
-	var out []string
-	var line []string
-	end := func() {
-		if len(line) > 1 {
-			out = append(out, strings.Join(line, " "))
-		}
-		line = nil
-	}
-	empty := 0
-	for j, v := range high {
-		if v < 0 {
-			if empty++; empty > 2 { // a minute that was late is no gap
-				end()
-			}
-			continue
-		}
-		empty = 0
-		y := float64(sparkHeight - 1)
-		if top > 0 {
-			y -= v / top * (sparkHeight - 2)
-		}
-		line = append(line, fmt.Sprintf("%.1f,%.1f", float64(j)*sparkWidth/float64(n-1), y))
-	}
-	end()
-	return out
 }

@@ -321,7 +321,7 @@ func (s *server) measure(ctx context.Context) (stop func(), err error) {
 	s.metrics = metric.New(metric.Options{Version: thisBuild().Version, Logger: s.log})
 	first := s.now()
 	s.metrics.Attach(metric.Source{Load: func() metric.Load { return metric.Load(s.engine.Load()) }, Slots: s.engine.Slots, Counts: s.store.RunCounts, Storage: s.store.Usage,
-		Providers: crew{s.now}.providerInfos, Circuits: first.tools.Circuits.Counts, Listeners: s.engine.Listeners, Run: s.store.Run})
+		Providers: crew{s.now}.providerInfos, Circuits: first.tools.Circuits.Counts, Listeners: s.engine.Listeners, Clock: machineClock, Run: s.store.Run})
 	s.metrics.Keep(filepath.Join(s.data, "vitals.json"))
 	end, err := s.metrics.Export(ctx, s.cfg.Telemetry)
 	if err != nil {

@@ -72,7 +72,7 @@ func (s *system) Installation(ctx context.Context) (kairos.Installation, error) 
 		return i, err
 	}
 	i.Held, i.Undecided = counts.Held, counts.Waiting[kairos.WaitInDoubt]
-	if i.Starts, i.UncleanStarts, i.TakenUp, err = s.recentStarts(ctx); err != nil {
+	if err = s.recentStarts(ctx, &i); err != nil {
 		return i, err
 	}
 	w := s.now()

@@ -56,13 +56,14 @@ func (s *system) countUnfinished(ctx context.Context) error {
 	return err
 }
 
-// recentStarts counts the starts of the last week, those after a crash, and the
-// runs that they went on with; at most 200 are looked at.
-func (s *system) recentStarts(ctx context.Context) (starts, unclean int, takenUp int64, err error) {
+// recentStarts tells of the starts of the last week, how many followed a crash, and
+// of the runs that they went on with; at most 200 are looked at.
+func (s *system) recentStarts(ctx context.Context, i *kairos.Installation) error {
 	l, err := s.store.AuditEvents(ctx, kairos.AuditFilter{Action: startAction, Since: time.Now().Add(-startsWindow), Page: kairos.Page{Limit: 200}})
 	for _, ev := range l.Items {
+		i.StartTimes = append(i.StartTimes, ev.At)
 		if ev.Reason == afterCrash {
-			unclean++
+			i.UncleanStarts++
 		}
 		var detail struct {
 			Runs struct {
@@ -70,10 +71,11 @@ func (s *system) recentStarts(ctx context.Context) (starts, unclean int, takenUp
 			} `json:"runs"`
 		}
 		if len(ev.Detail) > 0 && json.Unmarshal(ev.Detail, &detail) == nil { // a start of before does not say
-			takenUp += detail.Runs.TakenUp
+			i.TakenUp += detail.Runs.TakenUp
 		}
 	}
-	return len(l.Items), unclean, takenUp, err
+	i.Starts = len(l.Items)
+	return err
 }
 
 // checkClock compares the machine's clock with the newest record.

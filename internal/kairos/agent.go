@@ -92,6 +92,9 @@ type KeyInfo struct {
 // Refuses reports whether calls are not even tried.
 func (p ProviderInfo) Refuses() bool { return p.Circuit.Refuses() || p.Stop != nil }
 
+// Trouble reports whether calls fail, or are not even tried.
+func (p ProviderInfo) Trouble() bool { return p.State == "failing" || p.Refuses() }
+
 // Degraded reports whether calls fail, or are refused because they did.
 func (p ProviderInfo) Degraded() bool {
 	return p.State == "failing" || p.Circuit.Disturbed()

@@ -24,6 +24,8 @@ type Installation struct {
 	// of them that followed a death without a goodbye.
 	Starts        int `json:"starts"`
 	UncleanStarts int `json:"uncleanStarts"`
+	// StartTimes are when, newest first.
+	StartTimes []time.Time `json:"startTimes,omitempty"`
 
 	// TakenUp counts runs that these starts found unfinished and went on with;
 	// Undecided those that wait now for a person to say what happened.

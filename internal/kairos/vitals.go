@@ -54,6 +54,7 @@ type Sample struct {
 	Commit   time.Duration `json:"commitNs"`
 	Lag      time.Duration `json:"lagNs"`
 	Working  int           `json:"working"`
+	Running  int           `json:"running"` // nodes that hold a slot
 	Queued   int           `json:"queued"`
 	Memory   int64         `json:"memory"`
 	Database int64         `json:"database"`
@@ -61,4 +62,9 @@ type Sample struct {
 	// Goroutines and Listeners are those at its end.
 	Goroutines int `json:"goroutines"`
 	Listeners  int `json:"listeners"`
+	// Providers are in trouble, Circuits of tools and hosts are open.
+	Providers int `json:"providers"`
+	Circuits  int `json:"circuits"`
+	// Clock is by how much the machine's clock may be wrong.
+	Clock time.Duration `json:"clockNs"`
 }

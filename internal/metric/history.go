@@ -67,7 +67,17 @@ func (r *Recorder) Sample(ctx context.Context) {
 	sample := kairos.Sample{At: r.o.Now().UTC().Truncate(time.Second), Memory: memory(), Goroutines: goroutines()}
 	if s.Load != nil {
 		l := s.Load()
-		sample.Working, sample.Queued, sample.Listeners = l.Working, l.Queued, s.Listeners()
+		sample.Working, sample.Running, sample.Queued, sample.Listeners, sample.Clock = l.Working, l.Nodes, l.Queued, s.Listeners(), s.Clock().Within
+		for _, p := range s.Providers() {
+			if p.Trouble() {
+				sample.Providers++
+			}
+		}
+		for _, c := range s.Circuits() {
+			if c.Kind == "tool" {
+				sample.Circuits += c.Open
+			}
+		}
 		if u, err := s.Storage(ctx); err == nil {
 			sample.Database, sample.WAL = u.Database-u.Unused+u.WAL, u.WAL
 		} else if ctx.Err() == nil {

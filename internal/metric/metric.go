@@ -42,6 +42,7 @@ type Source struct {
 	Providers func() []kairos.ProviderInfo
 	Circuits  func() []kairos.CircuitCount
 	Listeners func() int
+	Clock     func() kairos.Clock
 	// Run reads a run for its trace.
 	Run func(ctx context.Context, id string) (kairos.Run, error)
 }

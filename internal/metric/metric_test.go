@@ -39,7 +39,7 @@ func source(r *metric.Recorder) {
 		Circuits: func() []kairos.CircuitCount {
 			return []kairos.CircuitCount{{Kind: "tool", Name: "http", Open: 2, Opened: 3, RefusedCalls: 40}}
 		},
-		Listeners: func() int { return 5 },
+		Clock: func() kairos.Clock { return kairos.Clock{} }, Listeners: func() int { return 5 },
 		Run: func(_ context.Context, id string) (kairos.Run, error) {
 			return kairos.Run{ID: id, PlanKey: "invoice", Version: 3, Status: kairos.RunCompleted, CreatedAt: began}, nil
 		},
@@ -149,6 +149,13 @@ func TestVitals(t *testing.T) {
 				return kairos.Storage{Database: grown, Free: 100 << 30, Disk: 200 << 30}, nil
 			},
 			Listeners: func() int { return 0 },
+			Providers: func() []kairos.ProviderInfo {
+				return []kairos.ProviderInfo{{State: "working"}, {State: "failing"}, {State: "working", Stop: &kairos.Stop{}}}
+			},
+			Circuits: func() []kairos.CircuitCount {
+				return []kairos.CircuitCount{{Kind: "tool", Name: "http", Open: 2}, {Kind: "provider", Name: "local", Open: 1}}
+			},
+			Clock: func() kairos.Clock { return kairos.Clock{Known: true, Within: 20 * time.Millisecond} },
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		var done sync.WaitGroup
@@ -170,7 +177,8 @@ func TestVitals(t *testing.T) {
 		near("p50", v.Commits.P50, 50*time.Millisecond)
 		near("p95", v.Commits.P95, 95*time.Millisecond)
 		near("p99", v.Commits.P99, 99*time.Millisecond)
-		if len(v.Samples) != 1 || v.Samples[0].Nodes != 1 || v.Samples[0].Created != 1 || v.Samples[0].Ended != 1 || v.Commits.PerMinute != 100 || v.Commits.Writes != 200 || !v.FullAt.IsZero() {
+		if len(v.Samples) != 1 || v.Samples[0].Nodes != 1 || v.Samples[0].Created != 1 || v.Samples[0].Ended != 1 || v.Commits.PerMinute != 100 || v.Commits.Writes != 200 || !v.FullAt.IsZero() ||
+			v.Samples[0].Providers != 2 || v.Samples[0].Circuits != 2 || v.Samples[0].Clock != 20*time.Millisecond {
 			t.Errorf("after a minute: %+v", v)
 		}
 		time.Sleep(10 * time.Minute)

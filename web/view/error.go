@@ -8,6 +8,7 @@ type ErrorPage struct {
 	Says       string // what it means, where the message is not in the reader's language
 	Message    string
 	Suggestion string
+	Wait       string // for how long to wait before trying again; empty: nobody knows
 	ID         string
 	Details    string // what to send to whoever is to look at it; empty: nobody need
 	Links      []Link

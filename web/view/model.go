@@ -9,21 +9,24 @@ type Shell struct {
 	Title   string
 	Section string // which navigation entry is current
 	User    string
-	Role    string
-	CSRF    string
-	Version string
-	Live    bool   // the page has live parts
-	Theme   string // "", light, dark
-	Favicon string // failed, completed, running, waiting, idle
-	Now     int64  // server's clock, ms
-	Pending int64  // open approvals
-	Static  func(string) string
-	Zone    string
-	Idle    int64  // ms without a request after which the login ends; 0: it does not
-	Done    string // what the act before this page did
-	Notices []Notice
-	Nav     []Link
-	Density string // "", compact
+	// Initials stand for User where the whole name has no room.
+	Initials string
+	Role     string
+	CSRF     string
+	Version  string
+	Live     bool   // the page has live parts
+	Theme    string // "", light, dark
+	Favicon  string // failed, completed, running, waiting, idle
+	Now      int64  // server's clock, ms
+	Pending  int64  // open approvals
+	Static   func(string) string
+	Zone     string
+	Idle     int64  // ms without a request after which the login ends; 0: it does not
+	Done     string // what the act before this page did
+	Notices  []Notice
+	Nav      []Link
+	Own      []Link // what lives behind the initials
+	Density  string // "", compact
 	// Inspector is how wide the column beside a run's steps is: "", s, l.
 	Inspector string
 	Node      string // the machine; empty: who is not logged in is not told

@@ -1,0 +1,61 @@
+package web_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/webtest"
+)
+
+// The navigation has the same eight words for everybody; what is set, and who one is,
+// stands behind the initials, whose name is the person's.
+func TestTheNavigationHasEightWords(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	if _, err := site.Auth.CreateUser(t.Context(), site.Admin, "olga.torre", webtest.Password, kairos.RoleViewer); err != nil {
+		t.Fatal(err)
+	}
+	olga := site.Browser(t)
+	if !olga.LoginAs("olga.torre", webtest.Password) {
+		t.Fatal("olga cannot log in")
+	}
+	part := func(body, begin string) string {
+		t.Helper()
+		_, rest, ok := strings.Cut(body, begin)
+		if !ok {
+			t.Fatalf("the page has no %s", begin)
+		}
+		nav, _, _ := strings.Cut(rest, "</nav>")
+		return begin + nav
+	}
+	for _, who := range []struct {
+		b             *webtest.Browser
+		initials, own string
+	}{{b, "MA marta", "marta You Settings Log out"}, {olga, "OT olga.torre", "olga.torre You Log out"}} {
+		for page, current := range map[string]string{"/": "Home", "/runs": "Runs", "/audit": "Audit", "/me": ""} {
+			body := who.b.Get(page).Body
+			nav := part(body, `<nav class="nav"`)
+			if got := words(nav); got != "Home Runs Plans Approvals Handoffs Agents Audit System" {
+				t.Errorf("%s: %s reads %q", page, who.initials, got)
+			}
+			at := ""
+			if m := regexp.MustCompile(`aria-current="page">([^<]*)`).FindStringSubmatch(nav); m != nil {
+				at = strings.TrimSpace(m[1])
+			}
+			if at != current {
+				t.Errorf("%s: %q is current", page, at)
+			}
+			own := part(body, `<details class="menu2 own"`)
+			summary, list, _ := strings.Cut(own, "</summary>")
+			if words(summary) != who.initials || words(list) != who.own {
+				t.Errorf("%s: behind %q stands %q", page, words(summary), words(list))
+			}
+		}
+	}
+	if own := part(b.Get("/settings/tokens").Body, `<details class="menu2 own"`); !strings.Contains(own, `href="/settings/users" aria-current="page"`) {
+		t.Error("the settings are not current behind the initials")
+	}
+}

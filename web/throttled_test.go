@@ -1,0 +1,79 @@
+package web_test
+
+import (
+	"net/http"
+	"regexp"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/auth"
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store/storetest"
+	"github.com/kairosd/kairosd/web/webtest"
+)
+
+// Whoever tried too often reads how long is left and until when, in the form that was
+// refused; when that time has passed, they may try again.
+func TestAThrottledBrowserIsToldHowLongToWait(t *testing.T) {
+	t.Parallel()
+	begin, ahead := time.Now(), &atomic.Int64{}
+	site := webtest.NewWith(t, storetest.Open(t), auth.Config{Now: func() time.Time { return begin.Add(time.Duration(ahead.Load())) }})
+	inside := site.Browser(t).Login()
+	login := func(language string) webtest.Page {
+		t.Helper()
+		return site.Browser(t).Do(request(t, http.MethodPost, site.URL+"/login", "csrf=anonymous&name=nobody&password=wrong", "Accept-Language", language,
+			"Origin", site.URL, "Sec-Fetch-Site", "same-origin", "Content-Type", "application/x-www-form-urlencoded"))
+	}
+	waits := func(p webtest.Page, seconds, text string) {
+		t.Helper()
+		says(t, p, http.StatusTooManyRequests)
+		if got := p.Header.Get("Retry-After"); got != seconds {
+			t.Errorf("Retry-After is %q, want %s", got, seconds)
+		}
+		if !regexp.MustCompile(text).MatchString(words(p.Body)) {
+			t.Errorf("the page does not say %q: %s", text, words(p.Body))
+		}
+	}
+	for range 5 {
+		says(t, login("en"), http.StatusUnprocessableEntity)
+	}
+	waits(login("en"), "1", `Too many tries\. Try again in 1 second, at \d\d:\d\d:\d\d\.`)
+	ahead.Store(int64(time.Second))
+	says(t, login("en"), http.StatusUnprocessableEntity, "Name or password is wrong")
+	waits(login("es"), "2", `Demasiados intentos\. Vuelva a intentarlo en 2 segundos, a las \d\d:\d\d:\d\d\.`)
+	ahead.Store(int64(2500 * time.Millisecond))
+	waits(login("en"), "1", `Try again in 1 second, at`)
+	change := func() webtest.Page {
+		t.Helper()
+		f := form(t, inside.Get("/me").Body, `action="/me/password"`)
+		f.Set("old", "wrong")
+		f.Set("password", "another long password")
+		f.Set("again", "another long password")
+		return inside.Post("/me/password", f)
+	}
+	for range 5 {
+		says(t, change(), http.StatusUnprocessableEntity)
+	}
+	p := change()
+	waits(p, "1", `Too many tries\. Try again in 1 second, at`)
+	says(t, p, http.StatusTooManyRequests, `name="again"`) // the form is still there
+}
+
+// A page or a part of one that cannot be had yet says when to ask again.
+func TestAnErrorPageSaysWhenToAskAgain(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	site.System.Fail(&kairos.Error{Code: kairos.CodeTooMany, Message: "too many attempts", Suggestion: "wait a moment, then try again", RetryAfter: 150 * time.Second})
+	page := b.Get("/system")
+	part := b.Do(request(t, http.MethodGet, site.URL+"/system", "", "HX-Request", "true", "HX-Target", "main"))
+	for _, p := range []webtest.Page{page, part} {
+		says(t, p, http.StatusTooManyRequests, "Too many tries", "Try again in 3 minutes, at ")
+		if p.Header.Get("Retry-After") != "150" {
+			t.Errorf("Retry-After is %q", p.Header.Get("Retry-After"))
+		}
+	}
+	spanish := b.Do(request(t, http.MethodGet, site.URL+"/system", "", "Accept-Language", "es"))
+	says(t, spanish, http.StatusTooManyRequests, "Demasiados intentos", "Vuelva a intentarlo en 3 minutos, a las ")
+}

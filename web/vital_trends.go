@@ -1,0 +1,141 @@
+package web
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// The drawing area of a trend, in the units of its viewBox.
+const sparkWidth, sparkHeight, sparkPoints = 120, 24, 96
+
+// spark is a line of values, the highest of each stretch, as the points of an
+// SVG polyline; empty for less than two values.
+func spark(values []float64) string {
+	if len(values) < 2 {
+		return ""
+	}
+	n := min(len(values), sparkPoints)
+	high := make([]float64, n)
+	top := 0.0
+	for i, v := range values {
+		j := i * n / len(values)
+		high[j] = math.Max(high[j], v)
+		top = math.Max(top, v)
+	}
+	var b strings.Builder
+	for i, v := range high {
+		y := float64(sparkHeight - 1)
+		if top > 0 {
+			y -= v / top * (sparkHeight - 2)
+		}
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		fmt.Fprintf(&b, "%.1f,%.1f", float64(i)*sparkWidth/float64(n-1), y)
+	}
+	return b.String()
+}
+
+// point is a figure at its time.
+type point struct {
+	at    time.Time
+	value float64
+}
+
+// sparks are a figure over the last day, or since it is known, oldest first: a line
+// per stretch without a gap, since nobody knows what was while the daemon was not
+// running.
+func sparks(points []point, now time.Time) []string {
+	from := now.Add(-24 * time.Hour)
+	if len(points) > 0 && points[0].at.After(from) {
+		from = points[0].at
+	}
+	n := min(int(now.Sub(from)/time.Minute), sparkPoints)
+	if n < 2 {
+		return nil
+	}
+	high := make([]float64, n)
+	for i := range high {
+		high[i] = -1
+	}
+	top := 0.0
+	for _, p := range points {
+		if j := int(p.at.Sub(from) * time.Duration(n) / (now.Sub(from) + 1)); j >= 0 && j < n {
+			high[j] = max(high[j], p.value)
+			top = max(top, high[j])
+		}
+	}
+	var out []string
+	var line []string
+	end := func() {
+		if len(line) > 1 {
+			out = append(out, strings.Join(line, " "))
+		}
+		line = nil
+	}
+	empty := 0
+	for j, v := range high {
+		if v < 0 {
+			if empty++; empty > 2 { // a minute that was late is no gap
+				end()
+			}
+			continue
+		}
+		empty = 0
+		y := float64(sparkHeight - 1)
+		if top > 0 {
+			y -= v / top * (sparkHeight - 2)
+		}
+		line = append(line, fmt.Sprintf("%.1f,%.1f", float64(j)*sparkWidth/float64(n-1), y))
+	}
+	end()
+	return out
+}
+
+// sampled is a figure of every sample.
+func sampled(samples []kairos.Sample, pick func(kairos.Sample) float64) []point {
+	points := make([]point, 0, len(samples))
+	for _, s := range samples {
+		points = append(points, point{s.At, pick(s)})
+	}
+	return points
+}
+
+// growths are by how much the database grew in the hour before each sample, or in as
+// much of it as is known; when it shrank, it did not grow.
+func growths(samples []kairos.Sample) []point {
+	var points []point
+	from := 0
+	for _, s := range samples {
+		for s.At.Sub(samples[from].At) > time.Hour {
+			from++
+		}
+		if over := s.At.Sub(samples[from].At); over >= time.Hour/2 {
+			points = append(points, point{s.At, float64(max(s.Database-samples[from].Database, 0)) / over.Hours()})
+		}
+	}
+	return points
+}
+
+// ages are how long ago something was: a line that rises until it happens again.
+// Before the first time that is known there is none.
+func ages(now time.Time, times ...time.Time) []point {
+	times = slices.DeleteFunc(slices.Clone(times), time.Time.IsZero)
+	slices.SortFunc(times, time.Time.Compare)
+	var points []point
+	next := 0
+	for at := now.Add(-24 * time.Hour); !at.After(now); at = at.Add(time.Minute) {
+		for next < len(times) && !times[next].After(at) {
+			next++
+		}
+		if next > 0 {
+			points = append(points, point{at, float64(at.Sub(times[next-1]))})
+		}
+	}
+	return points
+}
