@@ -122,9 +122,9 @@ func (r *request) paint(p painter) *view.Graph {
 			g.Shapes = append(g.Shapes, view.GraphShape{ID: "n-" + string(n.Shape), Outline: out, Detail: in})
 		}
 		v := view.GraphNode{ID: "g" + strconv.Itoa(i), To: strings.Join(next[i], " "), Name: n.ID, Short: r.boxLabel(n), Detail: n.Note, X: num(n.X), Y: num(n.Y), W: num(n.W + 8), H: num(n.H + 8),
-			Shape: "n-" + string(n.Shape), Class: "plain", Icon: "i-queued", Selected: holds(n), Lit: lit[i], Unsafe: n.Unsafe}
+			Shape: "n-" + string(n.Shape), Class: "plain", Icon: "i-queued", Selected: holds(n), Lit: lit[i]}
 		if n.Unsafe {
-			v.Icon = "i-need"
+			v.Bolt = diagram.Bolt(0, 0, n.W, d.Compact)
 		}
 		said := n.Note
 		switch {

@@ -30,6 +30,7 @@ const (
 	ShapeTool     Shape = "tool"     // rectangle
 	ShapeModel    Shape = "model"    // rectangle with a double left edge
 	ShapeAgent    Shape = "agent"    // rounded
+	ShapeHandoff  Shape = "handoff"  // an agent whose work goes on to another: a pentagon towards it
 	ShapeDecision Shape = "decision" // hexagon
 	ShapeApproval Shape = "approval" // diamond ends
 	ShapePlan     Shape = "plan"     // stacked
@@ -114,12 +115,13 @@ func sizesFor(nodes int, o Options) (sizes, bool) {
 		nodes = min(n, o.Most)
 	}
 	if o.Compact || nodes > compactFrom {
-		return sizes{nodeW: 110, nodeH: 26, gap: 10, lane: 8, margin: 12, radius: 4, channel: 26, chars: 14}, true
+		return sizes{nodeW: 110, nodeH: 26, gap: 10, lane: 8, margin: 12, radius: 4, channel: 26, chars: 14, mark: 3}, true
 	}
-	return sizes{nodeW: 150, nodeH: 46, gap: 20, lane: 10, margin: 16, radius: 5, channel: 34, chars: 18}, false
+	return sizes{nodeW: 150, nodeH: 46, gap: 20, lane: 10, margin: 16, radius: 5, channel: 34, chars: 18, mark: 2}, false
 }
 
 func (pic picture) draw(s sizes, compact bool) *Drawing {
+	pic.handOff()
 	g := build(pic, s)
 	g.rankAll()
 	g.addChains()
@@ -135,7 +137,7 @@ func (pic picture) draw(s sizes, compact bool) *Drawing {
 func Outline(s Shape, w, h float64) (closed, detail string) { return outline(s, 0, 0, w, h) }
 
 // Shapes are all shapes.
-var Shapes = []Shape{ShapeTool, ShapeModel, ShapeAgent, ShapeDecision, ShapeApproval, ShapePlan, ShapeWait, ShapeQuiet, ShapeGroup}
+var Shapes = []Shape{ShapeTool, ShapeModel, ShapeAgent, ShapeHandoff, ShapeDecision, ShapeApproval, ShapePlan, ShapeWait, ShapeQuiet, ShapeGroup}
 
 // sizes of everything drawn.
 type sizes struct {
@@ -146,4 +148,5 @@ type sizes struct {
 	radius       float64
 	channel      float64 // least distance of two ranks
 	chars        int     // longest label
+	mark         int     // letters that the mark of side effects takes of it
 }

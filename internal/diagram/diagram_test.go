@@ -111,6 +111,18 @@ nodes:
   warn: {type: log, input: x, needs: [publish], when: failure}
   each: {type: http, foreach: input.customers, needs: [sign]}
 `,
+	"relay": `
+name: Work that passes from one agent to another
+nodes:
+  read: {type: agent, agent: reader}
+  again: {type: agent, agent: reader}
+  write: {type: agent, agent: writer}
+  send_to_everybody: {type: http, effect: unsafe, input: {method: POST, url: "https://example.com"}}
+edges:
+  - {from: read, to: again}
+  - {from: again, to: write}
+  - {from: write, to: send_to_everybody}
+`,
 	"steps": `
 description: Research and write
 steps:
@@ -356,5 +368,27 @@ func BenchmarkLayout(b *testing.B) {
 				diagram.Layout(p, diagram.Options{})
 			}
 		})
+	}
+}
+
+// An agent that hands its work to another points there; what may do harm says so in
+// boxes of every size, and leaves room for it (UI 3.4).
+func TestWhatNodesShow(t *testing.T) {
+	t.Parallel()
+	for _, compact := range []bool{false, true} {
+		d := diagram.Layout(program(t, pictures["relay"]), diagram.Options{Compact: compact})
+		shapes, ends := map[string]diagram.Shape{}, map[string]string{}
+		for _, n := range d.Nodes {
+			shapes[n.ID], ends[n.ID] = n.Shape, n.Label
+		}
+		if shapes["read"] != diagram.ShapeAgent || shapes["again"] != diagram.ShapeHandoff || shapes["write"] != diagram.ShapeAgent {
+			t.Errorf("shapes: %v", shapes)
+		}
+		if n := len([]rune(ends["send_to_everybody"])); compact && n != 11 || !compact && n != 16 {
+			t.Errorf("compact %v: %q", compact, ends["send_to_everybody"])
+		}
+		if svg := string(diagram.SVG(d)); strings.Count(svg, `<path class="b"`) != 1 || !strings.Contains(svg, "side effects") || strings.Count(svg, `<path class="i"`) != 1 {
+			t.Error(svg)
+		}
 	}
 }

@@ -55,8 +55,26 @@ func pictureOf(p *planner.Program, s sizes) picture {
 	return pic
 }
 
+// handsOff reports whether work passes from one agent to another over a link.
+func (pic picture) handsOff(l *link) bool {
+	giver, taker := pic.boxes[l.from].Agent, pic.boxes[l.to].Agent
+	return giver != "" && taker != "" && giver != taker
+}
+
+// handOff gives agents that hand their work to another the shape that points there.
+func (pic picture) handOff() {
+	for i := range pic.links {
+		if b := &pic.boxes[pic.links[i].from]; b.Shape == ShapeAgent && pic.handsOff(&pic.links[i]) {
+			b.Shape = ShapeHandoff
+		}
+	}
+}
+
 // boxOf is what is drawn of a node.
 func boxOf(n *planner.ProgramNode, s sizes) Node {
+	if n.Effect == planner.EffectUnsafe {
+		s.chars -= s.mark
+	}
 	return Node{ID: n.ID, Type: n.Type, Agent: n.Agent, Shape: shapeOf(n), Label: cut(visible(n.ID), s.chars), Note: cut(visible(note(n)), s.chars+4),
 		Foreach: n.Foreach != nil, Unsafe: n.Effect == planner.EffectUnsafe, Members: []string{n.ID}}
 }

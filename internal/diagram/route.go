@@ -228,8 +228,7 @@ func (g *graph) edge(i int, turns []turn, at func(turn) float64, left, right []f
 	from, to := &g.v[l.from], &g.v[l.to]
 	e := Edge{From: g.pic.boxes[l.from].ID, To: g.pic.boxes[l.to].ID, Position: l.position, Label: l.label, Condition: visible(l.text),
 		Back: l.back, Need: l.need, Failed: l.failed, Fallback: l.fallback}
-	giver, taker := g.pic.boxes[l.from].Agent, g.pic.boxes[l.to].Agent
-	e.Handoff = giver != "" && taker != "" && giver != taker
+	e.Handoff = g.pic.handsOff(l)
 	tip := point{left[to.rank], to.y}
 	const head = 7
 	path := []point{{left[from.rank] + g.s.nodeW, from.y}}

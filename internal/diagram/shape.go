@@ -66,12 +66,25 @@ func outline(s Shape, x, y, w, h float64) (closed, detail string) {
 		return box(h / 2), ""
 	case ShapeDecision:
 		return fmt.Sprintf("M%s %sh%sl%s %sl-%s %sh-%sl-%s -%sz", num(x+tip), num(y), num(w-2*tip), num(tip), num(h/2), num(tip), num(h/2), num(w-2*tip), num(tip), num(h/2)), ""
+	case ShapeHandoff:
+		tip := min(h/4, 8)
+		return fmt.Sprintf("M%s %sh%sl%s %sl-%s %sh-%sz", num(x), num(y), num(w-tip), num(tip), num(h/2), num(tip), num(h/2), num(w-tip)), ""
 	case ShapeApproval:
 		return fmt.Sprintf("M%s %sh%sl%s %sl-%s %sh-%sl-%s -%sz", num(x+h/2), num(y), num(w-h), num(h/2), num(h/2), num(h/2), num(h/2), num(w-h), num(h/2), num(h/2)), ""
 	case ShapePlan, ShapeGroup:
 		return box(2), fmt.Sprintf("M%s %sv-3h%sv%sh-3", num(x+3), num(y), num(w), num(h))
 	}
 	return box(2), ""
+}
+
+// Bolt is the mark of side effects in a node of width w: in its upper right corner,
+// or at the right end of a node of one line.
+func Bolt(x, y, w float64, compact bool) string {
+	x, y = x+w-11, y+5
+	if compact {
+		x, y = x+3, y+1
+	}
+	return fmt.Sprintf("M%s %sl-5 7h3l-2 6 6-8h-3.5l2.5-5z", num(x), num(y))
 }
 
 // charWidth is a generous width of a letter of a label.

@@ -14,16 +14,16 @@ svg{background:#fbfaf7;font:550 12.5px "Atkinson Hyperlegible Next",system-ui,sa
 .quiet path{stroke:#dfdeda}.root>path:first-of-type{stroke:#1b1f27;stroke-width:1.75}
 .e path{fill:none;stroke:#656971;stroke-width:1.25}.e .a{fill:#656971;stroke:#656971}.back .l{stroke-dasharray:5 3}
 .failed .l,.failed .a{stroke:#b7191c}.failed .a{fill:#fbfaf7}
-.c rect{fill:#fbfaf7}.c text{fill:#4b5058;font-weight:400;font-size:11px}
+.handoff .l{stroke-width:4.5}.handoff .i{stroke:#fbfaf7;stroke-width:2}.n .b.b{fill:#be7200;stroke:none}.c rect{fill:#fbfaf7}.c text{fill:#4b5058;font-weight:400;font-size:11px}
 @media(prefers-color-scheme:dark){svg{background:#0e1116;color:#ecebe7}.n path{fill:#161a20;stroke:#6d727a}.n text{fill:#ecebe7}.n .s{fill:#9498a0}
 .quiet path{stroke:#2a2e35}.root>path:first-of-type{stroke:#ecebe7}.e path{stroke:#9498a0}.e .a{fill:#9498a0;stroke:#9498a0}
-.failed .l,.failed .a{stroke:#f05653}.failed .a{fill:#0e1116}.c rect{fill:#0e1116}.c text{fill:#b4b7be}}
+.failed .l,.failed .a{stroke:#f05653}.failed .a{fill:#0e1116}.handoff .i{stroke:#0e1116}.n .b.b{fill:#f2af48}.c rect{fill:#0e1116}.c text{fill:#b4b7be}}
 `
 
 // runStyle is what the picture of a run has beside: failed is thick, what has not
 // run is dashed, so that it reads without colours.
 const runStyle = `.n.ok path{stroke:#117555}.n.fail path{stroke:#b7191c;stroke-width:2.5;fill:#fdf1ef}.n.now path{stroke:#1949c5;stroke-width:2}.n.need path{stroke:#be7200;stroke-width:2}
-.n.idle path{stroke-dasharray:4 3}.taken .l{stroke:#1b1f27;stroke-width:2}.taken .a{stroke:#1b1f27;fill:#1b1f27}
+.n.idle path{stroke-dasharray:4 3}.taken .l{stroke:#1b1f27;stroke-width:2}.taken.handoff .l{stroke-width:6}.taken .a{stroke:#1b1f27;fill:#1b1f27}
 @media(prefers-color-scheme:dark){.n.ok path{stroke:#6cd79d}.n.fail path{stroke:#f05653;fill:#2a1517}.n.now path{stroke:#508ff9}.n.need path{stroke:#f2af48}.taken .l{stroke:#ecebe7}.taken .a{stroke:#ecebe7;fill:#ecebe7}}
 `
 
@@ -49,8 +49,12 @@ func RunSVG(d *Drawing, state func(*Node) (class, text string), taken func(*Edge
 		if taken != nil && taken(&e) {
 			class += " taken"
 		}
-		fmt.Fprintf(&b, `<g class="%s"><title>%s</title><path class="l" d="%s"/><path class="a" d="%s"/></g>`+"\n",
-			class, escape(e.title()), e.Path, e.Arrow)
+		inner := ""
+		if e.Handoff { // two lines
+			inner = fmt.Sprintf(`<path class="i" d="%s"/>`, e.Path)
+		}
+		fmt.Fprintf(&b, `<g class="%s"><title>%s</title><path class="l" d="%s"/>%s<path class="a" d="%s"/></g>`+"\n",
+			class, escape(e.title()), e.Path, inner, e.Arrow)
 	}
 	for _, e := range d.Edges {
 		if e.Label != "" {
@@ -68,13 +72,16 @@ func RunSVG(d *Drawing, state func(*Node) (class, text string), taken func(*Edge
 			class += " " + status
 			n.Note = cut(visible(text), 22)
 		}
-		fmt.Fprintf(&b, `<g class="%s"><title>%s</title>`, class, escape(visible(n.ID)+": "+n.Note))
+		fmt.Fprintf(&b, `<g class="%s"><title>%s</title>`, class, escape(visible(n.ID)+": "+n.says()))
 		if n.Shape == ShapePlan || n.Shape == ShapeGroup {
 			fmt.Fprintf(&b, `<path class="d" d="%s"/>`, n.Detail)
 		}
 		fmt.Fprintf(&b, `<path d="%s"/>`, n.Outline)
 		if n.Detail != "" && n.Shape != ShapePlan && n.Shape != ShapeGroup {
 			fmt.Fprintf(&b, `<path class="d" d="%s"/>`, n.Detail)
+		}
+		if n.Unsafe {
+			fmt.Fprintf(&b, `<path class="b" d="%s"/>`, Bolt(n.X, n.Y, n.W, d.Compact))
 		}
 		x, y := n.X+n.W/2, n.Y+n.H/2
 		if d.Compact {
@@ -88,6 +95,14 @@ func RunSVG(d *Drawing, state func(*Node) (class, text string), taken func(*Edge
 	return b.Bytes()
 }
 
+// says is what a node does, and that it may do more than that.
+func (n *Node) says() string {
+	if n.Unsafe {
+		return n.Note + ", side effects"
+	}
+	return n.Note
+}
+
 // class names an edge's kind.
 func (e *Edge) class() string {
 	class := "e"
@@ -99,6 +114,9 @@ func (e *Edge) class() string {
 	}
 	if e.Failed {
 		class += " failed"
+	}
+	if e.Handoff {
+		class += " handoff"
 	}
 	return class
 }

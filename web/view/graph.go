@@ -45,7 +45,7 @@ type GraphNode struct {
 	X, Y, W, H          string
 	Heat                string // class of its shade
 	Selected, Lit       bool
-	Unsafe              bool
+	Bolt                string // path of the mark of side effects; empty: there are none
 	Pips                []Pip
 	// Line is the line of the text beside the picture that Href leads to; 0: none.
 	Line int
