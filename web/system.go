@@ -163,6 +163,7 @@ func (r *request) systemStorage() error {
 		p.Tables = append(p.Tables, view.TableRow{Name: visible(t.Table), Size: bytesText(t.Bytes), Index: bytesText(t.Index)})
 	}
 	for _, b := range i.Backups {
+		p.Encrypted = p.Encrypted || b.Encryption != nil
 		p.Backups = append(p.Backups, view.BackupRow{Name: visible(filepath.Base(b.Path)), Created: r.time(b.Created), Size: bytesText(b.Bytes),
 			Event: r.number(b.AuditSeq), Runs: r.number(b.Rows["runs"])})
 	}

@@ -123,6 +123,33 @@ func TestVitalLinesAndMaintenance(t *testing.T) {
 	}
 }
 
+// The System page says that backups are encrypted, and what was seen of one without
+// its key.
+func TestEncryptedBackupsAreSaid(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	backup := kairos.Backup{Path: "/backups/kairos-1.db.age", Created: time.Now().Add(-time.Hour), Encryption: &kairos.Encryption{Recipients: []string{"age1x"}}}
+	i := kairos.Installation{Version: "test", Started: time.Now(), Backups: []kairos.Backup{backup}}
+	site.System.Set(i)
+	if text := words(b.Get("/system").Body); !strings.Contains(text, "opened and verified as a restore would, then encrypted") {
+		t.Errorf("a new one: %s", text)
+	}
+	if text := words(b.Get("/system/storage").Body); !strings.Contains(text, "Those that end in .age are encrypted") || !strings.Contains(text, "--identity FILE") || strings.Contains(text, "not encrypted") {
+		t.Errorf("storage: %s", text)
+	}
+	i.RestoreTest = &kairos.RestoreTest{At: time.Now(), Backup: "kairos-1.db.age", Encrypted: true}
+	site.System.Set(i)
+	if text := words(b.Get("/system").Body); !strings.Contains(text, "kairos-1.db.age is the file that was written; it is encrypted") || strings.Contains(text, "can be restored") {
+		t.Errorf("read back: %s", text)
+	}
+	i.Backups[0].Encryption, i.RestoreTest = nil, nil
+	site.System.Set(i)
+	if text := words(b.Get("/system/storage").Body); !strings.Contains(text, "They are not encrypted") || !strings.Contains(text, "backup.recipients") {
+		t.Errorf("storage of one that is not: %s", text)
+	}
+}
+
 // The parts of the System page: jobs with their last error, tables by size, the
 // daemon's log by level and text, the configuration with where each value is from; what
 // anybody wrote stays text, and who may not see a part is not led there.

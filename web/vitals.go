@@ -125,8 +125,8 @@ func (r *request) vitals(v kairos.Vitals, i kairos.Installation, providers []kai
 		state = "need"
 	}
 	add(state, r.t("Last backup"), backup, over(about(backupHigh)), ages(now, made...), r.t("Set backup.every in the configuration, or back up now."))
-	// Each backup is opened as a database and verified when it is made (RELIABILITY 5);
-	// the newest is read back again every week.
+	// Each backup is opened as a database and verified when it is made, before it is
+	// encrypted (RELIABILITY 5); the newest is read back again every week.
 	tested, state, testedAt := r.t("none"), "", made
 	if i.RestoreTest != nil {
 		testedAt = append(testedAt, i.RestoreTest.At)
@@ -134,8 +134,12 @@ func (r *request) vitals(v kairos.Vitals, i kairos.Installation, providers []kai
 	switch t := i.RestoreTest; {
 	case t != nil && t.Problem != "":
 		tested, state = r.t("%s: %s cannot be restored: %s", r.ago(now.Sub(t.At)), visible(t.Backup), visible(t.Problem)), "fail"
+	case t != nil && t.Encrypted && (len(i.Backups) == 0 || t.At.After(i.Backups[0].Created)):
+		tested, state = r.t("%s: %s is the file that was written; it is encrypted, and the rest can be seen only with its key", r.ago(now.Sub(t.At)), visible(t.Backup)), grade(now.Sub(t.At), drillHigh, drillBad)
 	case t != nil && (len(i.Backups) == 0 || t.At.After(i.Backups[0].Created)):
 		tested, state = r.t("%s: %s was read back and can be restored", r.ago(now.Sub(t.At)), visible(t.Backup)), grade(now.Sub(t.At), drillHigh, drillBad)
+	case len(i.Backups) > 0 && i.Backups[0].Encryption != nil:
+		tested, state = r.t("%s: opened and verified as a restore would, then encrypted", backup), grade(now.Sub(i.Backups[0].Created), drillHigh, drillBad)
 	case len(i.Backups) > 0:
 		tested, state = r.t("%s: opened and verified as a restore would", backup), grade(now.Sub(i.Backups[0].Created), drillHigh, drillBad)
 	}

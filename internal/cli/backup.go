@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,45 +15,58 @@ import (
 )
 
 func (d *daemon) backupCommand() *cobra.Command {
-	return &cobra.Command{
+	var recipients []string
+	cmd := &cobra.Command{
 		Use: "backup [FILE]", Short: "Write a verified copy of the database", Args: cobra.MaximumNArgs(1),
 		Long: `Writes a consistent copy of the database while the daemon may be running, opens
 it again and checks everything in it. The manifest beside it (FILE.json) is
 written last: a backup exists when its manifest does. Without FILE it goes to the
 configured directory (backup.dir, else backups in the data directory).
 
+With recipients, public keys of age by --recipient or backup.recipients in the
+configuration, the file is encrypted, and FILE.age is what it is called: only who
+has the private key of one of them can read or restore it. The copy is verified
+before that, in the data directory.
+
 The key of the audit chain (kairos.db.key in the data directory) is not in the
 backup: keep a copy of it elsewhere, once. Restoring elsewhere needs it.`,
-		Example: "  kairosd backup --data /var/lib/kairos /backup/kairos-2030-01-31.db",
+		Example: "  kairosd backup --data /var/lib/kairos /backup/kairos-2030-01-31.db\n  kairosd backup --recipient age1hjxycsuex3q5r5yrjzuxq4fcuzdgthn3zwwqje4q5uac66q9pu8sn52csx",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			cfg, err := config.Load(d.config)
+			if err != nil {
+				return err
+			}
+			if len(recipients) == 0 {
+				recipients = cfg.Backup.Recipients
+			}
 			path := ""
 			if len(args) > 0 {
-				if path = args[0]; exists(path) {
+				if path = backupName(args[0], recipients); exists(path) {
 					return usage("%s exists already", path)
 				}
-			} else {
-				cfg, err := config.Load(d.config)
-				if err != nil {
-					return err
-				}
-				if path, err = newBackup(d.backups(cfg)); err != nil {
-					return err
-				}
+			} else if path, err = newBackup(d.backups(cfg), recipients); err != nil {
+				return err
 			}
 			return d.withStore(cmd.Context(), true, func(s *store.Store) error {
 				started := time.Now()
-				b, err := s.Backup(cmd.Context(), path, thisBuild().Version)
+				b, err := s.EncryptedBackup(cmd.Context(), path, thisBuild().Version, recipients)
 				if err != nil {
 					return err
 				}
 				if d.json {
-					return d.print(map[string]any{"file": path, "bytes": b.Bytes, "sha256": b.SHA256, "ms": time.Since(started).Milliseconds()})
+					return d.print(map[string]any{"file": path, "bytes": b.Bytes, "sha256": b.SHA256, "encrypted": b.Encryption != nil, "ms": time.Since(started).Milliseconds()})
 				}
-				d.printf("%s: %d bytes, verified up to audit event %d\n", path, b.Bytes, b.AuditSeq)
+				encrypted := ""
+				if b.Encryption != nil {
+					encrypted = ", encrypted"
+				}
+				d.printf("%s: %d bytes, verified up to audit event %d%s\n", path, b.Bytes, b.AuditSeq, encrypted)
 				return nil
 			})
 		},
 	}
+	cmd.Flags().StringArrayVar(&recipients, "recipient", nil, "public key of age to encrypt to; may be repeated (default: backup.recipients)")
+	return cmd
 }
 
 // backups is where backups go that nobody named a place for.
@@ -63,12 +77,23 @@ func (d *daemon) backups(cfg config.Config) string {
 	return filepath.Join(d.data, "backups")
 }
 
+// encryptedSuffix ends the name of a backup that the age program can read.
+const encryptedSuffix = ".age"
+
+// backupName says by its end whether a backup is encrypted.
+func backupName(path string, recipients []string) string {
+	if len(recipients) > 0 && !strings.HasSuffix(path, encryptedSuffix) {
+		return path + encryptedSuffix
+	}
+	return path
+}
+
 // newBackup names a new backup in a directory, which it makes.
-func newBackup(dir string) (string, error) {
+func newBackup(dir string, recipients []string) (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", kairos.Errorf(kairos.CodeUnavailable, "cannot create the directory for backups: %w", err)
 	}
-	return filepath.Join(dir, "kairos-"+time.Now().UTC().Format("20060102T150405.000Z")+".db"), nil
+	return backupName(filepath.Join(dir, "kairos-"+time.Now().UTC().Format("20060102T150405.000Z")+".db"), recipients), nil
 }
 
 func exists(path string) bool {
@@ -77,8 +102,8 @@ func exists(path string) bool {
 }
 
 func (d *daemon) restoreCommand() *cobra.Command {
-	var force, drill, newKey bool
-	var key string
+	var force, drill bool
+	var o store.RestoreOptions
 	cmd := &cobra.Command{
 		Use: "restore BACKUP", Short: "Put a backup in the place of the database", Args: cobra.ExactArgs(1),
 		Long: `Verifies a backup completely (its manifest, hash, schema, every row, the audit
@@ -90,13 +115,17 @@ All unfinished runs of the restored database are held, because what they did
 since the backup is not known to it: look at them, then release them one by one
 (kairos release RUN) or all (kairos release --all).
 
-With --drill nothing is changed: the backup is only verified.`,
-		Example: "  kairosd restore --data /var/lib/kairos --force /backup/kairos-2030-01-31.db\n  kairosd restore --drill /backup/kairos-2030-01-31.db",
+With --drill nothing is changed: the backup is only verified. An encrypted backup
+is decrypted with --identity, a file as age-keygen writes it; for as long as it is
+verified, what is in it lies in a private directory in --data, or in the temporary
+directory where there is no --data.`,
+		Example: "  kairosd restore --data /var/lib/kairos --force /backup/kairos-2030-01-31.db\n  kairosd restore --drill /backup/kairos-2030-01-31.db\n  kairosd restore --drill --identity identity.txt /backup/kairos-2030-01-31.db.age",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if drill {
-				return d.drill(cmd.Context(), args[0], key)
+				return d.drill(cmd.Context(), args[0], o)
 			}
-			r, err := store.Restore(cmd.Context(), args[0], d.database(), store.RestoreOptions{Replace: force, KeyFile: key, NewKey: newKey})
+			o.Replace = force
+			r, err := store.Restore(cmd.Context(), args[0], d.database(), o)
 			if err != nil {
 				return err
 			}
@@ -116,14 +145,15 @@ With --drill nothing is changed: the backup is only verified.`,
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "replace a database that is there; it is kept aside")
 	cmd.Flags().BoolVar(&drill, "drill", false, "verify the backup and change nothing")
-	cmd.Flags().BoolVar(&newKey, "new-key", false, "the key is lost: go on with a new one; changes to the audit log of before can then not be found")
-	cmd.Flags().StringVar(&key, "key", "", "file with the audit key of the backup's installation (default: the one in --data)")
+	cmd.Flags().BoolVar(&o.NewKey, "new-key", false, "the key is lost: go on with a new one; changes to the audit log of before can then not be found")
+	cmd.Flags().StringVar(&o.IdentityFile, "identity", "", "file with the private key of an encrypted backup's recipient")
+	cmd.Flags().StringVar(&o.KeyFile, "key", "", "file with the audit key of the backup's installation (default: the one in --data)")
 	return cmd
 }
 
 // drill verifies a backup as a restore would.
-func (d *daemon) drill(ctx context.Context, path, key string) error {
-	b, err := store.VerifyBackupFile(ctx, path, d.database(), key)
+func (d *daemon) drill(ctx context.Context, path string, o store.RestoreOptions) error {
+	b, err := store.VerifyBackupFile(ctx, path, d.database(), o)
 	if err != nil {
 		return err
 	}

@@ -120,6 +120,7 @@ var standards = []kairos.Setting{
 	{Key: "approvals.timeout", Value: "none: they wait"},
 	{Key: "backup.dir", Value: "backups in the data directory"},
 	{Key: "backup.every", Value: "only when asked to"},
+	{Key: "backup.recipients", Value: "none: backups are not encrypted"},
 	{Key: "default_agent", Value: "the first that may be selected"},
 	{Key: "default_provider", Value: "the only one, else offline"},
 	{Key: "engine.max_nodes", Value: "256"},

@@ -26,11 +26,11 @@ func (s *system) BackUp(ctx context.Context, actor kairos.Actor) (kairos.Backup,
 	}
 	defer done()
 	up := s.up.Load()
-	path, err := newBackup(up.backups)
+	path, err := newBackup(up.backups, up.keep.Recipients)
 	if err != nil {
 		return kairos.Backup{}, err
 	}
-	b, err := s.store.Backup(ctx, path, thisBuild().Version)
+	b, err := s.store.EncryptedBackup(ctx, path, thisBuild().Version, up.keep.Recipients)
 	record := kairos.AuditRecord{Action: "store.backup", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "backup:" + filepath.Base(path)}
 	if err != nil {
 		record.Result, record.Reason = "failed", err.Error()

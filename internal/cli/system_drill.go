@@ -27,6 +27,7 @@ func (s *system) untilDrill(ctx context.Context) time.Duration {
 	}
 	last := list.Items[0]
 	t := kairos.RestoreTest{At: last.At, Backup: strings.TrimPrefix(last.Object, "backup:")}
+	t.Encrypted = strings.HasSuffix(t.Backup, encryptedSuffix)
 	if last.Result != "ok" {
 		t.Problem = last.Reason
 	}
@@ -36,7 +37,8 @@ func (s *system) untilDrill(ctx context.Context) time.Duration {
 	return max(time.Minute, drillEvery-time.Since(last.At))
 }
 
-// drill examines the newest backup of this installation as a restore would.
+// drill examines the newest backup of this installation as a restore would, or as
+// far as that goes without the key of an encrypted one.
 func (s *system) drill(ctx context.Context) error {
 	var b kairos.Backup
 	var problem error
@@ -50,15 +52,23 @@ func (s *system) drill(ctx context.Context) error {
 			return nil
 		}
 		b = list[i]
-		if _, problem = store.VerifyBackupFile(ctx, b.Path, s.store.Path(), ""); ctx.Err() != nil {
+		if b.Encryption != nil { // whose key is not here, and should not be
+			problem = store.VerifyEncrypted(b)
+		} else {
+			_, problem = store.VerifyBackupFile(ctx, b.Path, s.store.Path(), store.RestoreOptions{})
+		}
+		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if problem == nil || exists(b.Path) {
 			break
 		}
 	}
-	t := kairos.RestoreTest{At: time.Now().UTC(), Backup: filepath.Base(b.Path)}
+	t := kairos.RestoreTest{At: time.Now().UTC(), Backup: filepath.Base(b.Path), Encrypted: b.Encryption != nil}
 	record := kairos.AuditRecord{Action: actionDrilled, Actor: kairos.System.Name, Surface: kairos.System.Surface, Object: "backup:" + t.Backup, Reason: "it can be restored"}
+	if t.Encrypted {
+		record.Reason = "it is the file that was made; only who has the key can say more"
+	}
 	if problem != nil {
 		t.Problem = problem.Error()
 		record.Result, record.Reason = "failed", t.Problem

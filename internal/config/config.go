@@ -19,6 +19,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/kairosd/kairosd/internal/circuit"
+	"github.com/kairosd/kairosd/internal/encrypt"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/mcp"
 	"github.com/kairosd/kairosd/internal/metric"
@@ -208,6 +209,9 @@ type Backup struct {
 	Hourly int `yaml:"hourly"`
 	Daily  int `yaml:"daily"`
 	Weekly int `yaml:"weekly"`
+	// Recipients are public keys of age (age1…); with any, backups are encrypted, and
+	// only who has the private key of one can restore them.
+	Recipients []string `yaml:"recipients"`
 }
 
 // Server is what kairosd serve listens with beyond loopback.
@@ -481,6 +485,9 @@ func (c *Config) check() error {
 	}
 	if c.Backup.Hourly < 0 || c.Backup.Daily < 0 || c.Backup.Weekly < 0 {
 		add("backup: the number of backups to keep must not be negative")
+	}
+	if _, err := encrypt.Recipients(c.Backup.Recipients); err != nil {
+		add("backup.recipients: %w", err)
 	}
 	if c.Approvals.Timeout < 0 {
 		add("approvals.timeout is negative")

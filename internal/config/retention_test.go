@@ -32,15 +32,17 @@ func TestRetentionIsRead(t *testing.T) {
 		t.Errorf("backup: %+v", c.Backup)
 	}
 	for text, want := range map[string]string{
-		"retention: {completed: soon}":            "age like 90d",
-		"retention: {plans: {x: {failed: -1h}}}":  "plan x",
-		"retention: {max_size: 20}":               "size like 20GiB",
-		"retention: {max_size: 1e30GiB}":          "size like 20GiB",
-		"retention: {keep: -1}":                   "negative",
-		"retention: {every: never}":               "retention.every",
-		"backup: {every: 0d}":                     "backup.every",
-		"backup: {weekly: -1}":                    "negative",
-		"retention: {plans: {x: {complete: 3d}}}": "did you mean completed",
+		"retention: {completed: soon}":              "age like 90d",
+		"retention: {plans: {x: {failed: -1h}}}":    "plan x",
+		"retention: {max_size: 20}":                 "size like 20GiB",
+		"retention: {max_size: 1e30GiB}":            "size like 20GiB",
+		"retention: {keep: -1}":                     "negative",
+		"retention: {every: never}":                 "retention.every",
+		"backup: {every: 0d}":                       "backup.every",
+		"backup: {weekly: -1}":                      "negative",
+		"backup: {recipients: [age1nobody]}":        "backup.recipients: recipient 1 (\"age1nobody\") is no public key",
+		"backup: {recipients: [AGE-SECRET-KEY-1X]}": "is a private key",
+		"retention: {plans: {x: {complete: 3d}}}":   "did you mean completed",
 	} {
 		if _, err := load(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)

@@ -20,9 +20,20 @@ type Backup struct {
 	Bytes    int64            `json:"bytes"`
 	SHA256   string           `json:"sha256"`
 	Verified []Check          `json:"verified"`
+	// Encryption is there if the file is encrypted; Bytes and SHA256 are then of the
+	// encrypted file.
+	Encryption *Encryption `json:"encryption,omitempty"`
 
 	// Path is the database file; it is not part of the manifest.
 	Path string `json:"-"`
+}
+
+// Encryption of a backup: to whom, and what is inside.
+type Encryption struct {
+	// Recipients are public keys of age; any of their identities decrypts the file.
+	Recipients []string `json:"recipients"`
+	Bytes      int64    `json:"bytes"` // of the database
+	SHA256     string   `json:"sha256"`
 }
 
 // Check is what one examination found.

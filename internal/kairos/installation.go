@@ -78,6 +78,9 @@ type RestoreTest struct {
 	At      time.Time `json:"at"`
 	Backup  string    `json:"backup"`            // its file's name
 	Problem string    `json:"problem,omitempty"` // why it cannot be restored
+	// Encrypted says that it was only compared with what was written: the key that
+	// decrypts it is not with the daemon.
+	Encrypted bool `json:"encrypted,omitempty"`
 }
 
 // Clock is what the machine knows of its own clock.

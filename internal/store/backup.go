@@ -31,52 +31,71 @@ const manifestFormat = 1
 // Too little space is CodeNoSpace; a copy that fails a check is CodeCorrupt and
 // is removed.
 func (s *Store) Backup(ctx context.Context, path, build string) (kairos.Backup, error) {
-	b, err := s.backup(ctx, path, build)
+	return s.EncryptedBackup(ctx, path, build, nil)
+}
+
+// EncryptedBackup is Backup whose file can be read only with an identity of one of
+// the recipients, public keys of age; without any it is not encrypted. The copy is
+// verified before it is encrypted, and until then never leaves the data directory.
+func (s *Store) EncryptedBackup(ctx context.Context, path, build string, recipients []string) (kairos.Backup, error) {
+	b, err := s.backup(ctx, path, build, recipients)
 	if err != nil {
 		return kairos.Backup{}, fmt.Errorf("backup: %w", err)
 	}
 	return b, nil
 }
 
-func (s *Store) backup(ctx context.Context, path, build string) (kairos.Backup, error) {
+func (s *Store) backup(ctx context.Context, path, build string, recipients []string) (b kairos.Backup, err error) {
 	if err := s.roomFor(filepath.Dir(path)); err != nil {
-		return kairos.Backup{}, err
+		return b, err
 	}
 	temp := path + ".partial"
 	for _, p := range []string{temp, path + ManifestSuffix} { // without its manifest an older file of that name is no backup
 		if err := os.Remove(p); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return kairos.Backup{}, kairos.Errorf(kairos.CodeUnavailable, "cannot replace %s: %w", p, err)
+			return b, kairos.Errorf(kairos.CodeUnavailable, "cannot replace %s: %w", p, err)
 		}
 	}
-	b, err := func() (kairos.Backup, error) {
-		if err := s.CopyTo(ctx, temp); err != nil {
-			return kairos.Backup{}, err
-		}
-		failpoint.Hit("backup.copied")
-		b, err := examine(ctx, temp, Options{AuditKey: s.secrets.auditKey, migrations: s.migrations})
+	defer func() {
 		if err != nil {
-			return b, err
+			err = joinRemove(err, temp)
 		}
-		for _, c := range b.Verified {
-			if len(c.Problems) > 0 {
-				return b, kairos.Errorf(kairos.CodeCorrupt, "the copy fails its check of %s: %s", c.Name, c.Problems[0]).
-					Suggest("run kairosd doctor: the database itself is damaged, or the disk of the backup")
-			}
-		}
-		failpoint.Hit("backup.verified")
-		b.Created, b.Kairosd, b.Path = s.now().UTC(), build, path
-		if err := os.Rename(temp, path); err != nil {
-			return b, err
-		}
-		if err := syncDir(filepath.Dir(path)); err != nil {
-			return b, err
-		}
-		failpoint.Hit("backup.renamed")
-		return b, writeManifest(b)
 	}()
-	if err != nil {
-		return b, joinRemove(err, temp)
+	if len(recipients) == 0 {
+		b, err = s.verifiedCopy(ctx, temp)
+	} else {
+		b, err = s.encryptedCopy(ctx, temp, recipients)
 	}
+	if err != nil {
+		return b, err
+	}
+	b.Created, b.Kairosd, b.Path = s.now().UTC(), build, path
+	if err := os.Rename(temp, path); err != nil {
+		return b, err
+	}
+	if err := syncDir(filepath.Dir(path)); err != nil {
+		return b, err
+	}
+	failpoint.Hit("backup.renamed")
+	return b, writeManifest(b)
+}
+
+// verifiedCopy is a copy in which everything was verified, and its description.
+func (s *Store) verifiedCopy(ctx context.Context, path string) (kairos.Backup, error) {
+	if err := s.CopyTo(ctx, path); err != nil {
+		return kairos.Backup{}, err
+	}
+	failpoint.Hit("backup.copied")
+	b, err := examine(ctx, path, Options{AuditKey: s.secrets.auditKey, migrations: s.migrations})
+	if err != nil {
+		return b, err
+	}
+	for _, c := range b.Verified {
+		if len(c.Problems) > 0 {
+			return b, kairos.Errorf(kairos.CodeCorrupt, "the copy fails its check of %s: %s", c.Name, c.Problems[0]).
+				Suggest("run kairosd doctor: the database itself is damaged, or the disk of the backup")
+		}
+	}
+	failpoint.Hit("backup.verified")
 	return b, nil
 }
 

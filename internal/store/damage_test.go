@@ -291,7 +291,7 @@ func TestAChangedBackupIsRefused(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.VerifyBackupFile(ctx, file, path, ""); err != nil {
+	if _, err := store.VerifyBackupFile(ctx, file, path, store.RestoreOptions{}); err != nil {
 		t.Fatalf("before any change: %v", err)
 	}
 	sound, err := os.ReadFile(file)
@@ -306,7 +306,7 @@ func TestAChangedBackupIsRefused(t *testing.T) {
 		if err := os.WriteFile(file, b, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := store.VerifyBackupFile(ctx, file, path, ""); kairos.CodeOf(err) != kairos.CodeCorrupt {
+		if _, err := store.VerifyBackupFile(ctx, file, path, store.RestoreOptions{}); kairos.CodeOf(err) != kairos.CodeCorrupt {
 			t.Errorf("byte %d: %v", at, err)
 		}
 	}

@@ -29,6 +29,8 @@ type RestoreOptions struct {
 	// NewKey restores without the key, which is lost: the audit log of before
 	// cannot be checked for changes any more, and goes on with a new key.
 	NewKey bool
+	// IdentityFile holds the private key of a recipient of an encrypted backup.
+	IdentityFile string
 }
 
 // Restored says what a restore did.
@@ -51,6 +53,8 @@ const (
 	// asideManifest in it, if there, is the manifest that makes what goes aside a
 	// backup.
 	asideManifest = "aside.json"
+	// decryptingDir is where an encrypted backup is read.
+	decryptingDir = "decrypting"
 )
 
 // renamer is os.Rename, or what a test puts in its place.
@@ -104,7 +108,13 @@ func restore(ctx context.Context, backup, path string, o RestoreOptions, rename 
 		}
 	}
 	o.keyless = o.NewKey
-	if err := verifyBackup(ctx, r.Backup, key, o.Options); err != nil {
+	decrypting := filepath.Join(dir, decryptingDir)
+	defer func() { err = errors.Join(err, os.RemoveAll(decrypting)) }()
+	plain, err := opened(r.Backup, o.IdentityFile, func() (string, error) { return decrypting, freshDir(decrypting) })
+	if err != nil {
+		return r, err
+	}
+	if err := verifyBackup(ctx, plain, key, o.Options); err != nil {
 		return r, err
 	}
 	work := filepath.Join(dir, restoringDir)
@@ -114,7 +124,7 @@ func restore(ctx context.Context, backup, path string, o RestoreOptions, rename 
 	if err := os.Mkdir(work, 0o700); err != nil {
 		return r, kairos.Errorf(kairos.CodeUnavailable, "create %s: %w", work, err)
 	}
-	if r.Hold, err = build(ctx, r.Backup, path, work, key, o.Options); err != nil {
+	if r.Hold, err = build(ctx, plain, path, work, key, o.Options); err != nil {
 		return r, errors.Join(err, os.RemoveAll(work))
 	}
 	failpoint.Hit("restore.built")
@@ -156,20 +166,36 @@ func auditKeyFor(path, file string) ([]byte, error) {
 }
 
 // VerifyBackupFile does everything that a restore at path would do before it
-// moves anything, and changes nothing.
-func VerifyBackupFile(ctx context.Context, backup, path, keyFile string) (kairos.Backup, error) {
+// moves anything, and changes nothing. Of the options, the files with keys count.
+func VerifyBackupFile(ctx context.Context, backup, path string, o RestoreOptions) (b kairos.Backup, err error) {
 	if err := driverSetup(); err != nil {
-		return kairos.Backup{}, err
+		return b, err
 	}
-	b, err := ReadManifest(backup)
+	if b, err = ReadManifest(backup); err != nil {
+		return b, err
+	}
+	key, err := auditKeyFor(path, o.KeyFile)
 	if err != nil {
 		return b, err
 	}
-	key, err := auditKeyFor(path, keyFile)
+	dir := ""
+	defer func() {
+		if dir != "" {
+			err = errors.Join(err, os.RemoveAll(dir))
+		}
+	}()
+	plain, err := opened(b, o.IdentityFile, func() (_ string, err error) {
+		beside := filepath.Dir(path) // where a database was, there is room for one
+		if _, err := os.Stat(beside); err != nil {
+			beside = ""
+		}
+		dir, err = os.MkdirTemp(beside, decryptingDir+"-")
+		return dir, err
+	})
 	if err != nil {
 		return b, err
 	}
-	return b, verifyBackup(ctx, b, key, Options{})
+	return b, verifyBackup(ctx, plain, key, Options{})
 }
 
 // verifyBackup examines a backup completely: that it is the file its manifest
@@ -184,7 +210,7 @@ func verifyBackup(ctx context.Context, b kairos.Backup, key []byte, o Options) e
 		return err
 	}
 	if sum != b.SHA256 || size != b.Bytes {
-		return kairos.Errorf(kairos.CodeCorrupt, "%s is not the file that its manifest speaks of", b.Path).Suggest("take another backup; this one was changed or cut short")
+		return notTheFile(b.Path)
 	}
 	known := schemaOf(files)
 	if b.Schema > known {

@@ -68,7 +68,7 @@ func FuzzRestore(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		got, err := store.VerifyBackupFile(ctx, file, path, "")
+		got, err := store.VerifyBackupFile(ctx, file, path, store.RestoreOptions{})
 		if err != nil {
 			if kairos.CodeOf(err) == kairos.CodeInternal {
 				t.Errorf("refused for a reason that nobody can act on: %v", err)

@@ -123,7 +123,7 @@ func TestARestoreIntoAnEmptyDirectoryNeedsTheKey(t *testing.T) {
 	if _, err := renewed.Backup(ctx, second, "test"); err != nil {
 		t.Error(err)
 	}
-	if _, err := store.VerifyBackupFile(ctx, second, lost, from+".key"); kairos.CodeOf(err) != kairos.CodeCorrupt {
+	if _, err := store.VerifyBackupFile(ctx, second, lost, store.RestoreOptions{KeyFile: from + ".key"}); kairos.CodeOf(err) != kairos.CodeCorrupt {
 		t.Errorf("with the old key: %v", err)
 	}
 	r, err := store.Restore(ctx, backup, path, store.RestoreOptions{KeyFile: from + ".key"})

@@ -24,6 +24,7 @@ type SystemPage struct {
 	PlansAt     Time
 	Backups     []BackupRow
 	BackupDir   string
+	Encrypted   bool // a backup is
 	CanBackUp   bool
 	Retention   []string
 	Idem        string

@@ -1,0 +1,79 @@
+// Package encrypt reads the age keys that backups are encrypted to and decrypted
+// with.
+package encrypt
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"filippo.io/age"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// Recipients reads public keys, and sees that they go together: age keeps a key
+// that is safe from quantum computers apart from one that is not. None gives none.
+func Recipients(keys []string) ([]age.Recipient, error) {
+	var out []age.Recipient
+	for i, key := range keys {
+		key = strings.TrimSpace(key)
+		if strings.HasPrefix(key, "AGE-SECRET-KEY-") { // and is not repeated here
+			return nil, kairos.Errorf(kairos.CodeInvalid, "recipient %d is a private key", i+1).
+				Suggest("give its public one, which age-keygen -y prints, and keep the private one off this machine")
+		}
+		r, err := age.ParseRecipients(strings.NewReader(key))
+		if err != nil || len(r) != 1 {
+			return nil, kairos.Errorf(kairos.CodeInvalid, "recipient %d (%.20q) is no public key of age", i+1, key).
+				Suggest("age-keygen -o identity.txt makes a pair and prints the public key, age1…")
+		}
+		out = append(out, r...)
+	}
+	if len(out) == 0 {
+		return nil, nil
+	}
+	if _, err := age.Encrypt(io.Discard, out...); err != nil {
+		return nil, kairos.Errorf(kairos.CodeInvalid, "the recipients do not go together: %w", err)
+	}
+	return out, nil
+}
+
+// Identities reads a file of private keys, as age-keygen writes it.
+func Identities(path string) ([]age.Identity, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, kairos.Errorf(kairos.CodeInvalid, "the identity file cannot be read: %w", err)
+	}
+	ids, err := age.ParseIdentities(f)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return nil, kairos.Errorf(kairos.CodeInvalid, "%s is no file of age identities: %w", path, err).
+			Suggest("give the file that age-keygen -o wrote; one with a passphrase is first decrypted with age")
+	}
+	return ids, nil
+}
+
+// Writer encrypts to recipients what is written to it; the file is whole once it
+// is closed.
+func Writer(w io.Writer, to []age.Recipient) (io.WriteCloser, error) {
+	out, err := age.Encrypt(w, to...)
+	if err != nil {
+		return nil, fmt.Errorf("encrypt: %w", err)
+	}
+	return out, nil
+}
+
+// ErrNoIdentity: the file is encrypted to none of the identities.
+var ErrNoIdentity = errors.New("encrypted to none of the identities")
+
+// Reader decrypts; ErrNoIdentity when it cannot with these.
+func Reader(r io.Reader, with []age.Identity) (io.Reader, error) {
+	in, err := age.Decrypt(r, with...)
+	if _, ok := errors.AsType[*age.NoIdentityMatchError](err); ok {
+		return nil, ErrNoIdentity
+	} else if err != nil {
+		return nil, fmt.Errorf("decrypt: %w", err)
+	}
+	return in, nil
+}

@@ -1,0 +1,161 @@
+package store
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"filippo.io/age"
+
+	"github.com/kairosd/kairosd/internal/encrypt"
+	"github.com/kairosd/kairosd/internal/failpoint"
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// encryptingDir is where a copy is verified that will be encrypted: beside the
+// database, because where backups are kept may not be trusted with it.
+const encryptingDir = "encrypting"
+
+// encryptedCopy is verifiedCopy of which only the encrypted form gets to path.
+func (s *Store) encryptedCopy(ctx context.Context, path string, recipients []string) (b kairos.Backup, err error) {
+	to, err := encrypt.Recipients(recipients)
+	if err != nil {
+		return b, err
+	}
+	// One at a time, so that what a killed one left can be told from one at work.
+	lock, err := takeLock(s.path + ".encrypting.lock")
+	if kairos.CodeOf(err) == kairos.CodeLocked {
+		return b, kairos.Errorf(kairos.CodeConflict, "another backup of this database is being encrypted").Suggest("try again when it is done")
+	} else if err != nil {
+		return b, err
+	}
+	defer func() { err = errors.Join(err, releaseLock(lock)) }()
+	work := filepath.Join(filepath.Dir(s.path), encryptingDir)
+	if err := freshDir(work); err != nil {
+		return b, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
+	if err := s.roomFor(work); err != nil {
+		return b, err
+	}
+	plain := filepath.Join(work, "copy.db")
+	if b, err = s.verifiedCopy(ctx, plain); err != nil {
+		return b, err
+	}
+	if err := s.roomFor(filepath.Dir(path)); err != nil { // the copy may have taken it
+		return b, err
+	}
+	inside := &kairos.Encryption{Recipients: recipients, Bytes: b.Bytes, SHA256: b.SHA256}
+	if err := encryptFile(plain, path, to); err != nil {
+		return b, kairos.Errorf(kairos.CodeUnavailable, "encrypt the copy: %w", err)
+	}
+	failpoint.Hit("backup.encrypted")
+	b.Encryption = inside
+	b.SHA256, b.Bytes, err = fileSum(path)
+	return b, err
+}
+
+// freshDir makes a private directory anew.
+func freshDir(path string) error {
+	err := os.RemoveAll(path)
+	if err == nil {
+		err = os.Mkdir(path, 0o700)
+	}
+	if err != nil {
+		return kairos.Errorf(kairos.CodeUnavailable, "make %s anew: %w", path, err)
+	}
+	return nil
+}
+
+func encryptFile(from, to string, recipients []age.Recipient) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	return writePrivate(to, func(w io.Writer) error {
+		buffered := bufio.NewWriterSize(w, 1<<20)
+		sealed, err := encrypt.Writer(buffered, recipients)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(sealed, in)
+		return errors.Join(err, sealed.Close(), buffered.Flush())
+	})
+}
+
+// writePrivate writes a new private file and syncs it.
+func writePrivate(path string, write func(io.Writer) error) error {
+	out, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(out), out.Sync(), out.Close())
+}
+
+// VerifyEncrypted examines an encrypted backup as far as that goes without an
+// identity: that it is, bit for bit, the file that was made of a verified copy.
+func VerifyEncrypted(b kairos.Backup) error {
+	sum, size, err := fileSum(b.Path)
+	if err != nil {
+		return err
+	}
+	if sum != b.SHA256 || size != b.Bytes {
+		return notTheFile(b.Path)
+	}
+	return nil
+}
+
+// opened gives a backup as one that is not encrypted: itself, or what identities
+// decrypt of it, as a file of the same name in a directory that makeDir makes.
+func opened(b kairos.Backup, identityFile string, makeDir func() (string, error)) (kairos.Backup, error) {
+	if b.Encryption == nil {
+		return b, nil
+	}
+	if err := VerifyEncrypted(b); err != nil {
+		return b, err
+	}
+	to := strings.Join(b.Encryption.Recipients, ", ")
+	if identityFile == "" {
+		return b, kairos.Errorf(kairos.CodeInvalid, "%s is encrypted to %s; without an identity it cannot be read", b.Path, to).
+			Suggest("give the file with the private key of one of them with --identity; the file itself is the one that was made")
+	}
+	with, err := encrypt.Identities(identityFile)
+	if err != nil {
+		return b, err
+	}
+	in, err := os.Open(b.Path)
+	if err != nil {
+		return b, kairos.Errorf(kairos.CodeUnavailable, "read %s: %w", b.Path, err)
+	}
+	defer in.Close()
+	plain, err := encrypt.Reader(bufio.NewReaderSize(in, 1<<20), with)
+	if errors.Is(err, encrypt.ErrNoIdentity) {
+		return b, kairos.Errorf(kairos.CodeInvalid, "%s is encrypted to %s, and %s holds the identity of none of them", b.Path, to, identityFile).
+			Suggest("give the file with the private key of one of them with --identity; age-keygen -y shows whose a file is")
+	} else if err != nil {
+		return b, kairos.Errorf(kairos.CodeCorrupt, "%s cannot be decrypted: %w", b.Path, err).Suggest("take another backup; this one was changed")
+	}
+	dir, err := makeDir()
+	if err != nil {
+		return b, err
+	}
+	path := filepath.Join(dir, filepath.Base(b.Path))
+	err = writePrivate(path, func(w io.Writer) error {
+		_, err := io.Copy(w, plain)
+		return err
+	})
+	if err != nil {
+		return b, kairos.Errorf(kairos.CodeUnavailable, "decrypt %s into %s: %w", b.Path, dir, err).Suggest("the database needs room there; if there is room, the backup was changed")
+	}
+	b.Path, b.Bytes, b.SHA256, b.Encryption = path, b.Encryption.Bytes, b.Encryption.SHA256, nil
+	return b, nil
+}
+
+func notTheFile(path string) error {
+	return kairos.Errorf(kairos.CodeCorrupt, "%s is not the file that its manifest speaks of", path).Suggest("take another backup; this one was changed or cut short")
+}

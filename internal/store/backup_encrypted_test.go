@@ -1,0 +1,189 @@
+package store_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"filippo.io/age"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/storetest"
+)
+
+// identity makes a key pair of age, the private one in a file.
+func identity(t *testing.T) (public, file string) {
+	t.Helper()
+	id, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file = filepath.Join(t.TempDir(), "identity.txt")
+	if err := os.WriteFile(file, []byte("# of a test\n"+id.String()+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return id.Recipient().String(), file
+}
+
+// S27: who finds an encrypted backup reads nothing of it, and is told why; who has
+// the key of one of its recipients restores it.
+func TestAnEncryptedBackupNeedsItsKey(t *testing.T) {
+	t.Parallel()
+	path, _, run := installation(t)
+	s, err := store.Open(t.Context(), path, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, _ := identity(t)
+	second, key := identity(t)
+	stranger, strangers := identity(t)
+	backup := filepath.Join(t.TempDir(), "kairos.db.age")
+	b, err := s.EncryptedBackup(t.Context(), backup, "test", []string{first, second})
+	if err != nil || b.Encryption == nil || b.Bytes <= b.Encryption.Bytes || len(b.Verified) < 5 {
+		t.Fatalf("backup: %+v, %v", b, err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	tidy := func() {
+		t.Helper()
+		entries, err := os.ReadDir(filepath.Dir(path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			if e.IsDir() && !strings.HasPrefix(e.Name(), "replaced-") {
+				t.Errorf("%s is left", e.Name())
+			}
+		}
+	}
+	tidy()
+	text, err := os.ReadFile(backup)
+	if err != nil || bytes.Contains(text, []byte("SQLite format")) || bytes.Contains(text, []byte("before the backup")) {
+		t.Errorf("the file can be read: %v", err)
+	}
+	for _, p := range []string{backup, backup + store.ManifestSuffix} {
+		if info, err := os.Stat(p); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", p, info.Mode(), err)
+		}
+	}
+	if entries, err := os.ReadDir(filepath.Dir(backup)); err != nil || len(entries) != 2 {
+		t.Errorf("beside it lies: %v, %v", entries, err)
+	}
+	if err := store.VerifyEncrypted(b); err != nil {
+		t.Errorf("without a key: %v", err)
+	}
+	for name, c := range map[string]struct {
+		identity string
+		code     kairos.Code
+		says     []string
+	}{
+		"without a key":          {"", kairos.CodeInvalid, []string{backup, "is encrypted to " + first + ", " + second, "--identity"}},
+		"with a stranger's key":  {strangers, kairos.CodeInvalid, []string{backup, strangers + " holds the identity of none", "age-keygen -y"}},
+		"with a key that is not": {backup, kairos.CodeInvalid, []string{"no file of age identities", "age-keygen"}},
+		"with a missing file":    {filepath.Join(t.TempDir(), "none"), kairos.CodeInvalid, []string{"cannot be read"}},
+	} {
+		o := store.RestoreOptions{Replace: true, IdentityFile: c.identity}
+		_, restored := store.Restore(t.Context(), backup, path, o)
+		_, verified := store.VerifyBackupFile(t.Context(), backup, path, o)
+		for _, err := range []error{restored, verified} {
+			e, ok := errors.AsType[*kairos.Error](err)
+			if !ok {
+				t.Fatalf("%s: %v", name, err)
+			}
+			for _, want := range c.says {
+				if !strings.Contains(e.Message+" "+e.Suggestion, want) {
+					t.Errorf("%s: %q, %q do not say %q", name, e.Message, e.Suggestion, want)
+				}
+			}
+			if e.Code != c.code || strings.Contains(e.Message, stranger) || strings.Contains(err.Error(), "AGE-SECRET-KEY") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		tidy()
+	}
+	o := store.RestoreOptions{Replace: true, IdentityFile: key}
+	if _, err := store.VerifyBackupFile(t.Context(), backup, path, o); err != nil {
+		t.Errorf("a drill with the key: %v", err)
+	}
+	r, err := store.Restore(t.Context(), backup, path, o)
+	if err != nil || r.Hold.Backup != "kairos.db.age" || r.Hold.Held != 1 {
+		t.Fatalf("a restore with the key: %+v, %v", r.Hold, err)
+	}
+	tidy()
+	again := storetest.OpenAt(t, path)
+	if got, err := again.Run(t.Context(), run.ID); err != nil || got.LastSeq != 2 {
+		t.Errorf("the run: %+v, %v", got, err)
+	}
+
+	text[len(text)-20] ^= 1
+	if err := os.WriteFile(backup, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.VerifyBackupFile(t.Context(), backup, path, o); kairos.CodeOf(err) != kairos.CodeCorrupt {
+		t.Errorf("a drill of a changed file: %v", err)
+	}
+	if err := store.VerifyEncrypted(b); kairos.CodeOf(err) != kairos.CodeCorrupt {
+		t.Errorf("a changed file without a key: %v", err)
+	}
+}
+
+// Anybody can encrypt to a public key: what another installation made, with its
+// manifest or under ours, does not pass for a backup of this one.
+func TestAnExchangedEncryptedBackupIsRefused(t *testing.T) {
+	t.Parallel()
+	path, _, _ := installation(t)
+	public, key := identity(t)
+	backUp := func(path string) string {
+		t.Helper()
+		s, err := store.Open(t.Context(), path, store.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(t.TempDir(), "b.age")
+		if _, err := s.EncryptedBackup(t.Context(), file, "test", []string{public}); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	mine := backUp(path)
+	other, _, _ := installation(t)
+	theirs := backUp(other)
+	o := store.RestoreOptions{Replace: true, IdentityFile: key}
+	if _, err := store.Restore(t.Context(), theirs, path, o); kairos.CodeOf(err) != kairos.CodeCorrupt {
+		t.Errorf("of another installation: %v", err)
+	}
+	if err := os.Rename(theirs, mine); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Restore(t.Context(), mine, path, o); kairos.CodeOf(err) != kairos.CodeCorrupt {
+		t.Errorf("exchanged under its manifest: %v", err)
+	}
+}
+
+// What a backup that was killed left of the unencrypted copy goes with the next one.
+func TestWhatAKilledEncryptionLeftIsRemoved(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t)
+	public, _ := identity(t)
+	left := filepath.Join(filepath.Dir(s.Path()), "encrypting")
+	if err := os.Mkdir(left, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(left, "copy.db"), []byte("half"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.EncryptedBackup(t.Context(), filepath.Join(t.TempDir(), "b.age"), "test", []string{public}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(left); !os.IsNotExist(err) {
+		t.Errorf("it is left: %v", err)
+	}
+}
