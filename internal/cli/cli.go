@@ -164,7 +164,7 @@ type app struct {
 func (c *app) flags(root *cobra.Command) {
 	f := root.PersistentFlags()
 	f.StringVar(&c.db, "db", "", "database file (default $KAIROS_DB, else kairos.db in the user's data directory)")
-	f.StringVar(&c.server, "server", c.Env("KAIROS_SERVER"), "URL of a daemon, instead of a database file")
+	f.StringVar(&c.server, "server", c.Env("KAIROS_SERVER"), "URL of a daemon, or unix:/path of its socket, instead of a database file")
 	f.StringVar(&c.token, "token", "", "API token for --server (default $KAIROS_TOKEN)")
 	f.StringVar(&c.config, "config", c.Env("KAIROS_CONFIG"), "configuration file for tools, agents and secrets")
 	f.BoolVar(&c.json, "json", false, "print one JSON object")

@@ -21,7 +21,8 @@ import (
 // connections that are open.
 type front struct {
 	server *http.Server
-	url    string
+	url    string       // for people
+	links  string       // what links to pages begin with
 	cert   *certificate // nil: no TLS
 
 	now     atomic.Pointer[http.Handler]
@@ -32,7 +33,8 @@ type front struct {
 
 // newFront listens on; what it answers is how far the start is, until become.
 func (s *server) newFront(ln net.Listener) (*front, error) {
-	f := &front{failed: make(chan error, 1), url: "http://" + ln.Addr().String()}
+	f := &front{failed: make(chan error, 1)}
+	f.url, f.links = s.where(ln)
 	f.tell(kairos.Startup{Stage: kairos.StartOpening, Percent: -1})
 	proxies, err := s.cfg.Server.Proxies()
 	if err != nil {
@@ -47,7 +49,6 @@ func (s *server) newFront(ln net.Listener) (*front, error) {
 			return nil, &exit{sysConfig, err}
 		}
 		listener = tls.NewListener(listener, f.cert.config())
-		f.url = "https://" + ln.Addr().String()
 	}
 	f.server = siteServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*f.now.Load()).ServeHTTP(w, r) }), s.log)
 	f.serving.Go(func() {

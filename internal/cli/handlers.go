@@ -21,7 +21,7 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 	if err != nil {
 		return nil, nil, nil, &exit{sysConfig, err}
 	}
-	set := &settings{now: s.now, file: s.config, listen: s.listen, data: s.data, notify: s.notifier, system: s.system, store: s.store}
+	set := &settings{now: s.now, file: s.config, listen: s.listen, listenFrom: s.listenFrom, data: s.data, notify: s.notifier, system: s.system, store: s.store}
 	who, plans := crew{s.now}, planners{s.now}
 	base := api.Config{
 		Metrics:        s.metrics.Handler(),
@@ -94,15 +94,4 @@ func (s *server) ready(ctx context.Context) error {
 	}
 	_, err := s.store.LastEvent(ctx)
 	return err
-}
-
-// hosts are the names under which the dashboard answers (A12).
-func (s *server) hosts(ln net.Listener) []string {
-	hosts := append([]string{ln.Addr().String()}, s.cfg.Server.Hosts...)
-	if host, port, err := net.SplitHostPort(ln.Addr().String()); err == nil {
-		if ip := net.ParseIP(host); ip != nil && ip.IsLoopback() {
-			hosts = append(hosts, "localhost:"+port, "127.0.0.1:"+port, "[::1]:"+port)
-		}
-	}
-	return hosts
 }

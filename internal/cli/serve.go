@@ -14,7 +14,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -53,14 +52,15 @@ dashboard and the API. It prints one line with its URL when it is ready, and on
 the first start a link for setting up the first user.
 
 It listens on loopback unless the configuration has server.tls_cert and
-server.tls_key, or server.trusted_proxies. Local commands reach it through a
+server.tls_key, or server.trusted_proxies; or, with unix:/path, on a Unix socket
+whose mode (server.socket_mode) says who may use it. Local commands reach it through a
 socket in the data directory. SIGTERM lets running nodes finish for 20 seconds;
 what is cut off then is continued at the next start. A second signal ends it at once.
 
 SIGHUP takes up a changed configuration while runs go on, all of it or, where
 anything in it is wrong, nothing; a node that runs keeps what it began with, the
 next one has the new. The certificate and the files of secrets are read again
-too. server.hosts, server.trusted_proxies, whether there is TLS, and telemetry
+too. server.listen, server.hosts, server.trusted_proxies, whether there is TLS, and telemetry
 take effect at the next start, which the log and the page System say by name.
 
 With --safe it executes nothing: everything can be looked at, and runs can be
@@ -79,12 +79,13 @@ each died within 30 seconds.`,
 			sink := newLogSink(d.Err)
 			defer sink.Close()
 			lines := &logLines{}
-			s := &server{daemon: d, cfg: cfg, listen: listen, examples: withExamples, safe: safe, crashLoop: crashLoop, lines: lines, open: d.opening(),
+			s := &server{daemon: d, cfg: cfg, examples: withExamples, safe: safe, crashLoop: crashLoop, lines: lines, open: d.opening(),
 				log: slog.New(slog.NewJSONHandler(io.MultiWriter(lines, sink), &slog.HandlerOptions{Level: level}))}
+			s.listen, s.listenFrom = listenAt(listen, cfg)
 			return s.serve(cmd.Context())
 		},
 	}
-	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:8080", "address and port")
+	cmd.Flags().StringVar(&listen, "listen", "", "address and port, or unix:/path/of/a/socket (default: server.listen, else "+defaultListen+")")
 	cmd.Flags().BoolVar(&withExamples, "examples", false, "load the example plans")
 	cmd.Flags().BoolVar(&safe, "safe", false, "execute nothing")
 	cmd.Flags().IntVar(&crashLoop, "crash-loop", defaultCrashLoop, "execute nothing after this many early deaths in a row; 0: never mind them")
@@ -95,8 +96,10 @@ each died within 30 seconds.`,
 // server is a running daemon.
 type server struct {
 	*daemon
-	cfg      config.Config // as it was read at the start
-	listen   string
+	cfg config.Config // as it was read at the start
+	// listen is an address or a Unix socket, and listenFrom who says so.
+	listen, listenFrom string
+
 	examples bool
 	safe     bool
 	// crashLoop is how many young deaths lead to safe mode; 0: none do.
@@ -133,9 +136,13 @@ func (s *server) serve(ctx context.Context) error {
 	if err := checkAddress(s.listen, s.cfg); err != nil {
 		return err
 	}
-	ln, err := net.Listen("tcp", s.listen)
+	mode, err := s.cfg.Server.Mode()
 	if err != nil {
-		return &exit{sysUnavail, fmt.Errorf("cannot listen on %s: %w", s.listen, err)}
+		return &exit{sysConfig, err}
+	}
+	ln, err := listenOn(ctx, s.listen, mode)
+	if err != nil {
+		return err
 	}
 	defer ln.Close()
 	// One that comes while the daemon starts does not end it: it is answered then.
@@ -193,19 +200,6 @@ func (s *server) serve(ctx context.Context) error {
 		err = closeErr
 	}
 	return err
-}
-
-// checkAddress refuses to be reached from other machines without protection.
-func checkAddress(listen string, cfg config.Config) error {
-	host, _, err := net.SplitHostPort(listen)
-	if err != nil {
-		return &exit{sysUsage, fmt.Errorf("--listen %q: %w", listen, err)}
-	}
-	ip := net.ParseIP(host)
-	if host == "localhost" || ip != nil && ip.IsLoopback() || cfg.Server.TLSCert != "" || len(cfg.Server.TrustedProxies) > 0 {
-		return nil
-	}
-	return &exit{sysConfig, fmt.Errorf("%s can be reached from other machines; set server.tls_cert and server.tls_key, or server.trusted_proxies, in the configuration", listen)}
 }
 
 func (s *server) run(ctx context.Context, ln net.Listener, safe string) error {
@@ -354,7 +348,8 @@ func secondFactorKey(instance []byte) []byte {
 // inode, and the files of the configuration. A root of the file tools that lies in it, as in the documentation's
 // example, stays usable: then what kairosd keeps there is guarded file by file.
 func (s *server) guarded(cfg config.Config) []string {
-	own := append(ownFiles(s.store), s.config, filepath.Join(s.data, "setup.token"), filepath.Join(s.data, "vitals.json"), socketPath(s.database()), startsOf(s.data).path, failureFile(s.data), s.backups(cfg),
+	socket, _ := config.SocketOf(s.listen)
+	own := append(ownFiles(s.store), socket, s.config, filepath.Join(s.data, "setup.token"), filepath.Join(s.data, "vitals.json"), socketPath(s.database()), startsOf(s.data).path, failureFile(s.data), s.backups(cfg),
 		cfg.Server.TLSKey)
 	if o := cfg.Login.OIDC; o != nil {
 		own = append(own, o.ClientSecretFile)
@@ -446,7 +441,7 @@ func (s *server) answer(ctx context.Context, handler, local http.Handler) error 
 	})
 	s.front.become(handler)
 	go s.auth.Run(ctx)
-	if err := s.announce(ctx, s.front.url); err != nil && ctx.Err() == nil {
+	if err := s.announce(ctx); err != nil && ctx.Err() == nil {
 		return err
 	}
 	m := newManager(s.Env, os.Getpid(), s.log)
@@ -497,7 +492,7 @@ func (s *server) answer(ctx context.Context, handler, local http.Handler) error 
 }
 
 // announce prints the ready line, and how to set up a new installation.
-func (s *server) announce(ctx context.Context, url string) error {
+func (s *server) announce(ctx context.Context) error {
 	needsSetup, err := s.auth.NeedsSetup(ctx)
 	if err != nil {
 		return err
@@ -511,13 +506,13 @@ func (s *server) announce(ctx context.Context, url string) error {
 	// From here on nothing is asked of the database that can end the daemon: what
 	// becomes of it is for those to say who watch it.
 	s.store.Started()
-	s.printf("kairosd is ready at %s\n", url)
+	s.printf("kairosd is ready at %s\n", s.front.url)
 	for _, n := range s.system.Notices(ctx) {
 		s.log.Warn("notice", "text", n.Text)
 		s.printf("%s\n", n.Text)
 	}
 	if needsSetup {
-		s.printf("Set up the first user (once, within an hour): %s/setup?token=%s\n", strings.TrimRight(url, "/"), secret)
+		s.printf("Set up the first user (once, within an hour): %s/setup?token=%s\n", s.front.links, secret)
 	}
 	return nil
 }

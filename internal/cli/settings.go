@@ -18,13 +18,13 @@ import (
 // settings says what the configuration sets, without any secret, and tries what
 // it sets.
 type settings struct {
-	now    func() *world // in force
-	file   string
-	listen string
-	data   string
-	notify *notify.Service
-	system *system
-	store  *store.Store
+	now                func() *world // in force
+	file               string
+	listen, listenFrom string
+	data               string
+	notify             *notify.Service
+	system             *system
+	store              *store.Store
 }
 
 // lastMessages is how many messages of a channel are listed.
@@ -67,7 +67,7 @@ func (s *settings) access() []kairos.Setting {
 		return fmt.Sprint(*b)
 	}
 	c := s.now().cfg
-	out = append(out, kairos.Setting{Key: "--listen", Value: s.listen, Origin: "command line"})
+	out = append(out, kairos.Setting{Key: "--listen", Value: s.listen, Origin: s.listenFrom})
 	add("server.hosts", strings.Join(c.Server.Hosts, ", "), "its own address only")
 	add("server.tls_cert", c.Server.TLSCert, "none: HTTP")
 	add("server.trusted_proxies", strings.Join(c.Server.TrustedProxies, ", "), "none")
@@ -133,6 +133,7 @@ var standards = []kairos.Setting{
 	{Key: "retention.every", Value: "1h"},
 	{Key: "retention.max_size", Value: "no bound"},
 	{Key: "server.hosts", Value: "its own address only"},
+	{Key: "server.socket_mode", Value: "0600"},
 	{Key: "server.tls_cert", Value: "none: HTTP"},
 	{Key: "server.trusted_proxies", Value: "none"},
 }
@@ -146,7 +147,7 @@ func (s *settings) effective() []kairos.Setting {
 		}
 		return string(s.system.mask([]byte(text)))
 	}
-	out := []kairos.Setting{{Key: "--listen", Value: s.listen, Origin: "command line"}}
+	out := []kairos.Setting{{Key: "--listen", Value: s.listen, Origin: s.listenFrom}}
 	if s.data != "" {
 		out = append(out, kairos.Setting{Key: "--data", Value: s.data, Origin: "command line"})
 	}

@@ -39,27 +39,35 @@ type Client struct {
 	Retry []time.Duration
 }
 
-// New returns a client of the daemon at a URL like http://127.0.0.1:8080, with
-// an API token.
+// New returns a client of the daemon at a URL like http://127.0.0.1:8080, or at a
+// Unix socket like unix:/run/kairos/kairos.sock, with an API token.
 func New(server, token string) (*Client, error) {
+	if socket, ok := strings.CutPrefix(server, "unix:"); ok && socket != "" {
+		return build(socketOrigin, server, token, through(socket)), nil
+	}
 	u, err := url.Parse(server)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.User != nil {
 		return nil, kairos.Errorf(kairos.CodeInvalid, "%q is no address of a daemon", server).
-			Suggest("write it like http://127.0.0.1:8080")
+			Suggest("write it like http://127.0.0.1:8080, or unix:/run/kairos/kairos.sock")
 	}
 	return build(u.Scheme+"://"+u.Host, server, token, http.DefaultTransport.(*http.Transport).Clone()), nil
 }
 
-// Unix returns a client of the daemon that serves a Unix socket. Who may open
-// the socket needs no token.
-func Unix(socket string) *Client {
-	t := &http.Transport{
+// socketOrigin stands for the address where there is none.
+const socketOrigin = "http://kairosd"
+
+// Unix returns a client of the daemon whose data directory has the socket. Who may
+// open that one needs no token.
+func Unix(socket string) *Client { return build(socketOrigin, socket, "", through(socket)) }
+
+// through sends every request through a socket.
+func through(socket string) *http.Transport {
+	return &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", socket)
 		},
 		MaxIdleConnsPerHost: 4, IdleConnTimeout: 30 * time.Second,
 	}
-	return build("http://kairosd", socket, "", t)
 }
 
 func build(origin, name, token string, t *http.Transport) *Client {

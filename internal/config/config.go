@@ -214,8 +214,13 @@ type Backup struct {
 	Recipients []string `yaml:"recipients"`
 }
 
-// Server is what kairosd serve listens with beyond loopback.
+// Server is where and with what kairosd serve listens.
 type Server struct {
+	// Listen is an address, or a Unix socket as unix:/run/kairos/kairos.sock; --listen
+	// stands above it.
+	Listen string `yaml:"listen"`
+	// SocketMode is who may use that socket: "0600", or "0660" for its group as well.
+	SocketMode     string   `yaml:"socket_mode"`
 	TLSCert        string   `yaml:"tls_cert"`
 	TLSKey         string   `yaml:"tls_key"`
 	Hosts          []string `yaml:"hosts"`
@@ -504,6 +509,12 @@ func (c *Config) check() error {
 	if _, err := c.Server.Proxies(); err != nil {
 		add("server.trusted_proxies: %w", err)
 	}
+	if c.Server.Listen == SocketScheme {
+		add("server.listen: say which socket, as unix:/run/kairos/kairos.sock")
+	}
+	if _, err := c.Server.Mode(); err != nil {
+		add("server.socket_mode: %w", err)
+	}
 	if (c.Server.TLSCert == "") != (c.Server.TLSKey == "") {
 		add("server: tls_cert and tls_key go together")
 	}
@@ -555,6 +566,9 @@ func (c *Config) resolve(dir string) {
 	c.Notifications.resolve(abs)
 	if o := c.Login.OIDC; o != nil {
 		o.ClientSecretFile, o.CAFile = abs(o.ClientSecretFile), abs(o.CAFile)
+	}
+	if path, isSocket := SocketOf(c.Server.Listen); isSocket {
+		c.Server.Listen = SocketScheme + abs(path)
 	}
 	c.Server.TLSCert, c.Server.TLSKey = abs(c.Server.TLSCert), abs(c.Server.TLSKey)
 }

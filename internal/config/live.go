@@ -18,6 +18,8 @@ func (c Config) Live(started Config) (live Config, later []string) {
 		}
 	}
 	was := started.Server
+	keep(c.Server.Listen != was.Listen, func() { live.Server.Listen = was.Listen }, "server.listen")
+	keep(c.Server.SocketMode != was.SocketMode, func() { live.Server.SocketMode = was.SocketMode }, "server.socket_mode")
 	keep(!slices.Equal(c.Server.Hosts, was.Hosts), func() { live.Server.Hosts = was.Hosts }, "server.hosts")
 	keep(!slices.Equal(c.Server.TrustedProxies, was.TrustedProxies), func() { live.Server.TrustedProxies = was.TrustedProxies }, "server.trusted_proxies")
 	// Another certificate can be taken up; whether there is TLS at all cannot.

@@ -2,7 +2,9 @@ package config
 
 import (
 	"fmt"
+	"io/fs"
 	"net/netip"
+	"strings"
 )
 
 // Proxies are the addresses of trusted_proxies.
@@ -20,4 +22,21 @@ func (s Server) Proxies() ([]netip.Prefix, error) {
 		out = append(out, p.Masked())
 	}
 	return out, nil
+}
+
+// SocketScheme begins the name of a Unix socket where an address may stand.
+const SocketScheme = "unix:"
+
+// SocketOf is the path of a Unix socket that an address names, if it names one.
+func SocketOf(address string) (path string, is bool) { return strings.CutPrefix(address, SocketScheme) }
+
+// Mode is who may use the Unix socket: its owner, or its group as well.
+func (s Server) Mode() (fs.FileMode, error) {
+	switch s.SocketMode {
+	case "", "0600":
+		return 0o600, nil
+	case "0660":
+		return 0o660, nil
+	}
+	return 0, fmt.Errorf("%q is neither \"0600\", for its owner, nor \"0660\", for its group as well", s.SocketMode)
 }

@@ -1,0 +1,162 @@
+package cli_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/kairosd/kairosd/internal/client"
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// askSocket is a request through a Unix socket, as a proxy or curl --unix-socket
+// sends it.
+func askSocket(t *testing.T, socket, host, path string, header map[string]string) (*http.Response, string) {
+	t.Helper()
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", socket)
+	}}
+	defer transport.CloseIdleConnections()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+host+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, v := range header {
+		r.Header.Set(k, v)
+	}
+	resp, err := transport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp, string(b)
+}
+
+// The dashboard on a Unix socket (RELIABILITY 4.2): its mode says who may use it, a
+// name of another site is refused there too, the command line uses it with a token,
+// and what a killed daemon left is replaced while what is somebody's is not.
+func TestTheDashboardOnASocket(t *testing.T) {
+	t.Parallel()
+	in, err := os.MkdirTemp("", "kairos") // a socket's name may be no longer than 107 bytes
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(in); err != nil {
+			t.Error(err)
+		}
+	})
+	data, socket, cfg := filepath.Join(in, "data"), filepath.Join(in, "k.sock"), filepath.Join(in, "kairos.yaml")
+	text := "server: {socket_mode: \"0660\", hosts: [kairos.example], trusted_proxies: [127.0.0.1]}\n"
+	if err := os.WriteFile(cfg, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// What a daemon that was killed leaves: a socket that nobody listens on.
+	left, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	left.(*net.UnixListener).SetUnlinkOnClose(false)
+	if err := left.Close(); err != nil {
+		t.Fatal(err)
+	}
+	d := serve(t, data, "--config", cfg, "--listen", "unix:"+socket)
+	if d.url != "unix:"+socket {
+		t.Errorf("ready at %s", d.url)
+	}
+	if info, err := os.Stat(socket); err != nil || info.Mode() != os.ModeSocket|0o660 {
+		t.Errorf("the socket: %v, %v", info.Mode(), err)
+	}
+	for host, want := range map[string]int{"localhost": 200, "kairosd": 200, "kairos.example": 200, "evil.example": 421, "kairosd:80": 421, "127.0.0.1:8080": 421} {
+		if resp, body := askSocket(t, socket, host, "/readyz", nil); resp.StatusCode != want {
+			t.Errorf("host %s: %d %s", host, resp.StatusCode, body)
+		}
+	}
+	// A proxy at the socket that is trusted as 127.0.0.1 is believed that TLS is there.
+	secure := func(proto string) bool {
+		resp, _ := askSocket(t, socket, "kairos.example", "/login", map[string]string{"X-Forwarded-Proto": proto})
+		return resp.Header.Get("Strict-Transport-Security") != ""
+	}
+	if !secure("https") || secure("http") {
+		t.Error("what the proxy says of TLS is not what counts")
+	}
+	anonymous, err := client.New("unix:"+socket, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer anonymous.Close()
+	if _, err := anonymous.Installation(t.Context()); kairos.CodeOf(err) != kairos.CodeUnauthorized {
+		t.Errorf("without a token: %v", err)
+	}
+	token, stderr, code := kairosd("token", "create", "--data", data, "--role", "viewer", "--name", "ci")
+	if code != 0 {
+		t.Fatalf("token: exit %d, %s", code, stderr)
+	}
+	r := d.start(t, waits)
+	s := &shell{t: t, dir: t.TempDir(), env: map[string]string{"KAIROS_TOKEN": strings.TrimSpace(token), "HOME": t.TempDir()}}
+	if out, _ := s.expect(0, "--server", "unix:"+socket, "runs", "--json"); !strings.Contains(out, r.ID) {
+		t.Errorf("kairos --server unix: %s", out)
+	}
+	other := []string{"serve", "--data", filepath.Join(in, "other"), "--listen", "unix:" + socket}
+	if _, stderr, code := kairosd(other...); code != 69 || !strings.Contains(stderr, "another process listens on "+socket) {
+		t.Errorf("a second daemon: exit %d, %s", code, stderr)
+	}
+	if code := d.end(t); code != 0 {
+		t.Errorf("serve ended with %d: %s", code, d.log)
+	}
+	if _, err := os.Lstat(socket); !os.IsNotExist(err) {
+		t.Errorf("the socket is left: %v", err)
+	}
+	if err := os.WriteFile(socket, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, stderr, code := kairosd(other...); code != 69 || !strings.Contains(stderr, "is no socket") {
+		t.Errorf("a file in its place: exit %d, %s", code, stderr)
+	}
+	if b, err := os.ReadFile(socket); err != nil || string(b) != "mine" {
+		t.Errorf("the file: %q, %v", b, err)
+	}
+}
+
+// The configuration says where the daemon listens unless the command line does, and
+// without a mode the socket is its owner's.
+func TestAConfiguredSocket(t *testing.T) {
+	t.Parallel()
+	in, err := os.MkdirTemp("", "kairos")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(in); err != nil {
+			t.Error(err)
+		}
+	})
+	cfg := filepath.Join(in, "kairos.yaml")
+	if err := os.WriteFile(cfg, []byte("server: {listen: \"unix:k.sock\"}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d := serve(t, filepath.Join(in, "data"), "--config", cfg, "--listen", "")
+	if want := "unix:" + filepath.Join(in, "k.sock"); d.url != want {
+		t.Errorf("ready at %s, not %s", d.url, want)
+	}
+	if info, err := os.Stat(filepath.Join(in, "k.sock")); err != nil || info.Mode() != os.ModeSocket|0o600 {
+		t.Errorf("the socket: %v, %v", info.Mode(), err)
+	}
+	for name, text := range map[string]string{"tls": "server: {listen: \"unix:k.sock\", tls_cert: c, tls_key: k}\n", "mode": "server: {socket_mode: \"0666\"}\n", "nameless": "server: {listen: \"unix:\"}\n"} {
+		if err := os.WriteFile(cfg, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, stderr, code := kairosd("serve", "--data", filepath.Join(in, "other"), "--config", cfg); code != 78 {
+			t.Errorf("%s: exit %d, %s", name, code, stderr)
+		}
+	}
+}
