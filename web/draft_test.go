@@ -154,8 +154,28 @@ func TestADraftIsTriedAcceptedOrDiscarded(t *testing.T) {
 	if st, _ := stage(); st != kairos.StageDraft {
 		t.Error("a draft that was tried is a draft no more")
 	}
-	if p = act("accept"); p.Location != "/plans/"+d.Plan {
+	for _, want := range []string{`href="` + at + `/accept" data-dialog`, `href="` + at + `/discard" data-dialog`} {
+		if !strings.Contains(page.Body, want) {
+			t.Errorf("the draft does not lead to %s", want)
+		}
+	}
+	// Before it is accepted, it is said what is stored, what it may do, what is open
+	// about it and what is written down.
+	preview := b.Get(at + "/accept")
+	has(t, preview, "the preview of accepting", "Accept as v1", d.Hash, d.Plan, "2 steps", "beginning with", "set", "cannot be repeated", `name="ok"`, "sum of step-1 is 42", "Goes to the audit log", d.ID)
+	crawl(t, "accept", preview.Body)
+	accept := form(t, preview.Body, "Accept as v1")
+	accept.Set("reason", "read by two")
+	accept.Add("ok", "0")
+	if p = b.Post(at+"/accept", accept); p.Location != "/plans/"+d.Plan {
 		t.Errorf("accepting: %d %s", p.Code, words(p.Body))
+	}
+	events, err := site.Store.AuditEvents(t.Context(), kairos.AuditFilter{Action: "draft.accept"})
+	if err != nil || len(events.Items) != 1 || !strings.Contains(events.Items[0].Reason, "read by two") || !strings.Contains(events.Items[0].Reason, "1 of ") {
+		t.Errorf("%+v %v", events.Items, err)
+	}
+	if to := b.Get(at + "/accept").Location; to != at {
+		t.Errorf("what is accepted can be accepted again at %q", to)
 	}
 	if st, _ := stage(); st != kairos.StageUsed {
 		t.Error("an accepted draft is not in use")
@@ -171,6 +191,7 @@ func TestADraftIsTriedAcceptedOrDiscarded(t *testing.T) {
 		t.Error("what is in use can be accepted")
 	}
 	at, page, d = ask(t, site, b, "please collect all figures of today")
+	has(t, b.Get(at+"/discard"), "the preview of discarding", "Discard the draft", "please collect all figures of today", `name="reason"`)
 	if act("discard").Location != "/plans?state=draft" {
 		t.Error("discarding does not lead to the drafts")
 	}

@@ -385,7 +385,7 @@ func (r *request) acceptDraft() error {
 	if do == "try" {
 		return r.startDrafted(pl, v, intent, true)
 	}
-	why := r.t("v%d, made of: %s", v.Number, cut(d.Query, 400))
+	why := r.acceptedWhy(d, v.Number)
 	if do == "start" {
 		if _, err := r.s.Drafts.Accept(r.ctx, r.who.actor(), d.ID, why); err != nil {
 			return r.conflicting(d, err)

@@ -134,9 +134,9 @@ func (s *Server) table() []route {
 		{get, "/plans/drafts/:draft", kairos.RoleViewer, (*request).draftPage},
 		{get, "/plans/drafts/:draft/refine", kairos.RoleOperator, see("/plans/drafts/:draft#refine")},
 		{post, "/plans/drafts/:draft/refine", kairos.RoleOperator, (*request).refineDraft},
-		{get, "/plans/drafts/:draft/accept", kairos.RoleOperator, see("/plans/drafts/:draft#accept")},
+		{get, "/plans/drafts/:draft/accept", kairos.RoleOperator, (*request).acceptPage},
 		{post, "/plans/drafts/:draft/accept", kairos.RoleOperator, (*request).acceptDraft},
-		{get, "/plans/drafts/:draft/discard", kairos.RoleOperator, see("/plans/drafts/:draft#accept")},
+		{get, "/plans/drafts/:draft/discard", kairos.RoleOperator, (*request).discardPage},
 		{post, "/plans/drafts/:draft/discard", kairos.RoleOperator, (*request).discardDraft},
 
 		{get, "/approvals", kairos.RoleViewer, (*request).approvals},

@@ -26,7 +26,11 @@ func TestAPlanIsMadeOfAnIntent(t *testing.T) {
 	if n := eval[int](b, `document.querySelectorAll("figure svg a").length`); n < 2 {
 		t.Errorf("the graph has %d steps", n)
 	}
-	b.leave(func() { b.click(`button[name="do"][value="accept"]`) }, "the plan", "h1")
+	b.click(`main a[href$="/accept"]`)
+	b.until("what is accepted is shown", `!!document.querySelector('dialog[open] form input[name="checks"]')`)
+	b.accessible("what is accepted")
+	b.keep("draft-accept")
+	b.leave(func() { b.click(`dialog[open] form button.pri`) }, "the plan", "h1")
 	p, err := d.api.Plan(t.Context(), planOf(b))
 	must(t, err)
 	if p.Latest != 1 || string(p.Stage) == "draft" {

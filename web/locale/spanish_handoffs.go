@@ -40,6 +40,7 @@ var spanishHandoffs = map[string]string{
 }
 
 var spanishHandoffsPlurals = map[string][2]string{
+	"%s connection":             {"%s conexión", "%s conexiones"},
 	"%s agent has no room here": {"%s agente no cabe aquí", "%s agentes no caben aquí"},
 	"Made of %s handoff":        {"Hecho con %s traspaso", "Hecho con %s traspasos"},
 	"Made of the newest %s handoff that matches; there are older ones": {"Hecho con el traspaso más reciente que coincide (%s); hay anteriores", "Hecho con los %s traspasos más recientes que coinciden; hay anteriores"},

@@ -58,6 +58,22 @@ type ConfirmPage struct {
 	Part    string
 	AskPart bool
 	For     []Option
+	// Lists are what else to read before; Checks are what to tick as looked at.
+	Lists  []ConfirmList
+	Checks []string
+}
+
+// ConfirmList is something to read before an act.
+type ConfirmList struct {
+	Title string
+	Items []string
+}
+
+// List adds what else there is to read, if there is anything.
+func (p *ConfirmPage) List(title string, items []string) {
+	if len(items) > 0 {
+		p.Lists = append(p.Lists, ConfirmList{title, items})
+	}
 }
 
 // AgentPage is one agent.

@@ -181,5 +181,5 @@ func (d Seeded) furniture() []string {
 		}
 	}
 	out = append(out, "/handoffs/"+url.PathEscape(d.Handoff.ID), "/runs/"+d.Handoff.Run+"?view=handoffs&handoff="+url.QueryEscape(d.Handoff.ID))
-	return append(out, "/approvals/"+d.Approval, "/approvals/"+d.Approval+"/assign", "/plans/drafts/"+d.Draft, "/bulk/"+d.Bulk, "/bulk/"+d.Waiter, "/agents/tools/http/circuit?do=close&part="+refusing)
+	return append(out, "/approvals/"+d.Approval, "/approvals/"+d.Approval+"/assign", "/plans/drafts/"+d.Draft, "/plans/drafts/"+d.Draft+"/discard", "/bulk/"+d.Bulk, "/bulk/"+d.Waiter, "/agents/tools/http/circuit?do=close&part="+refusing)
 }
