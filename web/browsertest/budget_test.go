@@ -204,6 +204,9 @@ func TestBudgets(t *testing.T) {
 	large(t)
 	data, million := past(t)
 	d := daemonOn(t, data)
+	if million {
+		d.examined()
+	}
 	d.plan(chain("chain-50", 50))
 	d.plan(chain("chain-500", 500))
 	fifty, long := d.run("chain-50", `null`), d.run("chain-500", `null`)
