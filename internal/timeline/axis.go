@@ -43,6 +43,8 @@ const (
 	// cutWidth is what a cut leaves of itself, in percent.
 	cutWidth = 2.5
 	maxCuts  = 12
+	// leastShown is what cuts leave at least: a run that has only waited shows how long.
+	leastShown = time.Millisecond
 )
 
 // NewAxis makes the axis of a span. With idle, nothing is cut; else gaps in
@@ -59,6 +61,9 @@ func NewAxis(all Span, busy []Span, idle bool) *Axis {
 		for _, g := range gaps {
 			if g.Len() <= leastGap || g.Len() <= a.shown/gapShare || len(a.cuts) == maxCuts {
 				break
+			}
+			if a.shown-g.Len() < leastShown {
+				continue
 			}
 			a.cuts = append(a.cuts, Cut{Span: g})
 			a.shown -= g.Len()

@@ -37,6 +37,12 @@ func TestIdleGapsAreCut(t *testing.T) {
 		t.Errorf("%d cuts where all is asked for", n)
 	}
 	// What is short, or a small part of the whole, stays.
+	if n := len(timeline.NewAxis(span(0, time.Hour), []timeline.Span{span(0, 3*time.Microsecond)}, false).Cuts()); n != 0 {
+		t.Errorf("a run that has only waited has %d cuts", n)
+	}
+	if n := len(timeline.NewAxis(span(0, time.Hour), []timeline.Span{span(0, 3*time.Millisecond)}, false).Cuts()); n != 1 {
+		t.Errorf("a run that waits after its first step has %d cuts", n)
+	}
 	if n := len(timeline.NewAxis(span(0, 25*time.Second), nil, false).Cuts()); n != 0 {
 		t.Errorf("%d cuts in 25 s", n)
 	}
