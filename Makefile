@@ -12,7 +12,7 @@ LDFLAGS := -s -w -X github.com/kairosd/kairosd/internal/cli.Version=$(VERSION)
 # Packages whose goroutines meet: they are tested with the race detector.
 RACE := ./planner ./internal/store ./internal/auth ./internal/client ./web ./web/api ./web/locale
 
-.PHONY: help build run test check race golden-db ui-quick ui-test ui-million ui-budget screenshots crash soak generate docs verify fmt fuzz bench load microbench million recovery clean
+.PHONY: help build run test check race golden-db ui-quick ui-test ui-million ui-budget screenshots crash soak generate docs sbom vuln reproducible verify fmt fuzz bench load microbench million recovery clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -69,6 +69,19 @@ generate: ## regenerate queries and templates
 
 docs: ## write the list of commands in docs/cli.md anew
 	$(GO) test ./internal/cli -run TestThePageOfCommands -count=1 -update
+
+sbom: build ## write what the binaries are made of to bin/*.cdx.json, as CycloneDX
+	@for p in kairosd kairos; do bin/$$p version --sbom > bin/$$p.cdx.json && echo bin/$$p.cdx.json; done
+
+vuln: ## look up known vulnerabilities of what the code really calls (asks vuln.go.dev; VULNDB=URL: another copy of its database)
+	$(TOOL) govulncheck $(if $(VULNDB),-db $(VULNDB)) ./...
+
+reproducible: ## build the committed state twice, elsewhere and once without a cache, and compare the binaries (minutes)
+	@set -e; top=$$(mktemp -d); trap 'chmod -R u+w "$$top"; rm -rf "$$top"' EXIT; \
+	for at in one another/place; do mkdir -p "$$top/$$at"; git archive HEAD | tar -x -C "$$top/$$at"; done; \
+	build() { (cd "$$1" && CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/ ./cmd/kairosd ./cmd/kairos); }; \
+	build "$$top/one"; GOCACHE="$$top/cache" build "$$top/another/place"; \
+	for p in kairosd kairos; do cmp "$$top/one/bin/$$p" "$$top/another/place/bin/$$p"; (cd "$$top/one/bin" && sha256sum $$p); done
 
 verify: ## fail if generated code is not what the sources give
 	$(TOOL) sqlc diff

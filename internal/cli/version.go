@@ -61,15 +61,19 @@ func thisBuild() build {
 }
 
 func versionCommand(s Streams) *cobra.Command {
-	var modules bool
+	var modules, sbom bool
 	cmd := &cobra.Command{
 		Use: "version", Short: "Print versions", Args: cobra.NoArgs,
 		Long: `Prints the version and commit of this binary, the schema it works with, and the
 versions of SQLite and Go in it. With --modules also every module by others that is
-built in, with its version and its checksum as go.sum has it: the bill of materials.`,
-		Example: "  kairos version --json\n  kairosd version --modules --json",
+built in, with its version and its checksum as go.sum has it. With --sbom only that,
+as a bill of materials in the form of CycloneDX, which scanners read.`,
+		Example: "  kairos version --json\n  kairosd version --modules --json\n  kairosd version --sbom > kairosd.cdx.json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			b := thisBuild()
+			if sbom {
+				return s.print(materials(cmd.Root().Name(), b, builtIn()))
+			}
 			if modules {
 				b.Modules = builtIn()
 			}
@@ -83,6 +87,7 @@ built in, with its version and its checksum as go.sum has it: the bill of materi
 			return nil
 		},
 	}
+	cmd.Flags().BoolVar(&sbom, "sbom", false, "print the bill of materials, as CycloneDX")
 	cmd.Flags().BoolVar(&modules, "modules", false, "list the modules by others that are built in, with their checksums")
 	return cmd
 }
