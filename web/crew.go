@@ -293,6 +293,9 @@ func (r *request) agentPage() error {
 	if p.Plans, p.Searched, err = r.plansWith(func(n *planner.ProgramNode) bool { return n.Agent == a.ID }, nil); err != nil {
 		return err
 	}
+	if p.Versions, err = r.agentVersions(a); err != nil {
+		return err
+	}
 	if r.s.Planner != nil && a.Selectable && r.who.Role.Includes(kairos.RoleOperator) {
 		p.Actions = append(p.Actions, view.Link{Text: r.t("Ask it…"), Href: "/ask?" + url.Values{"agent": {a.ID}}.Encode()})
 	}

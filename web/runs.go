@@ -325,12 +325,8 @@ func (r *request) chips(q string, c kairos.RunCounts) []view.Link {
 		}
 		return l
 	}
-	you := int64(0)
-	for _, w := range []kairos.WaitReason{kairos.WaitApproval, kairos.WaitBudget, kairos.WaitReplan, kairos.WaitHeld, kairos.WaitQuarantined} {
-		you += c.Waiting[w]
-	}
 	out := []view.Link{chip(r.t("Needs attention"), "is:attention", c.NeedsAttention), chip(r.t("Failed"), "status:failed", c.ByStatus[kairos.RunFailed]),
-		chip(r.t("Needs you"), "status:needs_you", you)}
+		chip(r.t("Needs you"), "status:needs_you", needsYou(c))}
 	if n := c.Waiting[kairos.WaitInDoubt]; n > 0 || strings.Contains(q, "interrupted") {
 		out = append(out, chip(r.t("Interrupted"), "status:interrupted", n))
 	}
@@ -338,6 +334,16 @@ func (r *request) chips(q string, c kairos.RunCounts) []view.Link {
 		chip(r.t("Waiting"), "status:waiting", c.ByStatus[kairos.RunWaiting]), chip(r.t("Queued"), "status:queued", c.ByStatus[kairos.RunQueued]),
 		chip(r.t("Succeeded"), "status:completed", c.ByStatus[kairos.RunCompleted]), chip(r.t("Cancelled"), "status:cancelled", c.ByStatus[kairos.RunCancelled]),
 		chip(r.t("All"), "", c.Total))
+}
+
+// needsYou counts the runs that wait for a person, but for those in doubt, which are
+// interrupted.
+func needsYou(c kairos.RunCounts) int64 {
+	n := int64(0)
+	for _, w := range []kairos.WaitReason{kairos.WaitApproval, kairos.WaitBudget, kairos.WaitReplan, kairos.WaitHeld, kairos.WaitQuarantined} {
+		n += c.Waiting[w]
+	}
+	return n
 }
 
 // sameTerms reports whether two queries say the same in another order.

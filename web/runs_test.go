@@ -73,6 +73,11 @@ func TestTheRunListHasColumnsAndOrders(t *testing.T) {
 	if p := b.Get("/runs/suggest?q=" + url.QueryEscape("status:failed plan:led")); !strings.Contains(p.Body, `data-q="status:failed plan:ledger "`) {
 		t.Errorf("no plan is suggested: %s", p.Body)
 	}
+	for word, n := range map[string]string{"needs_you": "1", "interrupted": "1", "retrying": "0", "paused": "0"} { // as the chips count them
+		if text := words(b.Get("/runs/suggest?q=status:" + word).Body); text != "status:"+word+" "+n {
+			t.Errorf("%s is suggested as %q", word, text)
+		}
+	}
 	if p := b.Get("/runs/suggest?q=-to"); !strings.Contains(p.Body, `data-q="-tool:"`) {
 		t.Errorf("no key is suggested: %s", p.Body)
 	}

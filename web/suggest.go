@@ -101,7 +101,12 @@ func (r *request) valuesOf(key, typed string) ([]view.Link, error) {
 		for _, s := range kairos.RunStatuses {
 			all = append(all, view.Link{Text: string(s), Count: r.number(counts.ByStatus[s])})
 		}
-		add("needs_you", "retrying", "paused", "interrupted")
+		for _, s := range []struct {
+			word string
+			n    int64
+		}{{"needs_you", needsYou(counts)}, {"retrying", counts.Waiting[kairos.WaitRetry]}, {"paused", counts.Waiting[kairos.WaitPaused]}, {"interrupted", counts.Waiting[kairos.WaitInDoubt]}} {
+			all = append(all, view.Link{Text: s.word, Count: r.number(s.n)})
+		}
 	case "waiting":
 		counts, err := r.s.Reader.RunCounts(r.ctx)
 		if err != nil {

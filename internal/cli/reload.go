@@ -64,6 +64,9 @@ func (s *server) hungUp(ctx context.Context) {
 		s.renew()
 	} else {
 		changed := config.Changed(before.cfg, w.cfg)
+		for kind, versions := range startedWith(w.tools.Models) {
+			detail[kind] = versions
+		}
 		detail["changed"], detail["nextStart"] = append([]string{}, changed...), append([]string{}, w.later...)
 		s.log.Info("SIGHUP: the configuration is in force", "file", s.config, "changed", strings.Join(changed, ", "), "sum", w.cfg.Sum)
 		if len(w.later) > 0 {

@@ -36,8 +36,9 @@ func (s *system) noteStart(ctx context.Context, with *handler.Models) error {
 	return s.store.Audit(ctx, r)
 }
 
-// startedWith names the model of each provider, and each agent by a digest of
-// what it is told: no text of a configuration belongs into the audit log.
+// startedWith names what a start, or a configuration that was taken up, begins with:
+// the model of each provider, and each agent by a digest of what it is told. No text
+// of a configuration belongs into the audit log.
 func startedWith(m *handler.Models) map[string]map[string]string {
 	out := map[string]map[string]string{kairos.UseProvider: {}, kairos.UseAgent: {}}
 	for _, p := range m.ProviderInfos() {

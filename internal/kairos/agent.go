@@ -92,13 +92,13 @@ type KeyInfo struct {
 // Refuses reports whether calls are not even tried.
 func (p ProviderInfo) Refuses() bool { return p.Circuit.Refuses() || p.Stop != nil }
 
-// Trouble reports whether calls fail, or are not even tried.
-func (p ProviderInfo) Trouble() bool { return p.State == "failing" || p.Refuses() }
-
 // Degraded reports whether calls fail, or are refused because they did.
 func (p ProviderInfo) Degraded() bool {
 	return p.State == "failing" || p.Circuit.Disturbed()
 }
+
+// Trouble reports whether calls fail, or are not made.
+func (p ProviderInfo) Trouble() bool { return p.Degraded() || p.Stop != nil }
 
 // Conversation is what a run's agents said to each other and how work passed
 // between them.

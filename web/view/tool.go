@@ -92,6 +92,16 @@ type AgentPage struct {
 	Failures     []FailureRow
 	Counts       []CountRow
 	Card         Block
+	Versions     []AgentVersion // newest first
+}
+
+// AgentVersion is what an agent was for a time.
+type AgentVersion struct {
+	Version     string
+	From, Until Time // Until is empty for the one in force
+	Run         Link // that was told the prompt; empty: none is kept
+	Prompt      Block
+	Same        bool // it is the prompt of now
 }
 
 // ProviderPage is one provider of models.

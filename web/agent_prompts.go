@@ -1,0 +1,99 @@
+package web
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/view"
+)
+
+const (
+	// spansRead is how many starts and configurations are looked at for what an agent
+	// was, spansShown how many of its versions are shown.
+	spansRead, spansShown = 200, 8
+	// toldRuns and toldRows bound where a prompt that is in force no more is looked for.
+	toldRuns, toldRows = 3, 500
+)
+
+// span is a time in which an agent was of one version.
+type agentSpan struct {
+	version     string
+	from, until time.Time // until is zero for now
+}
+
+// agentSpans are the versions of an agent, the newest first: every start of the
+// daemon, and every configuration that it took up, says which there was.
+func (r *request) agentSpans(id string) ([]agentSpan, error) {
+	events, err := r.s.Reader.AuditEvents(r.ctx, kairos.AuditFilter{Actions: []string{"daemon.start", "config.reload"}, Page: kairos.Page{Limit: spansRead}})
+	if err != nil {
+		return nil, err
+	}
+	var spans []agentSpan
+	var until time.Time
+	for _, e := range events.Items {
+		var with struct{ Agent map[string]string }
+		if len(e.Detail) == 0 || json.Unmarshal(e.Detail, &with) != nil || with.Agent == nil {
+			continue // a kairosd of before says less; a configuration that was not taken up, nothing
+		}
+		version := with.Agent[id]
+		if n := len(spans) - 1; n >= 0 && spans[n].version == version {
+			spans[n].from = e.At
+		} else {
+			spans = append(spans, agentSpan{version: version, from: e.At, until: until})
+		}
+		until = e.At
+	}
+	return slices.DeleteFunc(spans, func(s agentSpan) bool { return s.version == "" }), nil // it was not there
+}
+
+// told is what models were told that spoke for an agent, as the journal of a run of
+// that time has it: of earlier prompts nothing else is kept. An empty run: none is.
+func (r *request) told(id string, s agentSpan) (run kairos.Run, text string, err error) {
+	runs, err := r.s.Reader.Runs(r.ctx, kairos.RunFilter{Agents: []string{id}, Since: s.from, Until: s.until, Page: kairos.Page{Limit: toldRuns}})
+	if err != nil {
+		return run, "", err
+	}
+	for _, run := range runs.Items {
+		rows, err := r.s.Reader.JournalPage(r.ctx, run.ID, 0, toldRows)
+		if err != nil {
+			return run, "", err
+		}
+		for i := range rows {
+			var q asked
+			if what, _ := callOf(&rows[i]); what != "model" || len(rows[i].Input) == 0 || json.Unmarshal(rows[i].Input, &q) != nil || q.Agent != id {
+				continue
+			}
+			for _, m := range q.Messages {
+				if m.Role == "system" {
+					return run, m.Text, nil
+				}
+			}
+		}
+	}
+	return kairos.Run{}, "", nil
+}
+
+// agentVersions are the versions of an agent as its page shows them.
+func (r *request) agentVersions(a kairos.AgentInfo) ([]view.AgentVersion, error) {
+	spans, err := r.agentSpans(a.ID)
+	if err != nil {
+		return nil, err
+	}
+	var out []view.AgentVersion
+	for _, s := range spans[:min(len(spans), spansShown)] {
+		v := view.AgentVersion{Version: s.version, From: r.time(s.from), Until: r.time(s.until)}
+		run, text, err := r.told(a.ID, s)
+		if err != nil {
+			return nil, err
+		}
+		if run.ID != "" {
+			v.Run = view.Link{Text: kairos.ShortID(run.ID), Href: "/runs/" + run.ID}
+			v.Prompt = view.Block{ID: "prompt-" + s.version + "-" + run.ID, Title: r.t("What models were told, %s", promptVersion(text)), Text: visible(text), Folded: true}
+			v.Same = text == a.SystemPrompt || s.version == a.Version()
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}

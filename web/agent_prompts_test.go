@@ -1,0 +1,58 @@
+package web_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/webtest"
+)
+
+// An agent's page says which version of it was in force when, and shows what models
+// were told then, from the journal of a run of that time; a text of which no run is
+// kept is not made up.
+func TestAnAgentShowsItsVersionsAndPrompts(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	if strings.Contains(b.Get("/agents/agents/desk").Body, "Its versions") {
+		t.Error("an installation that has not said what it began with has versions")
+	}
+	begin := func(action, result, versions string) {
+		t.Helper()
+		if err := site.Store.Audit(t.Context(), kairos.AuditRecord{Action: action, Actor: kairos.System.Name, Surface: kairos.System.Surface, Object: "version:test", Result: result, Detail: []byte(versions)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	site.Plan(t, "id: talk\nnodes:\n  answer: {type: agent, agent: desk, input: {question: \"how much\"}}\n")
+	begin("daemon.start", "", `{"agent": {"desk": "aaaaaaaaaaaa"}, "provider": {}, "runs": {"takenUp": "0"}}`)
+	begin("daemon.start", "", `{"agent": {"desk": "bbbbbbbbbbbb"}}`)
+	begin("daemon.start", "", `{"agent": {"desk": "bbbbbbbbbbbb"}}`) // the same again
+	run := site.Run(t, "talk", "")
+	if _, err := site.Engine.WaitFor(t.Context(), run.ID, func(r kairos.Run) bool { return r.Status.Final() }); err != nil {
+		t.Fatal(err)
+	}
+	begin("config.reload", "failed", `{"before": "x", "after": "x"}`)
+	begin("daemon.start", "", `{"agent": {"accountant": "dddddddddddd"}}`) // without a desk
+	begin("config.reload", "", `{"agent": {"desk": "cccccccccccc"}, "changed": ["agents"], "before": "x", "after": "y"}`)
+	p := b.Get("/agents/agents/desk")
+	_, rest, _ := strings.Cut(p.Body, "Versions of the agent, the newest first")
+	table, _, _ := strings.Cut(rest, "</table>")
+	rows := strings.Split(table, "<tr>")
+	if p.Code != http.StatusOK || len(rows) != 5 {
+		t.Fatalf("%d: %d rows in %s", p.Code, len(rows)-2, words(table))
+	}
+	for i, want := range [][]string{{"cccccccccccc", "now", "No run that is kept was told it."}, {"bbbbbbbbbbbb", "the one above · run " + run.ID[len(run.ID)-4:]}, {"aaaaaaaaaaaa", "No run that is kept was told it."}} {
+		for _, w := range want {
+			if text := words(rows[i+2]); !strings.Contains(text, w) {
+				t.Errorf("row %d does not say %q: %s", i, w, text)
+			}
+		}
+	}
+	if strings.Count(table, time.Now().UTC().Format("2006-01-02T")) != 5 { // three begins, two ends
+		t.Errorf("not each version says since when and until when: %s", table)
+	}
+	crawl(t, "agent", p.Body)
+}
