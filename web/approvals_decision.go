@@ -139,13 +139,13 @@ func (r *request) context(a kairos.Approval, v *view.ApprovalView) error {
 		}
 	}
 	if a.Agent != "" && input != nil {
-		v.Seen = append(v.Seen, folded(block("saw", r.t("What the agent was given"), input, "")))
+		v.Seen = append(v.Seen, folded(r.block("saw", r.t("What the agent was given"), input, "")))
 	}
 	if before.Output != nil {
-		v.Seen = append(v.Seen, folded(block("before", r.t("Output of %s, the step before", before.Node), before.Output, "")))
+		v.Seen = append(v.Seen, folded(r.block("before", r.t("Output of %s, the step before", before.Node), before.Output, "")))
 	}
 	if d.Run.Input != nil {
-		v.Seen = append(v.Seen, folded(block("input", r.t("Input of the run"), d.Run.Input, "")))
+		v.Seen = append(v.Seen, folded(r.block("input", r.t("Input of the run"), d.Run.Input, "")))
 	}
 	return nil
 }
@@ -235,7 +235,7 @@ func (r *request) forecast(f kairos.Forecast, v view.ApprovalView) view.Ahead {
 		a.Says = r.t("Nothing new starts; the run waits for what else is under way.")
 	}
 	for _, e := range f.Effects[:min(len(f.Effects), 12)] {
-		a.Effects = append(a.Effects, fmt.Sprintf("%s · %s · %s", e.Node, e.Type, e.Effect))
+		a.Effects = append(a.Effects, fmt.Sprintf("%s · %s · %s", e.Node, e.Type, r.effect(e.Effect)))
 	}
 	return a
 }

@@ -356,7 +356,7 @@ func (r *request) auditDetail(e kairos.AuditEvent) []view.Block {
 		out = append(out, view.Block{ID: "changed", Title: r.t("What changed"), Diff: lines, Note: note})
 	}
 	if rest != nil {
-		out = append(out, block("detail", r.t("Detail"), rest, ""))
+		out = append(out, r.block("detail", r.t("Detail"), rest, ""))
 	}
 	return out
 }

@@ -83,7 +83,8 @@ func (r *request) groupRow(g kairos.FailureGroup) view.GroupRow {
 		row.Resume = "/bulk/new?" + url.Values{"do": {"resume"}, "q": {q}}.Encode()
 	}
 	if r.who.Role.Includes(kairos.RoleOperator) {
-		row.Ack = "/failures/ack?" + ackQuery(g.Ref())
+		row.Ref = ackQuery(g.Ref())
+		row.Ack = "/failures/ack?" + row.Ref
 	}
 	if a := g.Ack; a != nil {
 		row.Acked, row.Note = r.t("It is back: %s took note of it on %s.", visible(a.Actor), r.time(a.At).Text), visible(a.Note)
@@ -212,7 +213,7 @@ func (r *request) showBulkPreview(code int, req kairos.BulkRequest, v bulkVerb, 
 			}
 		}
 		for _, e := range one.Effects {
-			p.Effects = append(p.Effects, fmt.Sprintf("%s · %s · %s", e.Node, e.Type, e.Effect))
+			p.Effects = append(p.Effects, fmt.Sprintf("%s · %s · %s", e.Node, e.Type, r.effect(e.Effect)))
 		}
 	}
 	return r.render(code, view.BulkPreview(p))

@@ -160,7 +160,7 @@ func (r *request) providers(p *view.CrewPage) error {
 	list, err := r.s.Crew.Providers(r.ctx)
 	for _, v := range list {
 		row := view.ProviderRow{Name: visible(v.Name), Href: providerHref(v.Name), Type: v.Type, Model: visible(v.Model), Address: visible(v.BaseURL), Pulse: r.pulse(v.Activity), Limits: r.providerLimits(v),
-			In: r.number(v.Activity.Usage.InputTokens), Out: r.number(v.Activity.Usage.OutputTokens), Cost: costText(r.today(v.Activity).Cost), Error: shortened(visible(v.LastError)), ErrorAt: r.time(v.LastErrorAt)}
+			In: r.number(v.Activity.Usage.InputTokens), Out: r.number(v.Activity.Usage.OutputTokens), Cost: r.cost(r.today(v.Activity).Cost), Error: shortened(visible(v.LastError)), ErrorAt: r.time(v.LastErrorAt)}
 		if v.Default {
 			row.Notes = r.t("the default")
 		}
@@ -183,7 +183,7 @@ func (r *request) tools(p *view.CrewPage) error {
 	}
 	for _, t := range list {
 		about, _, _ := strings.Cut(t.Description, "\n")
-		row := view.ToolRow{Name: visible(t.Name), About: shortened(visible(about)), Source: visible(t.Source), Effect: t.Effect, Permission: t.Permission, State: callState(t), Reason: shortened(visible(t.Reason)), Pulse: r.pulse(t.Activity)}
+		row := view.ToolRow{Name: visible(t.Name), About: shortened(visible(about)), Source: visible(t.Source), Effect: r.effect(t.Effect), Permission: t.Permission, State: callState(t), Reason: shortened(visible(t.Reason)), Pulse: r.pulse(t.Activity)}
 		if len(t.Activity.Recent) > 0 {
 			row.Error, row.ErrorAt = shortened(visible(t.Activity.Recent[0].Message)), r.time(t.Activity.Recent[0].At)
 		}
@@ -261,7 +261,7 @@ func (r *request) agentPage() error {
 	if err != nil {
 		return err
 	}
-	p.Card = block("card", r.t("All of it as JSON"), raw, "")
+	p.Card = r.block("card", r.t("All of it as JSON"), raw, "")
 	if note := r.agentNote(a); note != "" {
 		p.Facts = append(p.Facts, view.Fact{Term: r.t("Notes"), Text: note})
 	}
@@ -286,7 +286,7 @@ func (r *request) agentPage() error {
 	for _, name := range a.Tools {
 		l := view.Link{Text: visible(name), Href: "/agents/tools"}
 		if i := slices.IndexFunc(tools, func(t kairos.ToolInfo) bool { return t.Name == name }); i >= 0 {
-			l.Href, l.Count = toolHref(name), tools[i].Effect
+			l.Href, l.Count = toolHref(name), r.effect(tools[i].Effect)
 		}
 		p.Tools = append(p.Tools, l)
 	}

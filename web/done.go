@@ -11,7 +11,7 @@ import (
 type deed struct {
 	name string // of the cookie's value
 	path string // of the route
-	act  string // which of its acts, as its form names it; empty: the only one
+	act  string // which of its acts, as its form or address names it; empty: the only one
 	says string
 }
 
@@ -36,6 +36,13 @@ var deeds = []deed{
 	{"second-off", "/me/second-factor", "off", locale.Mark("Your second factor is off.")},
 	{"opens-with", "/views/default", "", locale.Mark("What the run list opens with is changed.")},
 	{"forgotten", "/memory/forget", "", locale.Mark("The session remembers nothing any more.")},
+	{"run-paused", "/runs/:run/:action", "pause", locale.Mark("The run is paused: it stops after the running step, if there is one.")},
+	{"run-continued", "/runs/:run/:action", "continue", locale.Mark("The run goes on.")},
+	{"run-noted", "/runs/:run/ack", "", locale.Mark("Somebody knows of it now: the run needs attention no more.")},
+	{"failure-noted", "/failures/ack", "", locale.Mark("Somebody knows of it now: it needs attention no more.")},
+	{"failure-back", "/failures/unack", "", locale.Mark("It needs attention again.")},
+	{"plan-paused", "/plans/:plan/pause", "pause", locale.Mark("No run of the plan starts any more. What is under way goes on.")},
+	{"plan-unpaused", "/plans/:plan/pause", "unpause", locale.Mark("Runs of the plan start again.")},
 	{"logged-out", "/logout", "", locale.Mark("You are logged out.")},
 	{"released", "/system/release", "", locale.Mark("All held runs are released.")},
 	{"backed-up", "/system/backup", "", locale.Mark("The backup is made and verified.")},
@@ -67,7 +74,7 @@ func (r *request) sayDone() {
 			of = &deeds[i]
 		}
 		for _, f := range deedFields {
-			if d.act != "" && r.c.FormValue(f) == d.act {
+			if d.act != "" && (r.c.FormValue(f) == d.act || r.c.Param("action") == d.act) {
 				of = &deeds[i]
 			}
 		}

@@ -110,7 +110,7 @@ func (r *request) draftedPlan(p *view.DraftPage, pl kairos.Plan, v kairos.Versio
 	for i := range program.Nodes {
 		n := &program.Nodes[i]
 		effect := catalog.EffectOf(n)
-		row := view.DraftStep{ID: n.ID, Does: visible(doesWhat(n)), Effect: string(effect), Unsafe: effect == planner.EffectUnsafe, Why: r.whyStep(n, explained), Chosen: n.ID == r.c.QueryParam("node")}
+		row := view.DraftStep{ID: n.ID, Does: visible(doesWhat(n)), Effect: r.effect(string(effect)), Unsafe: effect == planner.EffectUnsafe, Why: r.whyStep(n, explained), Chosen: n.ID == r.c.QueryParam("node")}
 		if info := catalog.Tools[n.Tool]; info.Denied != nil && info.Denied(pl.Key) {
 			p.Unusable = append(p.Unusable, r.t("%s, which %s calls, is denied", visible(n.Tool), visible(n.ID)))
 		}

@@ -62,10 +62,10 @@ type typed struct{ text, why string }
 func (r *request) field(name, was string, edited kairos.RawJSON) view.EditField {
 	f := view.EditField{Name: name, Value: was, Was: was}
 	if edited != nil {
-		f.Value, f.Edited = pretty(edited), true
+		f.Value = pretty(edited)
 	}
 	if w, ok := r.wrong[name]; ok {
-		f.Value, f.Wrong, f.Edited = w.text, w.why, true
+		f.Value, f.Wrong = w.text, w.why
 	}
 	return f
 }

@@ -83,7 +83,7 @@ func (r *request) repeats(p *view.PreviewPage, pre kairos.Preview) {
 	for _, s := range pre.Repeats {
 		name := fmt.Sprintf("%s#%d", s.Node, s.Visit)
 		v := r.repeat(name, stepName(s.Node, s.Visit), s.Given, "run")
-		v.What, v.Doubtful = fmt.Sprintf("%s · %s", s.Type, s.Effect), s.Doubtful
+		v.What, v.Doubtful = fmt.Sprintf("%s · %s", s.Type, r.effect(s.Effect)), s.Doubtful
 		if n := len(s.Items); n > 0 {
 			v.What += " · " + r.n(n, "%s item", "%s items")
 			v.Each = r.t("The stub of each item")

@@ -29,6 +29,9 @@ edges: [{from: a, to: b}, {from: b, to: c}]
 	path := "/runs/" + run.ID + "/fork"
 	page := b.Get(path + "?at=2")
 	says(t, page, http.StatusOK, `name="edit.a"`, `name="edit.b"`, `hx-target="#check"`, "Kept, not repeated (2)")
+	for _, name := range []string{"a", "b"} { // the original stands beside each, before anything is typed
+		says(t, page, http.StatusOK, `Output of `+name+` <span class="hint">What it was</span> <textarea readonly`)
+	}
 	form := page.Hidden()
 	form.Set("at", "2")
 	with := func(do string, set map[string]string) url.Values {

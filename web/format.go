@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -155,6 +156,20 @@ func hidden(c rune) bool {
 
 // firstWord is a word that may be written with a capital: no key, path or name.
 var firstWord = regexp.MustCompile(`^\p{Ll}+[ ,]`)
+
+// effectNames are the effects of steps and tools, as the plan language calls them.
+var effectNames = map[string]string{
+	string(planner.EffectPure): locale.Mark("pure"), string(planner.EffectRead): locale.Mark("read"), string(planner.EffectIdempotent): locale.Mark("idempotent"),
+	string(planner.EffectUnsafe): locale.Mark("unsafe"), string(planner.EffectControl): locale.Mark("control"),
+}
+
+// effect is an effect in the reader's language.
+func (r *request) effect(e string) string {
+	if w, ok := effectNames[e]; ok {
+		return r.t(w)
+	}
+	return visible(e)
+}
 
 // begun is an error's text as a sentence begins: errors have no capital, pages do.
 func begun(text string) string {

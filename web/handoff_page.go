@@ -78,11 +78,11 @@ func (b *runPage) handoffInspector(d kairos.HandoffDetail) view.Inspector {
 	add(b.t("Took"), took(time.Duration(d.TookMs)*time.Millisecond), "")
 	if !d.Usage.Zero() {
 		add(b.t("Tokens"), b.number(d.Usage.InputTokens+d.Usage.OutputTokens), "")
-		add(b.t("Cost"), costText(d.Usage.Cost), "")
+		add(b.t("Cost"), b.cost(d.Usage.Cost), "")
 	}
 	add(b.t("Tools granted"), strings.Join(visibleAll(d.Tools), ", "), "")
 	if d.Size > 0 {
-		add(b.t("Passed on"), size(d.Size), "")
+		add(b.t("Passed on"), b.size(d.Size), "")
 		add(b.t("Keys"), strings.Join(keysOf(passedOn(d)), ", "), "")
 		i.Facts = append(i.Facts, view.Fact{Term: "SHA-256", Text: shortHash(d) + "…", Mono: true})
 	}
@@ -100,7 +100,7 @@ func (b *runPage) handoffBlocks(d kairos.HandoffDetail) []view.Block {
 	given := d.Given
 	switch {
 	case given != nil:
-		out = append(out, block("given", b.t("Context given"), given, ""))
+		out = append(out, b.block("given", b.t("Context given"), given, ""))
 	case d.Context == "":
 		out = append(out, view.Block{ID: "given", Title: b.t("Context given"), Text: b.t("nothing")})
 	default:
@@ -108,7 +108,7 @@ func (b *runPage) handoffBlocks(d kairos.HandoffDetail) []view.Block {
 			given = words
 		}
 	}
-	result := block("result", b.t("Result returned"), d.Result, "")
+	result := b.block("result", b.t("Result returned"), d.Result, "")
 	switch {
 	case d.Failure != nil:
 		result = cutBlock(view.Block{ID: "result", Title: b.t("Failure") + " · " + d.Failure.Code}, d.Failure.Message)

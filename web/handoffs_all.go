@@ -55,7 +55,7 @@ func (r *request) allHandoffs() error {
 	for _, h := range list.Items {
 		p.Rows = append(p.Rows, view.HandoffLine{At: r.time(h.At), Href: "/handoffs/" + url.PathEscape(h.ID), From: r.handoffTerm(q, "from", h.From), To: r.handoffTerm(q, "to", h.To), Plan: r.handoffTerm(q, "plan", h.Plan),
 			Run: view.Link{Text: kairos.ShortID(h.Run), Href: "/runs/" + h.Run + "?view=handoffs"}, Step: view.Link{Text: h.Node, Href: "/runs/" + h.Run + "?step=" + url.QueryEscape(h.Node)},
-			Reason: r.handoffReason(h.Reason), Context: visible(cut(h.Context, 200)), Size: size(len(h.Context)), Status: handoffStatus(h.Status)})
+			Reason: r.handoffReason(h.Reason), Context: visible(cut(h.Context, 200)), Size: r.size(len(h.Context)), Status: handoffStatus(h.Status)})
 	}
 	at := func(key, cursor string) string {
 		if cursor == "" {

@@ -28,6 +28,7 @@ func (r *request) home() error {
 		p.Steps = r.firstSteps()
 	} else {
 		p.Bands = r.bands()
+		p.Once = []view.Once{{ID: "once-ack", Action: "/failures/ack?all=1", Idem: newID()}}
 	}
 	return r.render(http.StatusOK, view.Home(p))
 }

@@ -67,7 +67,7 @@ func (r *request) systemBand() (templ.Component, error) {
 		commits = r.t("checkpoints p95 %s", span(v.Commits.P95))
 	}
 	add(grade(v.Commits.P95, commitHigh, commitBad), commits, "/system")
-	add(grade(i.Storage.WAL, walHigh, walBad), r.t("WAL %s", bytesText(i.Storage.WAL)), "/system")
+	add(grade(i.Storage.WAL, walHigh, walBad), r.t("WAL %s", r.bytes(i.Storage.WAL)), "/system")
 	if i.Storage.Disk > 0 {
 		free := int(100 * float64(i.Storage.Free) / float64(i.Storage.Disk))
 		state := ""

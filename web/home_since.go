@@ -253,7 +253,7 @@ func (r *request) ack() error {
 	if len(note) > 2000 {
 		return r.showAck(http.StatusUnprocessableEntity, r.t("A note has at most 2,000 characters."))
 	}
-	err := r.once(func() (string, error) {
+	err := r.onceOf(strings.Join(r.c.Request().PostForm["group"], " "), func() (string, error) {
 		if strings.HasSuffix(r.c.Path(), "/unack") {
 			_, err := r.s.Reader.UnackFailures(r.ctx, r.who.actor(), ref)
 			return "/", err

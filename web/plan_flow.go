@@ -237,7 +237,7 @@ func (f *planFlow) steps() ([]view.FlowRow, view.RowPages) {
 	out := make([]view.FlowRow, 0, to-from)
 	for i := from; i < to; i++ {
 		node := &f.program.Nodes[i]
-		row := view.FlowRow{ID: visible(node.ID), Href: f.href(url.Values{"node": {node.ID}, "rows": nil}) + "#step", Does: visible(doesWhat(node)), Effect: string(catalog.EffectOf(node)),
+		row := view.FlowRow{ID: visible(node.ID), Href: f.href(url.Values{"node": {node.ID}, "rows": nil}) + "#step", Does: visible(doesWhat(node)), Effect: f.effect(string(catalog.EffectOf(node))),
 			Current: f.c.QueryParam("node") == node.ID}
 		if n := f.flow.Nodes[node.ID]; n != nil {
 			row.Runs, row.P50, row.P95 = f.number(int64(n.Runs)), took(n.P50), took(n.P95)

@@ -89,7 +89,7 @@ func (r *request) planRights(p *view.PlanPage, pl kairos.Plan, program *planner.
 		if says != "" {
 			says = r.t(says)
 		}
-		p.Tools = append(p.Tools, view.ToolRight{Name: visible(name), Href: toolHref(name), Effect: string(info.Effect), Says: says, Steps: visible(strings.Join(used[name], ", "))})
+		p.Tools = append(p.Tools, view.ToolRight{Name: visible(name), Href: toolHref(name), Effect: r.effect(string(info.Effect)), Says: says, Steps: visible(strings.Join(used[name], ", "))})
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ func (r *request) pause() error {
 	if err != nil {
 		return err
 	}
-	err = r.once(func() (string, error) {
+	err = r.onceOf(r.c.FormValue("do"), func() (string, error) {
 		return "/plans/" + url.PathEscape(pl.Key), r.s.Engine.PausePlan(r.ctx, r.who.actor(), pl.ID, r.c.FormValue("do") != "unpause", strings.TrimSpace(r.c.FormValue("reason")))
 	})
 	if kairos.CodeOf(err) == kairos.CodeConflict {

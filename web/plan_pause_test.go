@@ -23,7 +23,7 @@ func TestAPlanIsPausedByForm(t *testing.T) {
 	otto.LoginAs("otto", webtest.Password)
 	site.Plan(t, "id: flood\nnodes: {a: {type: set, input: \"${input}\"}}\n")
 	run := site.Run(t, "flood", "1")
-	has(t, otto.Get("/plans/flood"), "the plan", `href="/plans/flood/pause" data-key="" data-dialog>Pause…`)
+	has(t, otto.Get("/plans/flood"), "the plan", `form="once-pause" name="do" value="pause">Pause<`)
 	has(t, otto.Get("/plans?state=paused"), "no paused plan", "No plan is paused.")
 	page := otto.Get("/plans/flood/pause")
 	has(t, page, "the preview", "No run of it starts any more", "existing runs can be resumed")
@@ -37,7 +37,7 @@ func TestAPlanIsPausedByForm(t *testing.T) {
 		t.Errorf("pausing what is paused: %d %s", p.Code, words(p.Body))
 	}
 	for _, path := range []string{"/plans/flood", "/plans/flood/start"} {
-		has(t, b.Get(path), path, "Paused since", "otto", "it floods &lt;the bank&gt;", "Unpause…")
+		has(t, b.Get(path), path, "Paused since", "otto", "it floods &lt;the bank&gt;", "Unpause")
 	}
 	has(t, b.Get("/plans?state=paused"), "the paused plans", `href="/plans/flood"`, ">paused<")
 	start := b.Get("/plans/flood/start").Hidden()

@@ -41,11 +41,12 @@ func (r *request) plan() error {
 	path := "/plans/" + url.PathEscape(pl.Key)
 	if r.who.Role.Includes(kairos.RoleOperator) {
 		p.Actions = append(p.Actions, view.Link{Text: r.t("Start…"), Href: path + "/start", Primary: true})
-		verb := view.Link{Text: r.t("Pause…"), Href: path + "/pause", Dialog: true}
+		p.Once = []view.Once{{ID: "once-pause", Action: path + "/pause", Idem: newID(), Rev: strconv.Itoa(pl.Latest)}}
 		if pl.Paused != nil {
-			verb.Text = r.t("Unpause…")
+			p.Actions = append(p.Actions, view.Link{Text: r.t("Unpause"), Form: "once-pause", Do: "unpause"})
+		} else {
+			p.Actions = append(p.Actions, view.Link{Text: r.t("Pause"), Form: "once-pause", Do: "pause"}, view.Link{Text: r.t("Pause with a reason…"), Href: path + "/pause", Dialog: true, Class: "lk"})
 		}
-		p.Actions = append(p.Actions, verb)
 	}
 	if pl.Paused != nil {
 		p.Paused = r.pausedText(pl.Paused)

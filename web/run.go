@@ -142,8 +142,11 @@ func (b *runPage) build() (view.RunPage, error) {
 	}
 	p.Why, p.Actions = why, b.actions(len(p.Approvals) > 0)
 	if b.who.Role.Includes(kairos.RoleOperator) {
+		for _, act := range []string{"pause", "continue", "ack"} { // whichever its head comes to offer
+			p.Once = append(p.Once, view.Once{ID: "once-" + act, Action: b.actAt(act), Idem: newID(), Rev: strconv.FormatInt(run.LastSeq, 10)})
+		}
 		if run := b.d.Run; run.Status == kairos.RunFailed && run.Attention {
-			p.More = append(p.More, view.Link{Text: b.t("Acknowledge…"), Href: "/runs/" + run.ID + "/ack", Dialog: true})
+			p.More = append(p.More, view.Link{Text: b.t("Acknowledge"), Form: "once-ack", Do: "act"}, view.Link{Text: b.t("Acknowledge with a note…"), Href: "/runs/" + run.ID + "/ack", Dialog: true})
 		}
 		p.More = append(p.More, view.Link{Text: b.t("Note…"), Href: "/runs/" + run.ID + "/note", Dialog: true})
 	}
@@ -205,7 +208,7 @@ func (b *runPage) build() (view.RunPage, error) {
 		p.Log = b.log()
 	case "io":
 		read := b.reading()
-		p.Blocks = []view.Block{read.block("in", b.t("Input"), run.Input, "/runs/"+run.ID+"/raw/0/input"), read.block("out", b.t("Output"), run.Output, "/runs/"+run.ID+"/raw/0/output")}
+		p.Blocks = []view.Block{read.block("run-in", b.t("Input"), run.Input, "/runs/"+run.ID+"/raw/0/input"), read.block("run-out", b.t("Output"), run.Output, "/runs/"+run.ID+"/raw/0/output")}
 		for i, part := range []kairos.RunPart{kairos.PartInput, kairos.PartOutput} {
 			if text := b.damagedValue(run, part); text != "" {
 				p.Blocks[i].Text, p.Blocks[i].Raw = text, ""
@@ -222,7 +225,9 @@ func (b *runPage) build() (view.RunPage, error) {
 		switch {
 		case b.chosen != nil:
 			i := b.inspector()
-			p.Inspector = &i
+			if p.Inspector = &i; b.view == "state" || b.view == "io" {
+				i.Find = nil // what is looked for on the page is marked beside it, too
+			}
 		case b.node != "":
 			i := b.nodeInspector(b.node)
 			p.Inspector = &i
@@ -235,16 +240,9 @@ func (b *runPage) build() (view.RunPage, error) {
 }
 
 // inspects reports whether a step stands beside the view: always beside the steps, and
-// once somebody chose one beside what else there is to read of the run. The state, and
-// input and output, need the width for values.
+// once somebody chose one beside what else there is to read of the run.
 func (b *runPage) inspects() bool {
-	switch b.view {
-	case "timeline", "graph":
-		return true
-	case "log", "handoffs", "events":
-		return b.c.QueryParam("step") != "" || b.c.QueryParam("node") != ""
-	}
-	return false
+	return b.view == "timeline" || b.view == "graph" || b.c.QueryParam("step") != "" || b.c.QueryParam("node") != ""
 }
 
 // kept are the parameters that stay when others change: what is looked at, and
@@ -252,17 +250,20 @@ func (b *runPage) inspects() bool {
 var kept = []string{"view", "step", "node", "try", "tab", "cp", "against", "only", "sort", "idle", "critical", "open", "from", "to", "rows", "paint", "zoom", "mode", "all", "logstep", "level", "logq", "line", "lines", "delta", "kinds", "find", "into", "nth", "handoff"}
 
 // href is this page with some parameters changed.
-func (b *runPage) href(set url.Values) string {
+func (b *runPage) href(set url.Values) string { return b.runAt(b.d.Run.ID, set) }
+
+// runAt is the page of a run as it is looked at, with some parameters changed.
+func (r *request) runAt(id string, set url.Values) string {
 	q := url.Values{}
 	for _, key := range kept {
-		if v := b.c.QueryParam(key); v != "" {
+		if v := r.c.QueryParam(key); v != "" {
 			q.Set(key, v)
 		}
 	}
 	for k, v := range set {
 		q[k] = v
 	}
-	path := "/runs/" + b.d.Run.ID
+	path := "/runs/" + id
 	if len(q) == 0 {
 		return path
 	}

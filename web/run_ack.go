@@ -69,7 +69,7 @@ func (r *request) ackRun() error {
 			return "", err
 		}
 		err = kairos.TakeNote(r.ctx, r.s.Reader, r.s.Bulk, r.who.actor(), run, r.c.FormValue("note"), at)
-		return "/runs/" + run.ID, err
+		return r.runAt(run.ID, nil), err
 	})
 	switch kairos.CodeOf(err) {
 	case kairos.CodeInvalid:

@@ -3,6 +3,7 @@ package web
 import (
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/web/view"
@@ -39,11 +40,14 @@ func (b *runPage) actions(asked bool) []view.Link {
 		return []view.Link{link(b.t("Start now"), "start-now", true), link(b.t("Cancel…"), "cancel", false)}
 	}
 	var out []view.Link
+	now := func(text, action string, primary bool) view.Link {
+		return view.Link{Text: text, Form: "once-" + action, Do: "act", Primary: primary}
+	}
 	add := func(text, action string) { out = append(out, link(text, action, len(out) == 0)) } // the first is what the state asks for
 	pausable := false
 	switch {
 	case run.WaitReason == kairos.WaitPaused || run.Paused:
-		add(b.t("Continue"), "continue")
+		out = append(out, now(b.t("Continue"), "continue", true))
 	case run.WaitReason == kairos.WaitQuarantined || run.WaitReason == kairos.WaitHeld:
 		add(b.t("Release…"), "release")
 	case run.WaitReason == kairos.WaitBudget:
@@ -58,12 +62,21 @@ func (b *runPage) actions(asked bool) []view.Link {
 		out = append(out, view.Link{Text: b.t("Decide"), Href: at, Primary: len(out) == 0})
 	}
 	if pausable {
-		out = append(out, link(b.t("Pause"), "pause", len(out) == 0 && run.Status == kairos.RunRunning))
+		out = append(out, now(b.t("Pause"), "pause", len(out) == 0 && run.Status == kairos.RunRunning))
 	}
 	if run.WaitReason != kairos.WaitRetry {
 		out = append(out, link(b.t("Fork…"), "fork", false))
 	}
 	return append(out, link(b.t("Cancel…"), "cancel", false))
+}
+
+// actAt is where an act at one click is sent to: it comes back to what is looked at.
+func (b *runPage) actAt(action string) string {
+	at, query, found := strings.Cut(b.href(nil), "?")
+	if at += "/" + action; found {
+		at += "?" + query
+	}
+	return at
 }
 
 // decideAt is where on this page a person answers what the run waits for: the form

@@ -76,7 +76,9 @@ func (b *runPage) whyLinks(w *view.Why) error {
 	if g.Runs > 1 {
 		link(b.n(int(g.Runs), "Resume %s…", "Resume all %s…"), "/bulk/new?"+url.Values{"do": {"resume"}, "q": {q}}.Encode())
 	}
-	w.Links = append(w.Links, view.Link{Text: b.t("Acknowledge…"), Href: "/failures/ack?" + ackQuery(g.Ref()), Dialog: true})
+	if g.Runs > 1 { // the run by itself is acknowledged in its head
+		w.Links = append(w.Links, view.Link{Text: b.n(int(g.Runs), "Acknowledge %s…", "Acknowledge all %s…"), Href: "/failures/ack?" + ackQuery(g.Ref()), Dialog: true})
+	}
 	return nil
 }
 

@@ -96,7 +96,7 @@ func (b *runPage) reading() reading {
 	if err != nil || nth < 0 {
 		nth = 0
 	}
-	return reading{find: strings.TrimSpace(b.c.QueryParam("find")), into: b.c.QueryParam("into"), nth: nth, href: func(set url.Values) string {
+	return reading{lang: b.display.lang, find: strings.TrimSpace(b.c.QueryParam("find")), into: b.c.QueryParam("into"), nth: nth, href: func(set url.Values) string {
 		if b.view == "timeline" || b.view == "graph" {
 			return b.href(set) + "#inspector"
 		}
@@ -218,7 +218,7 @@ func (b *runPage) callBlocks(st *step) []view.Block {
 			title = append(title, took(c.At.Sub(c.StartedAt)))
 		}
 		if !c.Usage.Zero() {
-			title = append(title, b.n(int(c.Usage.InputTokens), "%s token in", "%s tokens in"), b.n(int(c.Usage.OutputTokens), "%s token out", "%s tokens out"), costText(c.Usage.Cost))
+			title = append(title, b.n(int(c.Usage.InputTokens), "%s token in", "%s tokens in"), b.n(int(c.Usage.OutputTokens), "%s token out", "%s tokens out"), b.cost(c.Usage.Cost))
 		}
 		id := "call-" + strconv.Itoa(n)
 		var v view.Block
@@ -290,7 +290,7 @@ func (b *runPage) changeBlock(st *step) view.Block {
 // nil.
 func (r *request) jsonDiff(a, z kairos.RawJSON) (lines []view.DiffLine, note string) {
 	if len(a) > copyBytes || len(z) > copyBytes {
-		return []view.DiffLine{{Sign: "~", Text: r.t("%s became %s", size(len(a)), size(len(z)))}}, locale.Mark("Too long to compare here.")
+		return []view.DiffLine{{Sign: "~", Text: r.t("%s became %s", r.size(len(a)), r.size(len(z)))}}, locale.Mark("Too long to compare here.")
 	}
 	decode := func(j kairos.RawJSON) any {
 		v, err := planner.DecodeValue(j)

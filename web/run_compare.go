@@ -57,7 +57,7 @@ func (r *request) compare() error {
 	fact(r.t("Started by"), a.Actor, b.Actor)
 	if !a.Usage.Zero() || !b.Usage.Zero() {
 		fact(r.t("Tokens"), r.number(a.Usage.InputTokens+a.Usage.OutputTokens), r.number(b.Usage.InputTokens+b.Usage.OutputTokens))
-		fact(r.t("Cost"), costText(a.Usage.Cost), costText(b.Usage.Cost))
+		fact(r.t("Cost"), r.cost(a.Usage.Cost), r.cost(b.Usage.Cost))
 	}
 	fact(r.t("Steps"), strconv.FormatInt(a.Steps, 10), strconv.FormatInt(b.Steps, 10))
 	slices.SortStableFunc(p.Facts, func(x, y view.CompareRow) int { return cmp.Compare(rank(x), rank(y)) }) // what differs first
@@ -104,7 +104,7 @@ func (r *request) lastGood(run kairos.Run) (kairos.Run, error) {
 
 // compareValue is a row for a value of both runs, and how it differs.
 func (r *request) compareValue(p *view.ComparePage, id, name string, a, b kairos.Run, x, y kairos.RawJSON) {
-	row := view.CompareRow{Name: name, A: size(len(x)), B: size(len(y))}
+	row := view.CompareRow{Name: name, A: r.size(len(x)), B: r.size(len(y))}
 	if row.Differs = !bytes.Equal(x, y); row.Differs {
 		row.A, row.B = visible(cut(string(x), 300)), visible(cut(string(y), 300))
 		row.Output = "#" + id

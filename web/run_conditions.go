@@ -132,7 +132,7 @@ func (b *runPage) untilWithin(w *view.Why) {
 	add(b.t("Steps"), l.MaxSteps > 0, run.Steps < l.MaxSteps, b.number(run.Steps), b.number(l.MaxSteps))
 	add(b.t("Running time"), l.MaxDuration > 0, run.RunningTime < l.MaxDuration, took(run.RunningTime), took(l.MaxDuration))
 	add(b.t("Tokens"), l.MaxTokens > 0, tokens < l.MaxTokens, b.number(tokens), b.number(l.MaxTokens))
-	add(b.t("Cost"), l.MaxCost > 0, run.Usage.Cost < l.MaxCost, costText(run.Usage.Cost), costText(l.MaxCost))
+	add(b.t("Cost"), l.MaxCost > 0, run.Usage.Cost < l.MaxCost, b.cost(run.Usage.Cost), b.cost(l.MaxCost))
 	if len(w.Conditions) == 0 {
 		w.Conditions = append(w.Conditions, condition(false, b.t("A higher limit")))
 	}

@@ -136,7 +136,7 @@ func (r *request) damagedRow(row kairos.DamagedRow) string {
 func (r *request) lostSteps(d *kairos.Damage) []string {
 	var out []string
 	for _, s := range d.Steps[:min(len(d.Steps), shownLost)] {
-		name := fmt.Sprintf("%s (%s)", lostName(s.Node, s.Visit, s.Item), s.Effect)
+		name := fmt.Sprintf("%s (%s)", lostName(s.Node, s.Visit, s.Item), r.effect(s.Effect))
 		switch s.Status {
 		case "":
 			out = append(out, r.t("%s: row %d, which would tell how it ended, is damaged. It may have happened.", name, s.Row))

@@ -113,8 +113,8 @@ func (b *runPage) events() (*view.Events, error) {
 // view.
 const manyRows = 500
 
-// eventCount is how many events the view lists: empty where counting them would take
-// longer than the page that was asked for.
+// eventCount is how many events the view lists: at least the rows of the journal, where
+// counting them all would take longer than the page that was asked for.
 func (b *runPage) eventCount() string {
 	switch b.target() {
 	case "", "head", "pane":
@@ -122,7 +122,7 @@ func (b *runPage) eventCount() string {
 		return "" // a part without tabs
 	}
 	if b.view != "events" && len(b.d.Journal) > manyRows {
-		return ""
+		return b.number(int64(len(b.d.Journal))) + "+"
 	}
 	acts, err := b.acts()
 	if err != nil { // the tab is worth more than its count; its view says what is wrong

@@ -11,13 +11,13 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// A step that was chosen stays beside the log, the events and the handoffs (UI 3.3.3).
+// A step that was chosen stays beside every view (UI 3.3.3).
 func TestTheInspectorStaysWhileViewsChange(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	seed := site.Seed(t)
 	b := site.Browser(t).Login()
-	for _, view := range []string{"timeline", "graph", "log", "handoffs", "events"} {
+	for _, view := range []string{"timeline", "graph", "state", "log", "handoffs", "events", "io"} {
 		at := "/runs/" + seed.Failed.ID + "?view=" + view
 		if p := b.Get(at + "&step=check"); !strings.Contains(inspected(p.Body), "check") || !strings.Contains(p.Body, "view="+view+"#inspector") {
 			t.Errorf("%s: beside it is %q", view, inspected(p.Body))

@@ -26,7 +26,7 @@ func (r *request) expectation(e *kairos.Expected, runs int) string {
 	}
 	work := took(max(e.Took(), time.Millisecond) * time.Duration(max(runs, 1)))
 	if e.Cost > 0 {
-		return r.n(e.Runs, "From %s run before: expected cost %s and %s of work.", "From %s runs before: expected cost %s and %s of work.", costText(e.Cost*float64(max(runs, 1))), work)
+		return r.n(e.Runs, "From %s run before: expected cost %s and %s of work.", "From %s runs before: expected cost %s and %s of work.", r.cost(e.Cost*float64(max(runs, 1))), work)
 	}
 	return r.n(e.Runs, "From %s run before: expected %s of work.", "From %s runs before: expected %s of work.", work)
 }

@@ -40,7 +40,7 @@ func (b *runPage) facts(p *view.RunPage) {
 	add(b.t("Steps"), strconv.FormatInt(run.Steps, 10), "")
 	if !run.Usage.Zero() {
 		add(b.t("Tokens"), b.number(run.Usage.InputTokens+run.Usage.OutputTokens), "")
-		add(b.t("Cost"), costText(run.Usage.Cost), "")
+		add(b.t("Cost"), b.cost(run.Usage.Cost), "")
 	}
 	if run.Session != "" && run.Session != run.ID {
 		href := ""

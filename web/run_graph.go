@@ -265,7 +265,7 @@ func (b *runPage) amount(key string, v float64) string {
 	case "took":
 		return took(time.Duration(v * float64(time.Second)))
 	case "cost":
-		return costText(v)
+		return b.cost(v)
 	}
 	return b.n(int(v), "%s try", "%s tries")
 }

@@ -54,8 +54,8 @@ func (b *runPage) handoffs() (*view.Handoffs, error) {
 		if !back {
 			open[pair{h.From, h.To}] = true
 		}
-		row := view.HandoffRow{Keys: keysOf(passedOn(d)), Hash: shortHash(d), Tools: visibleAll(d.Tools), At: b.time(h.At), From: visible(h.From), To: visible(h.To), Reason: b.handoffReason(h.Reason), Context: visible(cut(passedOn(d), shownContext)), Size: size(d.Size), Back: back,
-			Result: handoffStatus(d.Status), Open: d.Status == "open", Took: took(time.Duration(d.TookMs) * time.Millisecond), Cost: costText(d.Usage.Cost), Href: b.handoffHref(h.ID), Chosen: h.ID == b.c.QueryParam("handoff")}
+		row := view.HandoffRow{Keys: keysOf(passedOn(d)), Hash: shortHash(d), Tools: visibleAll(d.Tools), At: b.time(h.At), From: visible(h.From), To: visible(h.To), Reason: b.handoffReason(h.Reason), Context: visible(cut(passedOn(d), shownContext)), Size: b.size(d.Size), Back: back,
+			Result: handoffStatus(d.Status), Open: d.Status == "open", Took: took(time.Duration(d.TookMs) * time.Millisecond), Cost: b.cost(d.Usage.Cost), Href: b.handoffHref(h.ID), Chosen: h.ID == b.c.QueryParam("handoff")}
 		if h.Context != "" {
 			row.Context = visible(cut(h.Context, shownContext))
 		}

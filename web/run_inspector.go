@@ -212,13 +212,13 @@ func (b *runPage) inspectorFacts(i *view.Inspector, st *step, a *attempt) {
 	}
 	if u := st.usage(); !u.Zero() {
 		add(b.t("Tokens"), b.number(u.InputTokens)+" → "+b.number(u.OutputTokens))
-		add(b.t("Cost"), costText(u.Cost))
+		add(b.t("Cost"), b.cost(u.Cost))
 	}
 	agent := st.last.Agent
 	for _, c := range st.calls {
 		agent = cmp.Or(agent, c.Agent)
 	}
-	add(b.t("Agent"), visible(agent))
+	b.doers(st, a, agent, add)
 }
 
 // fate says what resuming would do with a step: it comes from the same preview

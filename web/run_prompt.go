@@ -305,7 +305,7 @@ func (b *runPage) promptTab(i *view.Inspector, st *step, a *attempt) {
 	}
 	if !p.Usage.Zero() {
 		add(b.t("Tokens"), b.t("%s in, %s out", b.number(p.Usage.InputTokens), b.number(p.Usage.OutputTokens)))
-		add(b.t("Cost"), costText(p.Usage.Cost))
+		add(b.t("Cost"), b.cost(p.Usage.Cost))
 	}
 	add(b.t("Finish reason"), p.Finish)
 	for n, t := range p.Tools {
@@ -372,7 +372,7 @@ func (b *runPage) messageBlock(p *prompt, n int) view.Block {
 			title = append(title, visible(m.Agent))
 		}
 		if m.Usage != nil {
-			says = append(says, b.t("%s in, %s out", b.n(int(m.Usage.InputTokens), "%s token", "%s tokens"), b.number(m.Usage.OutputTokens)), b.t("cost %s", costText(m.Usage.Cost)))
+			says = append(says, b.t("%s in, %s out", b.n(int(m.Usage.InputTokens), "%s token", "%s tokens"), b.number(m.Usage.OutputTokens)), b.t("cost %s", b.cost(m.Usage.Cost)))
 		}
 		if m.Finish != "" {
 			says = append(says, b.t("finish reason %s", visible(m.Finish)))

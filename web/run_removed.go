@@ -51,7 +51,7 @@ func (b *runPage) removedBlocks(rows bool) ([]view.Block, error) {
 		return nil, err
 	}
 	more := []view.Link{{Text: b.t("All that the audit log says of it"), Href: "/audit?run=" + run.ID}}
-	out := []view.Block{{ID: "in", Title: b.t("Input"), Text: b.wasRemoved(run, b.keptInput(k)), More: more}}
+	out := []view.Block{{ID: "run-in", Title: b.t("Input"), Text: b.wasRemoved(run, b.keptInput(k)), More: more}}
 	if rows {
 		for _, d := range k.Rows[max(0, len(k.Rows)-shownKept):] {
 			title := b.t("Row %d", d.First)
@@ -62,5 +62,5 @@ func (b *runPage) removedBlocks(rows bool) ([]view.Block, error) {
 		}
 		return out, nil
 	}
-	return append(out, view.Block{ID: "out", Title: b.t("Output"), Text: b.wasRemoved(run, b.keptOfRow(k, run.LastSeq)), More: more}), nil
+	return append(out, view.Block{ID: "run-out", Title: b.t("Output"), Text: b.wasRemoved(run, b.keptOfRow(k, run.LastSeq)), More: more}), nil
 }

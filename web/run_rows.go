@@ -1,7 +1,6 @@
 package web
 
 import (
-	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
@@ -322,7 +321,7 @@ func (r *request) tokenText(u kairos.Usage) string {
 	if n < 1000 {
 		return r.t("%s tokens", r.number(n))
 	}
-	return r.t("%s tokens", fmt.Sprintf("%.1fk", float64(n)/1000))
+	return r.t("%s tokens", r.display.lang.Decimal(float64(n)/1000, 1)+"k")
 }
 
 // groupNotes counts the states of many steps.

@@ -69,7 +69,7 @@ func (b *runPage) state() view.StateView {
 			v.Heading = b.t("State at %s", text)
 		}
 	}
-	cp(0, b.t("cp 0 input"), size(len(run.Input)))
+	cp(0, b.t("cp 0 input"), b.size(len(run.Input)))
 	hidden := max(0, len(points)-shownCheckpoints)
 	if hidden > 0 {
 		v.Hidden = b.n(hidden, "%s older one is not listed; its address is cp= and its number.", "%s older ones are not listed; their address is cp= and the number.")
@@ -84,7 +84,7 @@ func (b *runPage) state() view.StateView {
 		if e.Item >= 0 {
 			name += fmt.Sprintf("[%d]", e.Item)
 		}
-		cp(e.Seq, b.t("cp %d after %s", e.Seq, name), changeCount(before[e.Node], e.Output)+" · "+size(len(e.Output)))
+		cp(e.Seq, b.t("cp %d after %s", e.Seq, name), changeCount(before[e.Node], e.Output)+" · "+b.size(len(e.Output)))
 		before[e.Node] = e.Output
 	}
 	if against >= 0 {

@@ -23,6 +23,7 @@ func (b *runPage) why() (*view.Why, error) {
 		if w.Headline == "" {
 			w.Headline = b.t("%s has failed", run.Error.Node)
 		}
+		w.Addresses = addressesIn(visible(run.Error.Message))
 		if w.Message = visible(run.Error.Message); strings.Contains(w.Headline, w.Message) {
 			w.Message = "" // the headline says it all
 		}
@@ -103,7 +104,7 @@ func (r *request) consequence(p kairos.Preview) string {
 	if n := len(p.Effects); n > 0 {
 		var names []string
 		for _, e := range p.Effects[:min(n, 5)] {
-			names = append(names, fmt.Sprintf("%s (%s)", e.Node, e.Effect))
+			names = append(names, fmt.Sprintf("%s (%s)", e.Node, r.effect(e.Effect)))
 		}
 		out = append(out, r.t("Ahead: %s.", strings.Join(names, ", ")))
 	}

@@ -35,8 +35,8 @@ var columns = []column{
 	{"tokens", locale.Mark("Tokens"), true, "", func(r *request, _ string, run kairos.Run) view.CellText {
 		return view.CellText{Text: r.number(run.Usage.InputTokens + run.Usage.OutputTokens)}
 	}},
-	{"cost", locale.Mark("Cost"), true, kairos.SortCost, func(_ *request, _ string, run kairos.Run) view.CellText {
-		return view.CellText{Text: money(run.Usage.Cost)}
+	{"cost", locale.Mark("Cost"), true, kairos.SortCost, func(r *request, _ string, run kairos.Run) view.CellText {
+		return view.CellText{Text: r.money(run.Usage.Cost)}
 	}},
 	{"trigger", locale.Mark("Trigger"), false, "", func(r *request, q string, run kairos.Run) view.CellText {
 		return view.CellText{Links: []view.Link{r.narrow(q, "trigger", run.Origin)}}
@@ -68,14 +68,14 @@ var columns = []column{
 }
 
 // money is a cost in the currency of the configured prices.
-func money(c float64) string {
+func (r *request) money(c float64) string {
 	if c == 0 {
 		return "0"
 	}
 	if c < 0.01 {
-		return strconv.FormatFloat(c, 'f', 4, 64)
+		return r.display.lang.Decimal(c, 4)
 	}
-	return strconv.FormatFloat(c, 'f', 2, 64)
+	return r.display.lang.Decimal(c, 2)
 }
 
 // narrow is a link that adds a term to a query, in place of another of its key.
@@ -245,7 +245,7 @@ func (r *request) peek() error {
 		fact(r.t("Ended"), r.time(run.EndedAt).Text, "")
 	}
 	if run.Usage.Cost > 0 {
-		fact(r.t("Cost"), money(run.Usage.Cost), "")
+		fact(r.t("Cost"), r.money(run.Usage.Cost), "")
 	}
 	if run.ForkedFrom != "" {
 		fact(r.t("Forked from"), kairos.ShortID(run.ForkedFrom), "/runs/"+run.ForkedFrom)

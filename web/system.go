@@ -150,26 +150,26 @@ func (r *request) systemStorage() error {
 	p := view.SystemPage{Shell: r.shell("system", "Storage"), Parts: r.systemTabs("/system/storage"), Idem: newID(), BackupDir: i.BackupDir, Retention: i.Retention, PlansAt: r.time(i.PlansAt), TablesAt: r.time(i.TablesAt),
 		CanBackUp: r.who.Role.Includes(kairos.RoleAdmin)}
 	p.Storage = []view.Fact{
-		{Term: r.t("Database"), Text: bytesText(i.Storage.Database)},
-		{Term: r.t("Free in it"), Text: bytesText(i.Storage.Unused)},
-		{Term: r.t("Write-ahead log"), Text: bytesText(i.Storage.WAL)},
-		{Term: r.t("Free on the disk"), Text: r.t("%s of %s", bytesText(i.Storage.Free), bytesText(i.Storage.Disk))},
+		{Term: r.t("Database"), Text: r.bytes(i.Storage.Database)},
+		{Term: r.t("Free in it"), Text: r.bytes(i.Storage.Unused)},
+		{Term: r.t("Write-ahead log"), Text: r.bytes(i.Storage.WAL)},
+		{Term: r.t("Free on the disk"), Text: r.t("%s of %s", r.bytes(i.Storage.Free), r.bytes(i.Storage.Disk))},
 	}
 	for _, s := range i.Plans {
 		p.Plans = append(p.Plans, view.PlanStorage{Plan: visible(s.Plan), Href: "/plans/" + url.PathEscape(s.Plan), Runs: r.number(s.Runs),
-			Rows: r.number(s.Rows), Purged: r.number(s.Purged), Size: bytesText(s.Bytes)})
+			Rows: r.number(s.Rows), Purged: r.number(s.Purged), Size: r.bytes(s.Bytes)})
 	}
 	for _, t := range i.Tables {
-		p.Tables = append(p.Tables, view.TableRow{Name: visible(t.Table), Size: bytesText(t.Bytes), Index: bytesText(t.Index)})
+		p.Tables = append(p.Tables, view.TableRow{Name: visible(t.Table), Size: r.bytes(t.Bytes), Index: r.bytes(t.Index)})
 	}
 	for _, b := range i.Backups {
 		p.Encrypted = p.Encrypted || b.Encryption != nil
-		p.Backups = append(p.Backups, view.BackupRow{Name: visible(filepath.Base(b.Path)), Created: r.time(b.Created), Size: bytesText(b.Bytes),
+		p.Backups = append(p.Backups, view.BackupRow{Name: visible(filepath.Base(b.Path)), Created: r.time(b.Created), Size: r.bytes(b.Bytes),
 			Event: r.number(b.AuditSeq), Runs: r.number(b.Rows["runs"])})
 	}
 	if r.s.Settings != nil && r.who.Role.Includes(kairos.RoleAdmin) && len(i.Retention) > 0 {
 		if would, err := r.s.Settings.Retain(r.ctx, r.who.actor(), "", true); err == nil {
-			p.Would = r.t("Retention would free about %s now.", bytesText(wouldFree(would, i.Plans)))
+			p.Would = r.t("Retention would free about %s now.", r.bytes(wouldFree(would, i.Plans)))
 		}
 	}
 	return r.render(http.StatusOK, view.SystemStorage(p))
@@ -311,7 +311,7 @@ func (r *request) backUp() error {
 }
 
 // bytesText is a size for people.
-func bytesText(n int64) string {
+func (r *request) bytes(n int64) string {
 	const unit = 1024
 	switch {
 	case n < unit:
@@ -319,7 +319,7 @@ func bytesText(n int64) string {
 	case n < unit*unit:
 		return fmt.Sprintf("%d KiB", n/unit)
 	case n < unit*unit*unit:
-		return fmt.Sprintf("%.1f MiB", float64(n)/(unit*unit))
+		return r.display.lang.Decimal(float64(n)/(unit*unit), 1) + " MiB"
 	}
-	return fmt.Sprintf("%.2f GiB", float64(n)/(unit*unit*unit))
+	return r.display.lang.Decimal(float64(n)/(unit*unit*unit), 2) + " GiB"
 }

@@ -3,7 +3,6 @@ package web
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
@@ -105,7 +104,7 @@ func (b *runPage) calls(t *view.Talk) {
 			c.Took = took(e.At.Sub(e.StartedAt))
 		}
 		if !e.Usage.Zero() {
-			c.In, c.Out, c.Cost = b.number(e.Usage.InputTokens), b.number(e.Usage.OutputTokens), costText(e.Usage.Cost)
+			c.In, c.Out, c.Cost = b.number(e.Usage.InputTokens), b.number(e.Usage.OutputTokens), b.cost(e.Usage.Cost)
 		}
 		t.Calls = append(t.Calls, c)
 	}
@@ -120,7 +119,7 @@ func (b *runPage) calls(t *view.Talk) {
 
 func (b *runPage) talkNode(u *usedBy) view.TalkNode {
 	return view.TalkNode{Agent: visible(u.agent), Models: b.number(int64(u.models)), Tools: b.number(int64(u.tools)),
-		In: b.number(u.usage.InputTokens), Out: b.number(u.usage.OutputTokens), Cost: costText(u.usage.Cost)}
+		In: b.number(u.usage.InputTokens), Out: b.number(u.usage.OutputTokens), Cost: b.cost(u.usage.Cost)}
 }
 
 func (b *runPage) stepLink(st *step) view.Link {
@@ -188,9 +187,9 @@ func shortened(s string) string {
 	return s
 }
 
-func costText(cost float64) string {
+func (r *request) cost(cost float64) string {
 	if cost == 0 {
 		return "0"
 	}
-	return fmt.Sprintf("%.4f", cost)
+	return r.display.lang.Decimal(cost, 4)
 }

@@ -104,7 +104,7 @@ func (r *request) showStopTool(code int, problem string) error {
 	if err != nil {
 		return err
 	}
-	p.Facts = []view.Fact{{Term: r.t("Plans that call it"), Text: r.number(int64(len(plans)))}, {Term: r.t("Effect"), Text: t.Effect}}
+	p.Facts = []view.Fact{{Term: r.t("Plans that call it"), Text: r.number(int64(len(plans)))}, {Term: r.t("Effect"), Text: r.effect(t.Effect)}}
 	return r.stopPage(code, p, visible(t.Name), t.Stop, t.Activity)
 }
 
@@ -129,7 +129,7 @@ func (r *request) toolPage() error {
 	}
 	p.Live = p.Circuits != nil
 	p.Failures, p.Counts = r.failures(t.Activity)
-	p.Facts = []view.Fact{{Term: r.t("From"), Text: visible(t.Source)}, {Term: r.t("Effect"), Text: t.Effect}, {Term: r.t("Permission"), Text: t.Permission}, {Term: r.t("State"), Text: r.t(callState(t).Word)}}
+	p.Facts = []view.Fact{{Term: r.t("From"), Text: visible(t.Source)}, {Term: r.t("Effect"), Text: r.effect(t.Effect)}, {Term: r.t("Permission"), Text: t.Permission}, {Term: r.t("State"), Text: r.t(callState(t).Word)}}
 	limit := r.t("as the step says")
 	if t.Timeout > 0 {
 		limit = span(t.Timeout)
@@ -251,7 +251,7 @@ func (r *request) showAccept(code int, problem string) error {
 	}
 	for _, row := range []view.CompareRow{
 		{Name: r.t("What it does"), A: visible(was.Description), B: visible(is.Description)},
-		{Name: r.t("Effect"), A: was.Effect, B: is.Effect},
+		{Name: r.t("Effect"), A: r.effect(was.Effect), B: r.effect(is.Effect)},
 		{Name: r.t("It says that it only reads"), A: yes(was.ReadOnly), B: yes(is.ReadOnly)},
 		{Name: r.t("It says that repeating a call is harmless"), A: yes(was.Idempotent), B: yes(is.Idempotent)},
 	} {
@@ -348,7 +348,7 @@ func (r *request) tryTool() error {
 	changes, reason := effect != string(planner.EffectPure) && effect != string(planner.EffectRead), strings.TrimSpace(r.c.FormValue("reason"))
 	check := func(code int, problem string) error {
 		return r.showTry(code, func(p *view.TryToolPage) {
-			p.Checked, p.Digest, p.Arguments = true, digest, block("call", r.t("Arguments"), raw, "")
+			p.Checked, p.Digest, p.Arguments = true, digest, r.block("call", r.t("Arguments"), raw, "")
 			p.Says = r.t(effectWords[effect]) + " " + r.t(permissionWords[t.Permission])
 			p.NeedsReason, p.Reason, p.Error = changes, reason, problem
 		})

@@ -34,6 +34,7 @@ const (
 // reading is how values are read on a page: what is looked for in them, and which
 // part of a long list is shown.
 type reading struct {
+	lang *locale.Language
 	find string
 	into string // path of the part; empty: all of it
 	nth  int    // the first child of it that is shown
@@ -42,8 +43,8 @@ type reading struct {
 
 // block shows a JSON value: as a tree, or its beginning, with the whole to
 // download.
-func block(id, title string, j kairos.RawJSON, raw string) view.Block {
-	return reading{}.block(id, title, j, raw)
+func (r *request) block(id, title string, j kairos.RawJSON, raw string) view.Block {
+	return reading{lang: r.display.lang}.block(id, title, j, raw)
 }
 
 func (o reading) block(id, title string, j kairos.RawJSON, raw string) view.Block {
@@ -52,7 +53,7 @@ func (o reading) block(id, title string, j kairos.RawJSON, raw string) view.Bloc
 		b.Text, b.Raw = "—", ""
 		return b
 	}
-	b.Title = fmt.Sprintf("%s · %s · JSON", title, size(len(j)))
+	b.Title = fmt.Sprintf("%s · %s · JSON", title, sizeIn(o.lang, len(j)))
 	if raw != "" && len(j) <= copyBytes {
 		b.CopyURL = raw
 	}
@@ -64,8 +65,8 @@ func (o reading) block(id, title string, j kairos.RawJSON, raw string) view.Bloc
 		return cutBlock(b, string(j))
 	}
 	if s, ok := v.(string); ok {
-		b.Title = fmt.Sprintf("%s · %s", title, size(len(j)))
-		if kind, ok := packedText(s); ok {
+		b.Title = fmt.Sprintf("%s · %s", title, sizeIn(o.lang, len(j)))
+		if kind, ok := packedText(o.lang, s); ok {
 			b.Text = kind
 			return b
 		}
@@ -87,7 +88,7 @@ func (o reading) block(id, title string, j kairos.RawJSON, raw string) view.Bloc
 		t.nth = 0
 		n = t.node("", "", v, 0)
 	}
-	b.JSON, b.Lines = &n, treeLines-t.lines
+	b.JSON, b.Lines, b.Addresses = &n, treeLines-t.lines, addressesOf(n)
 	if b.Found = t.found; t.cut && o.find == "" {
 		b.Note = locale.Mark("Not all of it is shown.")
 	}
@@ -144,6 +145,7 @@ var (
 func cutBlock(b view.Block, s string) view.Block {
 	short := cut(s, previewBytes)
 	b.Text = visible(short)
+	b.Addresses = addressesIn(b.Text)
 	if short != s {
 		b.Note = locale.Mark("Only its beginning is shown.")
 	}
@@ -151,15 +153,15 @@ func cutBlock(b view.Block, s string) view.Block {
 }
 
 // packedText recognizes data that is no text: data URIs and base64.
-func packedText(s string) (kind string, ok bool) {
+func packedText(l *locale.Language, s string) (kind string, ok bool) {
 	if len(s) < 256 {
 		return "", false
 	}
 	if m := dataURI.FindStringSubmatch(s[:min(len(s), 100)]); m != nil {
-		return fmt.Sprintf("%s, %s", m[1], size((len(s)-len(m[0]))*3/4)), true
+		return fmt.Sprintf("%s, %s", m[1], sizeIn(l, (len(s)-len(m[0]))*3/4)), true
 	}
 	if len(s)%4 == 0 && base64Text.MatchString(s[:256]) && base64Text.MatchString(strings.TrimRight(s[len(s)-256:], "=")) && !strings.ContainsAny(s, " \n{") && mixed(s[:256]) {
-		return "base64, " + size(len(s)*3/4), true
+		return "base64, " + sizeIn(l, len(s)*3/4), true
 	}
 	return "", false
 }
@@ -174,14 +176,17 @@ func mixed(s string) bool {
 	return strings.ContainsAny(s, "0123456789") && strings.ContainsAny(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") && strings.ContainsAny(s, "abcdefghijklmnopqrstuvwxyz")
 }
 
-func size(n int) string {
+// size is how long a value is, in the reader's language.
+func (r *request) size(n int) string { return sizeIn(r.display.lang, n) }
+
+func sizeIn(l *locale.Language, n int) string {
 	switch {
 	case n < 1<<10:
 		return strconv.Itoa(n) + " B"
 	case n < 1<<20:
-		return fmt.Sprintf("%.1f KB", float64(n)/(1<<10))
+		return l.Decimal(float64(n)/(1<<10), 1) + " KB"
 	}
-	return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
+	return l.Decimal(float64(n)/(1<<20), 1) + " MB"
 }
 
 // tree builds the nodes of a value, as many as there are lines for.
@@ -254,14 +259,14 @@ func (t *tree) node(key, path string, v any, depth int) view.Node {
 		t.children(&n, path, depth, len(v), func(i int) child { return child{strconv.Itoa(i), path + "[" + strconv.Itoa(i) + "]", v[i]} })
 	case string:
 		n.Kind = "s"
-		if kind, ok := packedText(v); ok {
+		if kind, ok := packedText(t.lang, v); ok {
 			n.Kind, n.Text = "w", kind
 			break
 		}
 		short := cut(v, treeString)
 		if t.lines -= len(strings.Split(short, "\n")) - 1 + len(short)/100; short != v {
 			t.cut = true
-			n.More = size(len(v))
+			n.More = sizeIn(t.lang, len(v))
 		}
 		if n.Text = visible(strconv.Quote(short)); strings.Contains(v, "\n") {
 			n.Kind, n.Text = "s t", visible(short)

@@ -312,7 +312,7 @@ func (r *request) fill(p *view.PreviewPage, pre kairos.Preview) {
 		p.Groups = append(p.Groups, group)
 	}
 	for _, s := range pre.Effects {
-		p.Effects = append(p.Effects, fmt.Sprintf("%s · %s · %s", s.Node, s.Type, s.Effect))
+		p.Effects = append(p.Effects, fmt.Sprintf("%s · %s · %s", s.Node, s.Type, r.effect(s.Effect)))
 	}
 	for _, pt := range pre.Points {
 		o := view.Option{Value: strconv.FormatInt(pt.Seq, 10), Text: fmt.Sprintf("%d · %s", pt.Seq, r.pointName(pt)), Selected: pt.Seq == pre.At}
@@ -389,16 +389,20 @@ func (r *request) act() error {
 		// the run's revision, and a fresh prediction of exactly this request.
 		req.Digest = ""
 	}
-	err = r.once(func() (string, error) {
-		run, err := r.s.Engine.Act(r.ctx, r.who.actor(), req)
-		if err != nil {
-			return "", err
-		}
-		if v.action == kairos.ActionDelete {
-			return "/runs", nil
-		}
-		return "/runs/" + run.ID, nil
-	})
+	if v.action == kairos.ActionPause || v.action == kairos.ActionContinue {
+		err = r.pauseRun(req)
+	} else {
+		err = r.once(func() (string, error) {
+			run, err := r.s.Engine.Act(r.ctx, r.who.actor(), req)
+			if err != nil {
+				return "", err
+			}
+			if v.action == kairos.ActionDelete {
+				return "/runs", nil
+			}
+			return "/runs/" + run.ID, nil
+		})
+	}
 	switch kairos.CodeOf(err) {
 	case kairos.CodeStale, kairos.CodeConflict:
 		req.Rev, req.Digest = 0, ""

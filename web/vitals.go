@@ -79,15 +79,15 @@ func (r *request) vitals(v kairos.Vitals, i kairos.Installation, providers []kai
 	add(state, r.t("Failed runs a minute"), r.t("%s; %s of %s in the last hour", r.number(last(v.Samples, now).Failed), r.number(failed), r.number(ended)), r.t("over %s of those that end", r.display.lang.Percent(failedHigh/100.)),
 		trend(func(s kairos.Sample) float64 { return float64(s.Failed) }), r.t("Home groups them by their cause: one outage is one line, with one act for all of it."))
 	state = ""
-	size := bytesText(i.Storage.Database)
+	size := r.bytes(i.Storage.Database)
 	if d := i.Storage; d.Disk > 0 {
-		size, state = r.t("%s, %s free on the disk", size, bytesText(d.Free)), grade(d.Disk/max(d.Free, 1), freeHigh, freeBad)
+		size, state = r.t("%s, %s free on the disk", size, r.bytes(d.Free)), grade(d.Disk/max(d.Free, 1), freeHigh, freeBad)
 	}
 	add(state, r.t("The database"), size, r.t("less than %s free", r.display.lang.Percent(1.0/freeHigh)), trend(func(s kairos.Sample) float64 { return float64(s.Database) }),
 		r.t("Set or shorten retention, or give the data directory a larger disk."))
 	growth, state := r.t("too early to say"), ""
 	if len(v.Samples) >= 30 {
-		growth = r.t("%s a day", bytesText(v.GrowthPerDay))
+		growth = r.t("%s a day", r.bytes(v.GrowthPerDay))
 	}
 	if !v.FullAt.IsZero() {
 		left := v.FullAt.Sub(now)
@@ -101,7 +101,7 @@ func (r *request) vitals(v kairos.Vitals, i kairos.Installation, providers []kai
 	}
 	add(state, r.t("The database grows by"), growth, r.t("full within %s", about(fullHigh)), growths(v.Samples),
 		r.t("Set or shorten retention, or give the data directory a larger disk."))
-	add(grade(i.Storage.WAL, walHigh, walBad), r.t("Write-ahead log"), bytesText(i.Storage.WAL), over(bytesText(walHigh)), trend(func(s kairos.Sample) float64 { return float64(s.WAL) }),
+	add(grade(i.Storage.WAL, walHigh, walBad), r.t("Write-ahead log"), r.bytes(i.Storage.WAL), over(r.bytes(walHigh)), trend(func(s kairos.Sample) float64 { return float64(s.WAL) }),
 		r.t("Something reads one old state for long, as a backup does. It shrinks when that ends."))
 	moved, state := r.t("not since the start"), ""
 	if !i.Storage.MovedAt.IsZero() {
@@ -110,7 +110,7 @@ func (r *request) vitals(v kairos.Vitals, i kairos.Installation, providers []kai
 			state = "need"
 		}
 	}
-	add(state, r.t("Log last moved into the database"), moved, r.t("over %s, with %s to move", about(movedHigh), bytesText(walUnmoved)), ages(now, i.Storage.MovedAt),
+	add(state, r.t("Log last moved into the database"), moved, r.t("over %s, with %s to move", about(movedHigh), r.bytes(walUnmoved)), ages(now, i.Storage.MovedAt),
 		r.t("Something reads one old state for long, as a backup does. It is moved when that ends."))
 	state = ""
 	backup := r.t("there is none")
@@ -206,7 +206,7 @@ func (r *request) vitals(v kairos.Vitals, i kairos.Installation, providers []kai
 		clock, state = r.t("nothing keeps it right"), "need"
 	}
 	add(state, r.t("Clock"), clock, over(span(clockHigh)), trend(func(s kairos.Sample) float64 { return float64(s.Clock) }), r.t("Let the machine take its time from a time server: timers, sessions and schedules go by this clock."))
-	add(grade(v.Memory, memoryHigh, memoryBad), r.t("Memory"), bytesText(v.Memory), over(bytesText(memoryHigh)), trend(func(s kairos.Sample) float64 { return float64(s.Memory) }),
+	add(grade(v.Memory, memoryHigh, memoryBad), r.t("Memory"), r.bytes(v.Memory), over(r.bytes(memoryHigh)), trend(func(s kairos.Sample) float64 { return float64(s.Memory) }),
 		r.t("Look for runs with large values; lower engine.max_nodes, so that fewer of them are held at a time."))
 	add(grade(v.Goroutines, routinesHigh, 5*routinesHigh), r.t("Goroutines"), r.number(int64(v.Goroutines)), over(r.number(routinesHigh)), trend(func(s kairos.Sample) float64 { return float64(s.Goroutines) }),
 		r.t("Steps at work and open pages take a few each. If they grow without either, keep the daemon's log and restart it."))

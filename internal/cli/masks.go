@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -20,12 +21,38 @@ import (
 // in calls that are under way. The zero value masks nothing.
 type masks struct {
 	mu  sync.Mutex
-	now atomic.Pointer[[][]byte] // longest first
+	now atomic.Pointer[[]masked] // longest first
 }
 
-// add masks a value from now on, in every form that it takes in what is stored: as
-// it is, inside JSON, inside an address, and encoded as credentials are.
-func (m *masks) add(value string) {
+// masked is a value in one of its forms, and what is read in its place.
+type masked struct {
+	value []byte
+	rule  string
+	shown []byte
+}
+
+// dots stand for a value that nobody may read.
+const dots = "••••"
+
+// ruleName is what a mask may name: it stands in JSON, in addresses and in logs.
+var ruleName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+
+// show chooses what is read in place of values: dots and the name of the rule (UI
+// 3.2.10). A name that holds a secret itself is left out, or masking what is masked
+// already would go on and on.
+func show(list []masked) {
+	for i, m := range list {
+		list[i].shown = []byte(dots)
+		named := []byte(dots + " by rule " + m.rule)
+		if ruleName.MatchString(m.rule) && !slices.ContainsFunc(list, func(o masked) bool { return bytes.Contains(named, o.value) }) {
+			list[i].shown = named
+		}
+	}
+}
+
+// add masks the value of a rule from now on, in every form that it takes in what is
+// stored: as it is, inside JSON, inside an address, and encoded as credentials are.
+func (m *masks) add(rule, value string) {
 	forms := []string{value, url.QueryEscape(value), url.PathEscape(value), base64.StdEncoding.EncodeToString([]byte(value)), base64.URLEncoding.EncodeToString([]byte(value))}
 	var plain bytes.Buffer
 	enc := json.NewEncoder(&plain)
@@ -40,26 +67,29 @@ func (m *masks) add(value string) {
 	defer m.mu.Unlock()
 	list := slices.Clone(m.list())
 	for _, f := range forms {
-		list = append(list, []byte(f))
+		list = append(list, masked{value: []byte(f), rule: rule})
 	}
 	// The longest is masked first: one may be a part of another.
-	slices.SortFunc(list, func(a, b []byte) int { return cmp.Or(cmp.Compare(len(b), len(a)), bytes.Compare(a, b)) })
-	list = slices.CompactFunc(list, bytes.Equal)
+	slices.SortStableFunc(list, func(a, b masked) int {
+		return cmp.Or(cmp.Compare(len(b.value), len(a.value)), bytes.Compare(a.value, b.value))
+	})
+	list = slices.CompactFunc(list, func(a, b masked) bool { return bytes.Equal(a.value, b.value) })
+	show(list)
 	m.now.Store(&list)
 }
 
-func (m *masks) list() [][]byte {
+func (m *masks) list() []masked {
 	if list := m.now.Load(); list != nil {
 		return *list
 	}
 	return nil
 }
 
-// Mask replaces every secret value by dots.
+// Mask replaces every secret value by dots and the name of its rule.
 func (m *masks) Mask(text []byte) []byte {
 	for _, secret := range m.list() {
-		if bytes.Contains(text, secret) {
-			text = bytes.ReplaceAll(text, secret, []byte("••••"))
+		if bytes.Contains(text, secret.value) {
+			text = bytes.ReplaceAll(text, secret.value, secret.shown)
 		}
 	}
 	return text

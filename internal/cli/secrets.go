@@ -60,12 +60,12 @@ func newSecretsIn(m *masks, cfg config.Config) (*secrets, error) {
 			s.readable = append(s.readable, name)
 		}
 		v.of[name], v.taken[name] = value, time.Now().UTC()
-		m.add(value)
+		m.add(name, value)
 	}
 	for _, server := range cfg.MCP.Servers {
-		for _, value := range server.Confidential() {
+		for variable, value := range server.Confidential() {
 			if len(value) >= minSecret {
-				m.add(value)
+				m.add(variable, value)
 			}
 		}
 	}
@@ -117,7 +117,7 @@ func (s *secrets) rotate(name string) error {
 	}
 	v := &secretValues{of: maps.Clone(old.of), taken: maps.Clone(old.taken)}
 	v.of[name], v.taken[name] = value, time.Now().UTC()
-	s.add(value) // before anybody is given it
+	s.add(name, value) // before anybody is given it
 	s.now.Store(v)
 	return nil
 }

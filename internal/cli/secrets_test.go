@@ -70,8 +70,12 @@ func TestSecretsAreMasked(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, text := range []string{value, `{"a":"pa\"ss<w>\\d &/+1"}`, `{"a":"pa\"ss\u003cw\u003e\\d \u0026/+1"}`, "k=pa%22ss%3Cw%3E%5Cd+%26%2F%2B1", "cGEic3M8dz5cZCAmLysx"} {
-		if got := string(s.Mask([]byte(text))); !strings.Contains(got, "••••") || strings.Contains(got, "ss") {
+		got := string(s.Mask([]byte(text)))
+		if !strings.Contains(got, "•••• by rule K") || strings.Contains(got, "ss") {
 			t.Errorf("%s becomes %s", text, got)
+		}
+		if again := string(s.Mask([]byte(got))); again != got {
+			t.Errorf("what is masked is masked again: %s", again)
 		}
 	}
 	if got := string(s.Mask([]byte("nothing here"))); got != "nothing here" {
@@ -88,5 +92,25 @@ func TestSecretsAreMasked(t *testing.T) {
 	}
 	if _, err := newSecrets(config.Config{Secrets: map[string]config.Secret{"K": {File: file}}}); kairos.CodeOf(err) != kairos.CodeInvalid {
 		t.Errorf("a secret too short to be masked: %v", err)
+	}
+}
+
+// A mask names its rule; not where the name holds a secret, or could not stand in JSON.
+func TestAMaskNamesItsRule(t *testing.T) {
+	t.Parallel()
+	m := &masks{}
+	m.add("erp_token", "tok-12345")
+	if got := string(m.Mask([]byte(`{"a":"Bearer tok-12345"}`))); got != `{"a":"Bearer •••• by rule erp_token"}` {
+		t.Errorf("got %s", got)
+	}
+	m.add(`a "b`, "other-one")
+	if got := string(m.Mask([]byte("other-one"))); got != "••••" {
+		t.Errorf("a name that JSON would have to quote: %s", got)
+	}
+	m.add("short", "rule")
+	for text, want := range map[string]string{"tok-12345": "••••", "a rule": "a ••••", "•••• by rule erp_token": "•••• by •••• erp_token"} {
+		if got := string(m.Mask([]byte(text))); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
 	}
 }

@@ -123,16 +123,16 @@ func (s Server) withDefaults() Server {
 	return s
 }
 
-// Confidential lists the values that the server is given and nobody else should
-// read: they are masked in everything that is stored.
-func (s Server) Confidential() []string {
-	var list []string
+// Confidential are the values that the server is given and nobody else should read, by
+// the variables that hold them: they are masked in everything that is stored.
+func (s Server) Confidential() map[string]string {
+	values := map[string]string{}
 	for _, name := range slices.Concat(s.EnvFrom, slices.Collect(maps.Values(s.HeadersFrom))) {
 		if v := os.Getenv(name); v != "" {
-			list = append(list, v)
+			values[name] = v
 		}
 	}
-	return list
+	return values
 }
 
 // environment is all that a command sees of ours.

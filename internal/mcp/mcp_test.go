@@ -73,7 +73,7 @@ func TestToolsOfAProcess(t *testing.T) {
 			t.Errorf("effect of %s: %s, want %s", name, got, want)
 		}
 	}
-	if c.Confidential()[0] != "tok-12345" {
+	if c.Confidential()["MCP_TEST_TOKEN"] != "tok-12345" {
 		t.Error("what the server is given is not confidential")
 	}
 }

@@ -46,6 +46,26 @@ func TestARunIsExploredWithoutReloads(t *testing.T) {
 	b.quiet("exploring a run")
 }
 
+// A run is paused and continued at one click, from the view that was chosen last and
+// back to it; with scripts and without (UI 3.2.4).
+func TestAPauseComesBackToTheView(t *testing.T) {
+	d := newDaemon(t)
+	run := d.seed().Waiting
+	b := d.tab()
+	b.open("/runs/" + run.ID)
+	b.click(`#tabs a[href*="view=events"]`)
+	b.until("the events are shown", `/view=events/.test(location.search) && document.querySelector("#tabs [aria-current]").innerText.startsWith("Events")`)
+	b.follow(`[form="once-pause"]`, "#done")
+	b.until("the events are shown again", `/view=events/.test(location.search) && document.querySelector("h1").innerText.startsWith("Paused")`)
+	b.quiet("a run that was paused")
+	plain := d.tab().withoutScripts()
+	plain.open("/runs/" + run.ID + "?view=io")
+	plain.follow(`[form="once-continue"]`, "#done")
+	if at := eval[string](plain, `location.search`); at != "?view=io" {
+		t.Errorf("without scripts, continuing leads to %q", at)
+	}
+}
+
 // A log follows its end while a run works; it stops when one looks up, says how
 // much is new, and goes on when asked to (R18).
 func TestALogIsFollowed(t *testing.T) {

@@ -64,6 +64,16 @@ var spanishRun = map[string]string{
 	"What happened to this run, in order": "Lo que ocurrió con esta ejecución, en orden",
 	"v%d is newer":                        "la v%d es más reciente",
 	"follow what runs, or the log":        "seguir lo que se ejecuta, o el registro",
+	"pure":                                "puro",
+	"read":                                "lectura",
+	"idempotent":                          "idempotente",
+	"unsafe":                              "inseguro",
+	"control":                             "control",
+	"Copy %s":                             "Copiar %s",
+	"%s, version %s":                      "%s, versión %s",
+	"%s of kairosd %s":                    "%s de kairosd %s",
+	"%s of the MCP server %s":             "%s del servidor MCP %s",
+	"Addresses in it":                     "Direcciones que contiene",
 	"%s took note of it at %s":            "%s tomó nota a las %s",
 	"Run %s is gone. The last that the audit log says of it: %s by %s at %s.": "La ejecución %s ya no está. Lo último que dice de ella el registro de auditoría: %s por %s a las %s.",
 	"All that the audit log says of it":                                       "Todo lo que dice de ella el registro de auditoría",
@@ -294,7 +304,8 @@ var spanishRun = map[string]string{
 }
 
 var spanishRunPlurals = map[string][2]string{
-	"Resume %s…": {"Reanudar %s…", "Reanudar las %s…"},
+	"Resume %s…":      {"Reanudar %s…", "Reanudar las %s…"},
+	"Acknowledge %s…": {"Anotar %s…", "Anotar las %s…"},
 	"The same failure needs attention in %s run: first at %s, last at %s.": {"El mismo fallo pide atención en %s ejecución: primero a las %s, último a las %s.", "El mismo fallo pide atención en %s ejecuciones: primero a las %s, último a las %s."},
 	"Found %s time.": {"Encontrado %s vez.", "Encontrado %s veces."},
 	"Then the run pauses, and %s step waits until you continue it.":                  {"Después la ejecución se pausa, y %s paso espera hasta que usted la continúe.", "Después la ejecución se pausa, y %s pasos esperan hasta que usted la continúe."},

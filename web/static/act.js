@@ -56,6 +56,7 @@
   document.addEventListener("submit", (e) => {
     const form = e.target, by = e.submitter;
     if (e.defaultPrevented) return;
+    if (form.className === "once" && location.pathname.startsWith("/runs/")) form.action = form.action.split("?")[0] + location.search; // back to the view that is looked at now
     const data = new URLSearchParams(new FormData(form, by));
     const address = by && by.hasAttribute("formaction") ? by.formAction : form.getAttribute("action") || location.href;
     if (form.hasAttribute("data-dialog")) { // chosen rows lead to the preview of an act

@@ -36,6 +36,16 @@ var Hash = sync.OnceValue(func() string {
 	return hex.EncodeToString(h.Sum(nil))[:12]
 })
 
+// read is a file as it is sent: a style sheet without the ends of its lines, which are
+// for whoever edits it.
+func read(name string) ([]byte, error) {
+	b, err := files.ReadFile(name)
+	if strings.HasSuffix(name, ".css") {
+		b = bytes.ReplaceAll(b, []byte("}\n"), []byte("}"))
+	}
+	return b, err
+}
+
 // Path is the URL of a file.
 func Path(name string) string { return "/static/" + Hash() + "/" + name }
 
@@ -49,7 +59,7 @@ var packed = sync.OnceValue(func() map[string][]byte {
 	}
 	out := map[string][]byte{}
 	for _, e := range entries {
-		b, err := files.ReadFile(e.Name())
+		b, err := read(e.Name())
 		if err != nil {
 			panic(err)
 		}
@@ -76,7 +86,7 @@ var packed = sync.OnceValue(func() map[string][]byte {
 // may be kept for ever; under that of another, which a page of another version asks
 // by, not at all: that version may come back.
 func Serve(w http.ResponseWriter, r *http.Request, hash, name string) {
-	b, err := files.ReadFile(name)
+	b, err := read(name)
 	if err != nil || strings.Contains(name, "/") {
 		http.NotFound(w, r)
 		return

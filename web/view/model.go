@@ -37,8 +37,13 @@ type Shell struct {
 	JSON      string // address of the same data for programs
 	At        string // up to where the page knows what happened, for its live stream
 	Dialog    bool   // only the content is wanted: it is shown in a dialog
+	Once      []Once // the forms that the page's buttons for acts at one click send
 	Began     time.Time
 }
+
+// Once is what an act at one click is sent with: it stands outside the live parts, which
+// hold its buttons (H6).
+type Once struct{ ID, Action, Idem, Rev string }
 
 // Elapsed is how long the page took so far, in ms.
 func (s Shell) Elapsed() int64 { return time.Since(s.Began).Milliseconds() }
@@ -70,6 +75,9 @@ type Link struct {
 	Class      string
 	Primary    bool
 	Dialog     bool // with scripts it opens in a dialog
+	// Form is the id of the form that a button for an act at one click sends (UI 3.2.4,
+	// level 0), Do what that calls the act.
+	Form, Do string
 }
 
 // Time is a moment in both forms that pages print.

@@ -73,5 +73,4 @@ type Repeat struct {
 type EditField struct {
 	Name, Value, Was string
 	Wrong            string // why it cannot be used
-	Edited           bool
 }

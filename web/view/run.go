@@ -10,6 +10,8 @@ type Why struct {
 	Links    []Link
 	// Conditions have to be met before the run goes on.
 	Conditions []Condition
+	// Addresses are those in the message.
+	Addresses []string
 }
 
 // Condition is one thing that has to be so; Mark says whether it is, Seen what there

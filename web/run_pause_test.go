@@ -1,0 +1,118 @@
+package web_test
+
+import (
+	"html"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/webtest"
+)
+
+// button finds the button by which a page does an act at once: where it posts to, and
+// what it sends.
+func button(t *testing.T, b *webtest.Browser, path, id string) (to string, form url.Values) {
+	t.Helper()
+	p := b.Get(path)
+	m := regexp.MustCompile(`<button[^>]* form="once-` + id + `" name="([^"]+)" value="([^"]*)"`).FindStringSubmatch(p.Body)
+	_, once, found := strings.Cut(p.Body, `<form id="once-`+id+`"`)
+	if m == nil || !found {
+		t.Fatalf("%s has no button to %s: %s", path, id, words(p.Body))
+	}
+	once, _, _ = strings.Cut(once, "</form>")
+	_, to, _ = strings.Cut(once, ` action="`)
+	to, _, _ = strings.Cut(to, `"`)
+	form = webtest.Page{Body: once}.Hidden()
+	if form.Get("csrf") == "" || form.Get("idem") == "" {
+		t.Fatalf("%s: the form of its button has %v", path, form)
+	}
+	form.Set(m[1], html.UnescapeString(m[2]))
+	return html.UnescapeString(to), form
+}
+
+// A run is paused and continued at one click, from what is looked at and back to it,
+// though it has gone on since its page was made; twice does no harm, and one that is over
+// is refused with the facts (UI 3.2.4).
+func TestARunIsPausedAtOneClick(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	run := site.Seed(t).Waiting
+	b := site.Browser(t).Login()
+	at, view := "/runs/"+run.ID, "/runs/"+run.ID+"?view=events"
+	to, form := button(t, b, view, "pause")
+	form.Set("rev", "1") // of a page that is long out of date
+	for range 2 {
+		if p := b.Post(to, form); p.Code != http.StatusSeeOther || p.Location != view {
+			t.Fatalf("pausing leads to %q: %d %s", p.Location, p.Code, words(p.Body))
+		}
+	}
+	says(t, b.Get(view), http.StatusOK, `id="done"`, "it stops after the running step")
+	if now, err := site.Store.FindRun(t.Context(), run.ID); err != nil || !now.Paused {
+		t.Fatalf("the run is not paused: %v", err)
+	}
+	to, form = button(t, b, at, "continue")
+	if p := b.Post(to, form); p.Location != at {
+		t.Errorf("continuing leads to %q: %d", p.Location, p.Code)
+	}
+	says(t, b.Get(at), http.StatusOK, `id="done"`, "The run goes on.")
+	if now, err := site.Store.FindRun(t.Context(), run.ID); err != nil || now.Paused {
+		t.Errorf("the run is still paused: %v", err)
+	}
+	_, form = button(t, b, at, "pause")
+	if _, err := site.Engine.Act(t.Context(), site.Admin, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionCancel}); err != nil {
+		t.Fatal(err)
+	}
+	says(t, b.Post(at+"/pause", form), http.StatusConflict, "the run is cancelled")
+}
+
+// A failed run is taken note of at one click, and so are its like on home; both say that
+// it was done.
+func TestAFailureIsAcknowledgedAtOneClick(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	seed := site.Seed(t)
+	b := site.Browser(t).Login()
+	at := "/runs/" + seed.Failed.ID
+	to, form := button(t, b, at, "ack")
+	if p := b.Post(to, form); p.Location != at {
+		t.Fatalf("%d %s", p.Code, words(p.Body))
+	}
+	says(t, b.Get(at), http.StatusOK, `id="done"`, "the run needs attention no more")
+	if now, err := site.Store.FindRun(t.Context(), seed.Failed.ID); err != nil || now.Attention {
+		t.Errorf("it still needs attention: %v", err)
+	}
+	if p := b.Get(at); strings.Contains(p.Body, `form="once-ack"`) {
+		t.Error("it can be taken note of twice")
+	}
+	again := site.Run(t, "ledger", `{"amount": 50, "currency": "EUR"}`)
+	to, form = button(t, b, "/", "ack")
+	if p := b.Post(to, form); p.Location != "/" {
+		t.Fatalf("%d %s", p.Code, words(p.Body))
+	}
+	says(t, b.Get("/"), http.StatusOK, `id="done"`, "it needs attention no more")
+	if now, err := site.Store.FindRun(t.Context(), again.ID); err != nil || now.Attention {
+		t.Errorf("its like still needs attention: %v", err)
+	}
+}
+
+// A plan is paused and unpaused at one click.
+func TestAPlanIsPausedAtOneClick(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	site.Plan(t, "id: flood\nnodes: {a: {type: set, input: \"${input}\"}}\n")
+	b := site.Browser(t).Login()
+	const at = "/plans/flood"
+	for _, act := range []struct{ do, says string }{{"pause", "No run of the plan starts any more."}, {"unpause", "Runs of the plan start again."}} {
+		to, form := button(t, b, at, "pause")
+		if form.Get("do") != act.do {
+			t.Fatalf("the button is to %s, not to %s", form.Get("do"), act.do)
+		}
+		if p := b.Post(to, form); p.Location != at {
+			t.Fatalf("%s: %d %s", act.do, p.Code, words(p.Body))
+		}
+		says(t, b.Get(at), http.StatusOK, `id="done"`, act.says)
+	}
+}

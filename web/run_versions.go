@@ -1,0 +1,97 @@
+package web
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+)
+
+// inForce is what the audit log says was in force at a time: kairosd itself, and the
+// agents by what they were told.
+type inForce struct {
+	kairosd string
+	agents  map[string]string
+}
+
+// inForceAt reads the last start, or configuration taken up, before a time. What went
+// wrong is logged: a step is worth more than the versions of what did it.
+func (r *request) inForceAt(at time.Time) (f inForce) {
+	var since time.Time
+	for _, action := range []string{"daemon.start", "config.reload"} {
+		list, err := r.s.Reader.AuditEvents(r.ctx, kairos.AuditFilter{Action: action, Result: "ok", Since: since, Until: at, Page: kairos.Page{Limit: 1}})
+		if err != nil {
+			r.s.Logger.Error("what was in force", "action", action, "err", err)
+			return inForce{}
+		}
+		if len(list.Items) == 0 {
+			continue
+		}
+		e := list.Items[0]
+		if version, started := strings.CutPrefix(e.Object, "version:"); started {
+			f.kairosd, since = version, e.At
+		}
+		var detail struct {
+			Agents map[string]string `json:"agent"`
+		}
+		if json.Unmarshal(e.Detail, &detail) == nil && detail.Agents != nil {
+			f.agents = detail.Agents
+		}
+	}
+	return f
+}
+
+// doers adds the agent, the models and the tool of a step, as far as there are records
+// each with the version that it was of when the step began (UI 3.3.3).
+func (b *runPage) doers(st *step, a *attempt, agent string, add func(term, text string)) {
+	tool := ""
+	if i, ok := b.program.Index[st.node]; ok {
+		tool = b.program.Nodes[i].Tool
+	}
+	if agent == "" && tool == "" && !b.talks(st.node) {
+		return
+	}
+	began := st.started
+	if a != nil {
+		began = a.started
+	}
+	f := b.inForceAt(began)
+	if version := f.agents[agent]; version != "" {
+		add(b.t("Agent"), b.t("%s, version %s", visible(agent), visible(version)))
+	} else {
+		add(b.t("Agent"), visible(agent))
+	}
+	if b.talks(st.node) {
+		var models []string
+		for _, m := range b.promptOf(st, a).Messages {
+			if m.Model != "" && !slices.Contains(models, visible(m.Model)) {
+				models = append(models, visible(m.Model))
+			}
+		}
+		add(b.t("Model"), strings.Join(models, ", "))
+	}
+	if tool != "" {
+		add(b.t("Tool"), b.toolVersion(tool, f))
+	}
+}
+
+// toolVersion says where a tool is from, which is what its version depends on.
+func (b *runPage) toolVersion(name string, f inForce) string {
+	source := ""
+	if b.s.Crew != nil {
+		if tools, err := b.s.Crew.Tools(b.ctx); err == nil {
+			if i := slices.IndexFunc(tools, func(t kairos.ToolInfo) bool { return t.Name == name }); i >= 0 {
+				source = tools[i].Source
+			}
+		}
+	}
+	switch {
+	case source == "built-in" && f.kairosd != "":
+		return b.t("%s of kairosd %s", visible(name), visible(f.kairosd))
+	case source != "" && source != "built-in":
+		return b.t("%s of the MCP server %s", visible(name), visible(source))
+	}
+	return visible(name)
+}

@@ -1,0 +1,42 @@
+package web_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"testing"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/web/webtest"
+)
+
+// A step names what did it, of which version: the agent as it was told when the step
+// began, the model as it answered, the tool by where it is from (UI 3.3.3).
+func TestAStepNamesTheVersionsOfWhatDidIt(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	seed := site.Seed(t)
+	site.Plan(t, "id: talk\nnodes:\n  answer: {type: agent, agent: desk}\n")
+	record := func(action, object string, detail any) {
+		t.Helper()
+		raw, err := json.Marshal(detail)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := site.Store.Audit(t.Context(), kairos.AuditRecord{Action: action, Actor: "system", Object: object, Detail: raw}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := site.Browser(t).Login()
+	before := site.Run(t, "talk", `"hello"`)
+	record("daemon.start", "version:9.8.7", map[string]any{"agent": map[string]string{"desk": "aaaa11112222"}, "runs": map[string]string{"takenUp": "0"}})
+	first := site.Run(t, "talk", `"hello"`)
+	posted := site.Run(t, "ledger", `{"amount": 50, "currency": "EUR"}`)
+	record("config.reload", "config:kairos.yaml", map[string]any{"before": "x", "agent": map[string]string{"desk": "bbbb33334444"}})
+	second := site.Run(t, "talk", `"hello"`)
+	for _, want := range []struct{ run, step, says string }{
+		{before.ID, "answer", "<dd>desk</dd>"}, {first.ID, "answer", "desk, version aaaa11112222"}, {second.ID, "answer", "desk, version bbbb33334444"},
+		{first.ID, "answer", "<dt>Model</dt>"}, {posted.ID, "post", "http of kairosd 9.8.7"}, {seed.Failed.ID, "post", "<dd>http</dd>"},
+	} {
+		says(t, b.Get("/runs/"+want.run+"?step="+want.step), http.StatusOK, want.says)
+	}
+}
