@@ -108,7 +108,8 @@ var coreTasks = []coreTask{
 		}
 	}},
 	{"revoke a token", func(b *tab, d *daemon, _ webtest.Seeded) {
-		b.follow(`nav.nav a[href^="/settings"]`, "main table")
+		b.click("details.own summary")
+		b.follow(`details.own a[href^="/settings"]`, "main table")
 		b.follow(`main a[href="/settings/tokens"]`, `main form input[name="name"]`)
 		b.fill(`main form input[name="name"]`, "robot")
 		b.follow(`main form.form button[type="submit"]`, "#token")
