@@ -205,7 +205,7 @@ func (s *Store) AuditEvents(ctx context.Context, f kairos.AuditFilter) (kairos.L
 	limit := pageLimit(f.Page.Limit)
 	q := newAuditQuery(f, rowID)
 	var found []numbered[kairos.AuditEvent]
-	reached, err := scan(ctx, q.sparse, first, last, at, newer, func(ctx context.Context, low, high int64, order string) (bool, error) {
+	reached, err := s.scan(ctx, q.sparse, first, last, at, newer, func(ctx context.Context, low, high int64, order string) (bool, error) {
 		text, args := q.text(low, high, order, limit+1-len(found))
 		rows, err := s.read.QueryContext(ctx, text, args...)
 		if err != nil {

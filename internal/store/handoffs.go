@@ -58,7 +58,7 @@ func (s *Store) HandoffsOf(ctx context.Context, f kairos.HandoffFilter) (kairos.
 	}
 	text, args, sparse := handoffQuery(f)
 	var found []numbered[kairos.HandoffSeen]
-	reached, err := scan(ctx, sparse, first, last, at, newer, func(ctx context.Context, low, high int64, order string) (bool, error) {
+	reached, err := s.scan(ctx, sparse, first, last, at, newer, func(ctx context.Context, low, high int64, order string) (bool, error) {
 		rows, err := s.read.QueryContext(ctx, text+" ORDER BY h.id "+order+" LIMIT ?", append(append([]any{low, high}, args...), limit+1-len(found))...)
 		if err != nil {
 			return false, err

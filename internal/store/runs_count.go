@@ -31,7 +31,7 @@ func (s *Store) RunsCount(ctx context.Context, f kairos.RunFilter, limit int) (i
 		return s.countByIndex(ctx, q, last, limit)
 	}
 	n := 0
-	_, err = scan(ctx, q.scan, 1, last, math.MaxInt64, false, func(ctx context.Context, low, high int64, order string) (bool, error) {
+	_, err = s.scan(ctx, q.scan, 1, last, math.MaxInt64, false, func(ctx context.Context, low, high int64, order string) (bool, error) {
 		text, args := q.text("runs.id", "", low, high, order, limit-n)
 		var found int
 		if err := s.read.QueryRowContext(ctx, "SELECT count(*) FROM ("+text+")", args...).Scan(&found); err != nil {

@@ -57,7 +57,7 @@ func (s *Store) Runs(ctx context.Context, f kairos.RunFilter) (kairos.List[kairo
 	if q.below > 0 {
 		last = min(last, q.below-1)
 	}
-	reached, err := scan(ctx, q.scan, 1, last, at, newer, func(ctx context.Context, low, high int64, order string) (bool, error) {
+	reached, err := s.scan(ctx, q.scan, 1, last, at, newer, func(ctx context.Context, low, high int64, order string) (bool, error) {
 		text, args := q.text(runColumns, runJoins, low, high, order, limit+1-len(found))
 		rows, err := s.read.QueryContext(ctx, text, args...)
 		if err != nil {
@@ -89,7 +89,7 @@ func (s *Store) Runs(ctx context.Context, f kairos.RunFilter) (kairos.List[kairo
 // step has enough or there are no more: for all rows at once if an index serves
 // the filter, else (sparse) as a search. reached is the number
 // it came to when time was up, 0: it saw all it had to.
-func scan(ctx context.Context, sparse bool, first, last, at int64, newer bool,
+func (s *Store) scan(ctx context.Context, sparse bool, first, last, at int64, newer bool,
 	step func(ctx context.Context, low, high int64, order string) (bool, error)) (reached int64, err error) {
 	low, high, order := first-1, min(at, last+1), "DESC"
 	if newer {
@@ -99,7 +99,7 @@ func scan(ctx context.Context, sparse bool, first, last, at int64, newer bool,
 		_, err := step(ctx, low, high, order)
 		return 0, err
 	}
-	p := newSearch(scanWindow, 2)
+	p := newSearch(scanWindow, 2, s.searchTime)
 	for low < high-1 {
 		if p.over() && newer {
 			return low, nil

@@ -27,17 +27,18 @@ const (
 type search struct {
 	size  int64 // rows that the next step is to look at
 	grow  int64 // how many times as large the one after it may be
+	time  time.Duration
 	began time.Time
 	done  int // steps
 	small bool
 }
 
-func newSearch(size, grow int64) *search {
-	return &search{size: size, grow: grow, began: time.Now()}
+func newSearch(size, grow int64, bound time.Duration) *search {
+	return &search{size: size, grow: grow, time: bound, began: time.Now()}
 }
 
 // over reports that the time is up.
-func (s *search) over() bool { return s.done > 0 && time.Since(s.began) > searchTime }
+func (s *search) over() bool { return s.done > 0 && time.Since(s.began) > s.time }
 
 // step does a step, and reports false if it was broken off: nothing of what it found
 // counts.
@@ -45,7 +46,7 @@ func (s *search) step(ctx context.Context, do func(context.Context) error) (bool
 	bound := ctx
 	if !s.small || s.done > 0 {
 		var cancel context.CancelFunc
-		bound, cancel = context.WithDeadline(ctx, s.began.Add(searchTime+searchGrace))
+		bound, cancel = context.WithDeadline(ctx, s.began.Add(s.time+searchGrace))
 		defer cancel()
 	}
 	began := time.Now()
@@ -54,7 +55,7 @@ func (s *search) step(ctx context.Context, do func(context.Context) error) (bool
 			return false, err
 		}
 		if s.size = leastWindow; s.done == 0 {
-			s.small, s.began = true, time.Now().Add(-searchTime/2)
+			s.small, s.began = true, time.Now().Add(-s.time/2)
 		}
 		return false, nil
 	}

@@ -24,7 +24,7 @@ func Open(tb testing.TB) *store.Store {
 // OpenAt opens the store at a path; it is closed with the test.
 func OpenAt(tb testing.TB, path string) *store.Store {
 	tb.Helper()
-	s, err := store.Open(context.Background(), path, store.Options{})
+	s, err := store.Open(context.Background(), path, store.Options{}.Patient())
 	if err != nil {
 		tb.Fatalf("open store: %v", err)
 	}
