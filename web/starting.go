@@ -97,12 +97,13 @@ func (s *Server) startingPage(c echo.Context, p kairos.Startup) error {
 }
 
 var stageWords = map[kairos.StartStage]string{
-	kairos.StartOpening:   locale.Mark("opening the database"),
-	kairos.StartExamining: locale.Mark("examining the database before its upgrade"),
-	kairos.StartCopying:   locale.Mark("copying the database"),
-	kairos.StartVerifying: locale.Mark("verifying the upgraded database"),
-	kairos.StartTools:     locale.Mark("starting tools and models"),
-	kairos.StartRuns:      locale.Mark("taking up unfinished runs"),
+	kairos.StartOpening:    locale.Mark("opening the database"),
+	kairos.StartExamining:  locale.Mark("examining the database before its upgrade"),
+	kairos.StartEncrypting: locale.Mark("encrypting what is kept of the database from before"),
+	kairos.StartCopying:    locale.Mark("copying the database"),
+	kairos.StartVerifying:  locale.Mark("verifying the upgraded database"),
+	kairos.StartTools:      locale.Mark("starting tools and models"),
+	kairos.StartRuns:       locale.Mark("taking up unfinished runs"),
 }
 
 // stage says in the reader's language what is done.

@@ -77,13 +77,10 @@ func (d *daemon) backups(cfg config.Config) string {
 	return filepath.Join(d.data, "backups")
 }
 
-// encryptedSuffix ends the name of a backup that the age program can read.
-const encryptedSuffix = ".age"
-
 // backupName says by its end whether a backup is encrypted.
 func backupName(path string, recipients []string) string {
-	if len(recipients) > 0 && !strings.HasSuffix(path, encryptedSuffix) {
-		return path + encryptedSuffix
+	if len(recipients) > 0 && !strings.HasSuffix(path, store.EncryptedSuffix) {
+		return path + store.EncryptedSuffix
 	}
 	return path
 }

@@ -1,8 +1,11 @@
 package cli_test
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +13,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
@@ -73,6 +77,67 @@ func TestBackupsAreEncryptedAsConfigured(t *testing.T) {
 		if out, stderr, code := kairosd(append(args, "--identity", key)...); code != 0 {
 			t.Errorf("%s with the key: exit %d, %s%s", args, code, out, stderr)
 		}
+	}
+	d = serve(t, data, "--config", config)
+	if r, err := d.FindRun(t.Context(), run.ID); err != nil || r.WaitReason != kairos.WaitHeld {
+		t.Errorf("the restored run: %s %s, %v", r.Status, r.WaitReason, err)
+	}
+}
+
+// What an upgrade keeps of the database of before is encrypted as backups are,
+// whoever upgrades: the daemon, or a command that was not told the configuration.
+func TestAnUpgradeEncryptsWhatItKeeps(t *testing.T) {
+	t.Parallel()
+	in := t.TempDir()
+	data, config, key := filepath.Join(in, "data"), filepath.Join(in, "kairos.yaml"), filepath.Join(in, "identity.txt")
+	id, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	public := id.Recipient().String()
+	for path, text := range map[string]string{key: id.String() + "\n", config: "backup: {recipients: [" + public + "]}\n"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := serve(t, data, "--config", config)
+	run := d.start(t, waits)
+	if _, err := d.Wait(t.Context(), run.ID); err != nil {
+		t.Fatal(err)
+	}
+	if code := d.end(t); code != 0 {
+		t.Fatalf("serve ended with %d: %s", code, d.log)
+	}
+	later := func(open func(context.Context, string, store.Options) (*store.Store, error), args ...string) (string, int) {
+		var out output
+		code := cli.KairosdOpening(open)(t.Context(), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &out, Env: func(string) string { return "" }}, args)
+		return out.String(), code
+	}
+	for _, with := range []string{"", config} {
+		var told []string
+		if out, code := later(func(_ context.Context, _ string, o store.Options) (*store.Store, error) {
+			told = o.Recipients
+			return nil, errors.New("this is only asked")
+		}, "serve", "--data", data, "--config", with, "--listen", "127.0.0.1:0"); code == 0 || told == nil || (with != "") != slices.Equal(told, []string{public}) {
+			t.Errorf("the daemon with %q encrypts to %#v: exit %d, %s", with, told, code, out)
+		}
+	}
+	files := moreMigrations(t, 1)
+	if out, code := later(func(ctx context.Context, path string, o store.Options) (*store.Store, error) {
+		return store.Open(ctx, path, o.Migrating(files))
+	}, "migrate", "up", "--data", data); code != 0 {
+		t.Fatalf("migrate up: exit %d, %s", code, out)
+	}
+	kept, err := filepath.Glob(filepath.Join(data, "pre-schema-*", "*"))
+	if err != nil || len(kept) != 2 || filepath.Base(kept[0]) != "kairos.db.age" || filepath.Base(kept[1]) != "kairos.db.age.json" {
+		t.Fatalf("it keeps %v, %v", kept, err)
+	}
+	back := []string{"restore", "--data", data, "--force", kept[0]}
+	if _, stderr, code := kairosd(back...); code != 2 || !strings.Contains(stderr, "is encrypted to "+public) || !strings.Contains(stderr, "--identity") {
+		t.Errorf("back without the key: exit %d, %s", code, stderr)
+	}
+	if out, stderr, code := kairosd(append(back, "--identity", key)...); code != 0 {
+		t.Fatalf("back with the key: exit %d, %s%s", code, out, stderr)
 	}
 	d = serve(t, data, "--config", config)
 	if r, err := d.FindRun(t.Context(), run.ID); err != nil || r.WaitReason != kairos.WaitHeld {

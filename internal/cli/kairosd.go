@@ -81,10 +81,14 @@ func (d *daemon) database() string { return filepath.Join(d.data, "kairos.db") }
 // withStore opens the database for a maintenance command. Reading commands work
 // beside a running daemon.
 func (d *daemon) withStore(ctx context.Context, readOnly bool, f func(*store.Store) error) error {
-	if readOnly && !exists(d.database()) {
+	return d.withOpened(ctx, store.Options{ReadOnly: readOnly}, f)
+}
+
+func (d *daemon) withOpened(ctx context.Context, o store.Options, f func(*store.Store) error) error {
+	if o.ReadOnly && !exists(d.database()) {
 		return kairos.Errorf(kairos.CodeUnavailable, "there is no database in %s", d.data).Suggest("say where it is with --data")
 	}
-	s, err := store.Open(ctx, d.database(), store.Options{ReadOnly: readOnly})
+	s, err := d.opening()(ctx, d.database(), o)
 	if err != nil {
 		return err
 	}

@@ -187,7 +187,7 @@ func openLocal(ctx context.Context, path string, memory bool, cfg config.Config)
 	if memory {
 		s, err = store.OpenMemory(ctx, store.Options{Logger: log})
 	} else {
-		s, err = store.Open(ctx, path, store.Options{Logger: log})
+		s, err = store.Open(ctx, path, store.Options{Logger: log, Recipients: cfg.Backup.Recipients})
 		if full = err; kairos.CodeOf(err) == kairos.CodeNoSpace { // what there is can still be read
 			s, err = store.Open(ctx, path, store.Options{Logger: log, ReadOnly: true})
 		}

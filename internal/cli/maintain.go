@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/config"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store"
 )
@@ -20,9 +21,21 @@ func (d *daemon) migrateCommand() *cobra.Command {
 	}
 	cmd.AddCommand(&cobra.Command{
 		Use: "up", Short: "Apply what is missing", Args: cobra.NoArgs,
-		Long: "Applies every migration that the database does not have yet.", Example: "  kairosd migrate up --data /var/lib/kairos",
+		Long: `Applies every migration that the database does not have yet. The database of before
+stays in pre-schema-N-TIME in the data directory; it is encrypted if the
+configuration names whom backups are encrypted to or, without --config, if that of
+the daemon did.`,
+		Example: "  kairosd migrate up --data /var/lib/kairos --config /etc/kairos/kairos.yaml",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return d.withStore(cmd.Context(), false, func(s *store.Store) error { return d.migrations(cmd, s) })
+			cfg, err := config.Load(d.config)
+			if err != nil {
+				return err
+			}
+			var o store.Options
+			if d.config != "" {
+				o.Recipients = append([]string{}, cfg.Backup.Recipients...)
+			}
+			return d.withOpened(cmd.Context(), o, func(s *store.Store) error { return d.migrations(cmd, s) })
 		},
 	})
 	return cmd

@@ -157,7 +157,7 @@ func (s *server) serve(ctx context.Context) error {
 		defer cancel()
 		s.front.close(ctx)
 	}()
-	if s.store, err = s.open(ctx, s.database(), store.Options{Logger: s.log, Stay: true, Progress: s.front.tell}); err != nil {
+	if s.store, err = s.open(ctx, s.database(), store.Options{Logger: s.log, Stay: true, Progress: s.front.tell, Recipients: append([]string{}, s.cfg.Backup.Recipients...)}); err != nil {
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 			return nil // told to end; what was upgraded is as it was
 		}

@@ -51,16 +51,9 @@ type upgrading struct {
 	log   *listeningAt
 }
 
-func startUpgrade(t *testing.T) *upgrading {
+// moreMigrations are those of this binary and some that a later one may have.
+func moreMigrations(t *testing.T, more int) fs.FS {
 	t.Helper()
-	data := t.TempDir()
-	before, err := store.Open(t.Context(), filepath.Join(data, "kairos.db"), store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := before.Close(); err != nil {
-		t.Fatal(err)
-	}
 	files := fstest.MapFS{}
 	if err := fs.WalkDir(db.Migrations(), ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -72,10 +65,24 @@ func startUpgrade(t *testing.T) *upgrading {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	for i := 1; i <= 5; i++ {
+	for i := 1; i <= more; i++ {
 		n := store.SchemaVersion() + int64(i)
 		files[fmt.Sprintf("%05d_more.sql", n)] = &fstest.MapFile{Data: fmt.Appendf(nil, "-- +goose Up\nCREATE TABLE more_%d (x INTEGER NOT NULL) STRICT;\n", n)}
 	}
+	return files
+}
+
+func startUpgrade(t *testing.T) *upgrading {
+	t.Helper()
+	data := t.TempDir()
+	before, err := store.Open(t.Context(), filepath.Join(data, "kairos.db"), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := before.Close(); err != nil {
+		t.Fatal(err)
+	}
+	files := moreMigrations(t, 5)
 	reached, release := make(chan struct{}), make(chan struct{})
 	daemon := cli.KairosdOpening(func(ctx context.Context, path string, o store.Options) (*store.Store, error) {
 		tell := o.Progress

@@ -27,7 +27,7 @@ func (s *system) untilDrill(ctx context.Context) time.Duration {
 	}
 	last := list.Items[0]
 	t := kairos.RestoreTest{At: last.At, Backup: strings.TrimPrefix(last.Object, "backup:")}
-	t.Encrypted = strings.HasSuffix(t.Backup, encryptedSuffix)
+	t.Encrypted = strings.HasSuffix(t.Backup, store.EncryptedSuffix)
 	if last.Result != "ok" {
 		t.Problem = last.Reason
 	}

@@ -36,6 +36,10 @@ func (s *system) reconfigure(u *upkeep) {
 	if before := s.up.Swap(u); before != nil {
 		close(before.over)
 	}
+	// For whoever upgrades the database without this configuration.
+	if err := s.store.KeepRecipients(context.Background(), u.keep.Recipients); err != nil {
+		s.log.Error("keep whom backups are encrypted to", "err", err)
+	}
 }
 
 // run does what is due, until the context ends.

@@ -12,13 +12,14 @@ type StartStage string
 // The stages of a start, in their order. Those of an upgrade are only there when
 // the database has an older schema.
 const (
-	StartOpening   StartStage = "opening the database"
-	StartExamining StartStage = "examining the database before its upgrade"
-	StartCopying   StartStage = "copying the database"
-	StartMigrating StartStage = "migration"
-	StartVerifying StartStage = "verifying the upgraded database"
-	StartTools     StartStage = "starting tools and models"
-	StartRuns      StartStage = "taking up unfinished runs"
+	StartOpening    StartStage = "opening the database"
+	StartExamining  StartStage = "examining the database before its upgrade"
+	StartEncrypting StartStage = "encrypting what is kept of the database from before"
+	StartCopying    StartStage = "copying the database"
+	StartMigrating  StartStage = "migration"
+	StartVerifying  StartStage = "verifying the upgraded database"
+	StartTools      StartStage = "starting tools and models"
+	StartRuns       StartStage = "taking up unfinished runs"
 )
 
 // Startup is how far a daemon is that has begun and does not serve yet.

@@ -18,6 +18,9 @@ import (
 	"github.com/kairosd/kairosd/internal/kairos"
 )
 
+// EncryptedSuffix ends the name of a backup that the age program can read.
+const EncryptedSuffix = ".age"
+
 // ManifestSuffix is appended to a backup's name for its manifest.
 const ManifestSuffix = ".json"
 
@@ -123,7 +126,9 @@ func (s *Store) CopyTo(ctx context.Context, path string) error {
 }
 
 // roomFor refuses to begin what would fill a disk.
-func (s *Store) roomFor(dir string) error {
+func (s *Store) roomFor(dir string) error { return s.roomForCopies(dir, 1) }
+
+func (s *Store) roomForCopies(dir string, copies int) error {
 	info, err := os.Stat(s.path)
 	if err != nil {
 		return kairos.Errorf(kairos.CodeUnavailable, "look at the database: %w", err)
@@ -132,7 +137,7 @@ func (s *Store) roomFor(dir string) error {
 	if err := syscall.Statfs(dir, &fsinfo); err != nil {
 		return kairos.Errorf(kairos.CodeUnavailable, "look at %s: %w", dir, err)
 	}
-	need, free := uint64(info.Size())*12/10, fsinfo.Bavail*uint64(fsinfo.Bsize)
+	need, free := uint64(copies)*uint64(info.Size())*12/10, fsinfo.Bavail*uint64(fsinfo.Bsize)
 	if free < need {
 		return kairos.Errorf(kairos.CodeNoSpace, "%s has %d MiB free; the copy may need %d", dir, free>>20, need>>20).
 			Suggest("free space there, or write the backup to another disk")

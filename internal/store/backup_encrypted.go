@@ -16,9 +16,10 @@ import (
 	"github.com/kairosd/kairosd/internal/kairos"
 )
 
-// encryptingDir is where a copy is verified that will be encrypted: beside the
-// database, because where backups are kept may not be trusted with it.
-const encryptingDir = "encrypting"
+// encryptingDir, behind the database's name, is where a copy is verified that will
+// be encrypted: beside the database, because where backups are kept may not be
+// trusted with it. The lock of that name is held by who is at it.
+const encryptingDir = ".encrypting"
 
 // encryptedCopy is verifiedCopy of which only the encrypted form gets to path.
 func (s *Store) encryptedCopy(ctx context.Context, path string, recipients []string) (b kairos.Backup, err error) {
@@ -27,14 +28,14 @@ func (s *Store) encryptedCopy(ctx context.Context, path string, recipients []str
 		return b, err
 	}
 	// One at a time, so that what a killed one left can be told from one at work.
-	lock, err := takeLock(s.path + ".encrypting.lock")
+	work := s.path + encryptingDir
+	lock, err := takeLock(work + ".lock")
 	if kairos.CodeOf(err) == kairos.CodeLocked {
 		return b, kairos.Errorf(kairos.CodeConflict, "another backup of this database is being encrypted").Suggest("try again when it is done")
 	} else if err != nil {
 		return b, err
 	}
 	defer func() { err = errors.Join(err, releaseLock(lock)) }()
-	work := filepath.Join(filepath.Dir(s.path), encryptingDir)
 	if err := freshDir(work); err != nil {
 		return b, err
 	}
@@ -50,7 +51,7 @@ func (s *Store) encryptedCopy(ctx context.Context, path string, recipients []str
 		return b, err
 	}
 	inside := &kairos.Encryption{Recipients: recipients, Bytes: b.Bytes, SHA256: b.SHA256}
-	if err := encryptFile(plain, path, to); err != nil {
+	if err := encryptFile(plain, path, to, func(int64, int64) {}); err != nil {
 		return b, kairos.Errorf(kairos.CodeUnavailable, "encrypt the copy: %w", err)
 	}
 	failpoint.Hit("backup.encrypted")
@@ -71,19 +72,44 @@ func freshDir(path string) error {
 	return nil
 }
 
-func encryptFile(from, to string, recipients []age.Recipient) error {
+// removeDecrypted removes what backups and restores that were killed left of
+// databases without their encryption. The caller holds the database's lock; who
+// only reads it may be encrypting all the same.
+func (s *Store) removeDecrypted() error {
+	err := os.RemoveAll(s.path + decryptingDir)
+	work := s.path + encryptingDir
+	if _, statErr := os.Stat(work); err == nil && statErr == nil {
+		var lock *os.File
+		if lock, err = takeLock(work + ".lock"); kairos.CodeOf(err) == kairos.CodeLocked {
+			return nil
+		} else if err == nil {
+			err = errors.Join(os.RemoveAll(work), releaseLock(lock))
+		}
+	}
+	if err != nil {
+		return kairos.Errorf(kairos.CodeUnavailable, "remove what is left of an encrypted backup: %w", err)
+	}
+	return nil
+}
+
+// encryptFile tells how many bytes of the file are encrypted.
+func encryptFile(from, to string, recipients []age.Recipient, tell func(done, of int64)) error {
 	in, err := os.Open(from)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return err
+	}
 	return writePrivate(to, func(w io.Writer) error {
 		buffered := bufio.NewWriterSize(w, 1<<20)
 		sealed, err := encrypt.Writer(buffered, recipients)
 		if err != nil {
 			return err
 		}
-		_, err = io.Copy(sealed, in)
+		err = copyTelling(sealed, in, info.Size(), tell)
 		return errors.Join(err, sealed.Close(), buffered.Flush())
 	})
 }

@@ -173,7 +173,7 @@ func TestWhatAKilledEncryptionLeftIsRemoved(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
 	public, _ := identity(t)
-	left := filepath.Join(filepath.Dir(s.Path()), "encrypting")
+	left := s.Path() + ".encrypting"
 	if err := os.Mkdir(left, 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -53,8 +53,8 @@ const (
 	// asideManifest in it, if there, is the manifest that makes what goes aside a
 	// backup.
 	asideManifest = "aside.json"
-	// decryptingDir is where an encrypted backup is read.
-	decryptingDir = "decrypting"
+	// decryptingDir, behind the database's name, is where an encrypted backup is read.
+	decryptingDir = ".decrypting"
 )
 
 // renamer is os.Rename, or what a test puts in its place.
@@ -108,7 +108,7 @@ func restore(ctx context.Context, backup, path string, o RestoreOptions, rename 
 		}
 	}
 	o.keyless = o.NewKey
-	decrypting := filepath.Join(dir, decryptingDir)
+	decrypting := path + decryptingDir
 	defer func() { err = errors.Join(err, os.RemoveAll(decrypting)) }()
 	plain, err := opened(r.Backup, o.IdentityFile, func() (string, error) { return decrypting, freshDir(decrypting) })
 	if err != nil {
@@ -189,7 +189,7 @@ func VerifyBackupFile(ctx context.Context, backup, path string, o RestoreOptions
 		if _, err := os.Stat(beside); err != nil {
 			beside = ""
 		}
-		dir, err = os.MkdirTemp(beside, decryptingDir+"-")
+		dir, err = os.MkdirTemp(beside, filepath.Base(path)+decryptingDir+"-")
 		return dir, err
 	})
 	if err != nil {
@@ -336,6 +336,7 @@ func build(ctx context.Context, b kairos.Backup, path, work string, key []byte, 
 		return h, err
 	}
 	o.ReadOnly, o.Restored = false, filepath.Base(b.Path)
+	o.Recipients = []string{} // what an upgrade of it keeps goes with the directory
 	s, err := Open(ctx, target, o)
 	if err != nil {
 		return h, err
@@ -382,20 +383,25 @@ func copyWith(from, to string, tell func(done, of int64)) error {
 	if err != nil {
 		return err
 	}
-	tell(0, info.Size())
-	for done := int64(0); err == nil; {
-		var n int64
-		n, err = io.CopyN(out, in, copyPiece)
-		done += n
-		tell(done, max(done, info.Size()))
-	}
-	if err == io.EOF {
-		err = nil
-	}
+	err = copyTelling(out, in, info.Size(), tell)
 	if err := errors.Join(err, out.Sync(), out.Close()); err != nil {
 		return kairos.Errorf(kairos.CodeUnavailable, "copy %s: %w", from, err)
 	}
 	return nil
+}
+
+func copyTelling(out io.Writer, in io.Reader, size int64, tell func(done, of int64)) error {
+	tell(0, size)
+	for done := int64(0); ; {
+		n, err := io.CopyN(out, in, copyPiece)
+		done += n
+		tell(done, max(done, size))
+		if err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
 }
 
 // copyPiece is how much is copied between two words on it.
@@ -424,8 +430,15 @@ func finishRestore(path string, rename renamer) error {
 func moveAll(ready, aside, dir, name string, rename renamer) error {
 	there := func(p string) bool { _, err := os.Stat(p); return err == nil }
 	if there(filepath.Join(ready, name)) { // the old database is in its place, or aside
+		kept, err := placeEncrypted(ready, aside, dir, name, rename)
+		if err != nil {
+			return err
+		}
 		for _, suffix := range []string{"-shm", "-wal", "", ".anchor", ".key"} {
 			old := filepath.Join(dir, name+suffix)
+			if suffix == "" && kept != name { // the new one replaces it
+				continue
+			}
 			if !there(old) || suffix != "-shm" && suffix != "-wal" && !there(filepath.Join(ready, name+suffix)) {
 				continue // nothing there, or it is the new one already
 			}
@@ -438,7 +451,7 @@ func moveAll(ready, aside, dir, name string, rename renamer) error {
 			failpoint.Hit("restore.aside")
 		}
 		if manifest := filepath.Join(ready, asideManifest); there(manifest) && there(aside) {
-			if err := rename(manifest, filepath.Join(aside, name+ManifestSuffix)); err != nil {
+			if err := rename(manifest, filepath.Join(aside, kept+ManifestSuffix)); err != nil {
 				return err
 			}
 		}

@@ -52,6 +52,10 @@ type Options struct {
 	// AuditKey is the key of the audit chain, for a copy that has none beside it;
 	// nil means the one beside the database.
 	AuditKey []byte
+	// Recipients are public keys of age to which the database of before an upgrade is
+	// encrypted; empty: it is not. nil, for who knows of no configuration: those that
+	// KeepRecipients kept.
+	Recipients []string
 	// Restored names the backup that this database was made from: its runs are
 	// then held (G15).
 	Restored string
@@ -124,6 +128,7 @@ type Store struct {
 	vfs        string
 	walPages   int
 	keyless    bool
+	recipients []string // as Options have them
 	progress   func(kairos.Startup)
 	rolledBack bool
 	watched    []watchedFile
@@ -173,7 +178,7 @@ var driverSetup = sync.OnceValue(func() error {
 // there. A second opener gets CodeLocked with the holder's process id; a
 // database of a newer kairosd, or of another program, CodeInvalid.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
-	s := &Store{path: path, log: o.Logger, now: o.Now, migrations: o.files(), vfs: o.vfs, walPages: cmp.Or(o.walPages, walPages), keyless: o.keyless, progress: o.Progress,
+	s := &Store{path: path, log: o.Logger, now: o.Now, migrations: o.files(), vfs: o.vfs, walPages: cmp.Or(o.walPages, walPages), keyless: o.keyless, recipients: o.Recipients, progress: o.Progress,
 		watchEvery: cmp.Or(o.watchEvery, watchEvery), searchTime: cmp.Or(o.searchTime, searchTime), held: map[string]*os.File{}}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -276,7 +281,7 @@ func (s *Store) prepareFiles() error {
 		return err
 	}
 	s.lock = lock
-	if err := finishRestore(s.path, os.Rename); err != nil {
+	if err := errors.Join(finishRestore(s.path, os.Rename), s.removeDecrypted()); err != nil {
 		return err
 	}
 	for _, f := range s.Files() {

@@ -25,7 +25,8 @@ import (
 // copy, which is verified and then takes its place like a restored one. If a
 // migration fails, or the machine does, the old file is as it was (O05). It is
 // kept beside the new one as a backup with a manifest, which the kairosd from
-// before can restore: that is the way back.
+// before can restore: that is the way back. Where backups are encrypted, so is
+// this one (see keepEncrypted).
 
 // settingMigration begins the keys under which the hashes of applied migrations
 // are kept.
@@ -65,17 +66,25 @@ func (s *Store) upgrade(ctx context.Context, allowed bool) error {
 	if !allowed {
 		return kairos.Errorf(kairos.CodeInvalid, "the database has schema %d; this kairosd works with %d", from, to).Suggest("run kairosd migrate up")
 	}
-	s.log.Info("upgrade the database", "from", from, "to", to, "bytes", info.Size())
-	if err := s.roomFor(filepath.Dir(s.path)); err != nil {
+	recipients, err := s.recipientsOf(ctx, old)
+	if err != nil {
 		return err
 	}
-	if err := s.upgradeCopy(ctx, old, from); err != nil {
+	s.log.Info("upgrade the database", "from", from, "to", to, "bytes", info.Size(), "encrypted", len(recipients) > 0)
+	copies := 1
+	if len(recipients) > 0 {
+		copies = 2
+	}
+	if err := s.roomForCopies(filepath.Dir(s.path), copies); err != nil {
+		return err
+	}
+	if err := s.upgradeCopy(ctx, old, from, recipients); err != nil {
 		return fmt.Errorf("upgrade from schema %d to %d: %w", from, to, err)
 	}
 	return nil
 }
 
-func (s *Store) upgradeCopy(ctx context.Context, old *sql.DB, from int64) error {
+func (s *Store) upgradeCopy(ctx context.Context, old *sql.DB, from int64, recipients []string) error {
 	before, err := soundness(ctx, old, s.counting(kairos.StartExamining))
 	if err != nil {
 		return err
@@ -103,6 +112,10 @@ func (s *Store) upgradeCopy(ctx context.Context, old *sql.DB, from int64) error 
 		return err
 	}
 	err = func() error {
+		// First, because what fails here is the operator's to mend, and then nothing was done in vain.
+		if err := s.keepEncrypted(&manifest, work, recipients); err != nil {
+			return err
+		}
 		target := filepath.Join(work, name)
 		if err := copyWith(s.path, target, s.counting(kairos.StartCopying)); err != nil {
 			return err
@@ -112,9 +125,6 @@ func (s *Store) upgradeCopy(ctx context.Context, old *sql.DB, from int64) error 
 			return err
 		}
 		failpoint.Hit("upgrade.applied")
-		if manifest.SHA256, manifest.Bytes, err = fileSum(s.path); err != nil {
-			return err
-		}
 		manifest.Created = s.now().UTC()
 		text, err := json.MarshalIndent(manifest, "", "  ")
 		if err != nil {

@@ -7,16 +7,23 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/kairosd/kairosd/internal/failpoint"
+	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/prooftest"
 )
 
-// upgradeEnv makes this test binary a process that upgrades a database.
-const upgradeEnv = "KAIROS_TEST_UPGRADE"
+// upgradeEnv makes this test binary a process that upgrades a database; the other
+// two name whom it encrypts to, and how many bytes a file may have.
+const (
+	upgradeEnv   = "KAIROS_TEST_UPGRADE"
+	recipientEnv = "KAIROS_TEST_RECIPIENT"
+	fileSizeEnv  = "KAIROS_TEST_FILE_SIZE"
+)
 
 func TestUpgradeChild(t *testing.T) {
 	path := os.Getenv(upgradeEnv)
@@ -26,8 +33,15 @@ func TestUpgradeChild(t *testing.T) {
 	if err := failpoint.ArmFromEnv(); err != nil {
 		t.Fatal(err)
 	}
-	s, err := Open(context.Background(), path, Options{migrations: with(t, addsColumn)})
-	if err != nil {
+	if n, err := strconv.ParseUint(os.Getenv(fileSizeEnv), 10, 64); err == nil {
+		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: n, Max: n}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := Open(context.Background(), path, Options{migrations: with(t, addsColumn), Recipients: strings.Fields(os.Getenv(recipientEnv))})
+	if e, ok := errors.AsType[*kairos.Error](err); ok {
+		t.Fatalf("%s\n%s", err, e.Suggestion)
+	} else if err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
@@ -36,10 +50,10 @@ func TestUpgradeChild(t *testing.T) {
 }
 
 // upgradeIn runs the child and says whether it was killed.
-func upgradeIn(t *testing.T, path, spec string) (killed bool) {
+func upgradeIn(t *testing.T, path, spec, recipient string) (killed bool) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestUpgradeChild$")
-	cmd.Env = append(os.Environ(), upgradeEnv+"="+path, failpoint.Env+"="+spec)
+	cmd.Env = append(os.Environ(), upgradeEnv+"="+path, recipientEnv+"="+recipient, failpoint.Env+"="+spec)
 	out, err := cmd.CombinedOutput()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL {
 		return true
@@ -55,6 +69,18 @@ func upgradeIn(t *testing.T, path, spec string) (killed bool) {
 // acknowledged; the next start finishes it (T15).
 func TestKillInUpgrade(t *testing.T) {
 	t.Parallel()
+	killInUpgrade(t, "")
+}
+
+// The same where what is kept is encrypted: then nobody ever finds a second database
+// that can be read, and what is kept is whole.
+func TestKillInEncryptedUpgrade(t *testing.T) {
+	t.Parallel()
+	public, _ := keyPair(t)
+	killInUpgrade(t, public)
+}
+
+func killInUpgrade(t *testing.T, recipient string) {
 	old, run := oldDatabase(t)
 	in, n := prooftest.Dir(t), 0
 	fresh := func() string {
@@ -66,7 +92,7 @@ func TestKillInUpgrade(t *testing.T) {
 		return filepath.Join(dir, "kairos.db")
 	}
 	trace := filepath.Join(t.TempDir(), "trace")
-	upgradeIn(t, fresh(), "trace="+trace)
+	upgradeIn(t, fresh(), "trace="+trace, recipient)
 	b, err := os.ReadFile(trace)
 	if err != nil {
 		t.Fatal(err)
@@ -81,12 +107,12 @@ func TestKillInUpgrade(t *testing.T) {
 		}
 		spec := fmt.Sprintf("kill=%s:%d", name, hits[name])
 		path := fresh()
-		if !upgradeIn(t, path, spec) {
+		if !upgradeIn(t, path, spec, recipient) {
 			t.Errorf("%s was not reached", spec)
 			continue
 		}
 		deaths++
-		s, err := Open(context.Background(), path, Options{migrations: with(t, addsColumn)})
+		s, err := Open(context.Background(), path, Options{migrations: with(t, addsColumn), Recipients: strings.Fields(recipient)})
 		if err != nil {
 			t.Errorf("after %s: %v", spec, err)
 			continue
@@ -109,6 +135,16 @@ func TestKillInUpgrade(t *testing.T) {
 		}
 		if err := s.Close(); err != nil {
 			t.Error(err)
+		}
+		if recipient == "" {
+			continue
+		}
+		if got := plainFiles(t, filepath.Dir(path)); len(got) != 1 || got[0] != path {
+			t.Errorf("after %s: databases that anybody can read: %v", spec, got)
+		}
+		kept, err := ReadManifest(keptBefore(t, path))
+		if err != nil || VerifyEncrypted(kept) != nil {
+			t.Errorf("after %s: what is kept is not whole: %v, %v", spec, err, VerifyEncrypted(kept))
 		}
 	}
 	if upgrades < 3 {
