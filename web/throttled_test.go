@@ -42,6 +42,11 @@ func TestAThrottledBrowserIsToldHowLongToWait(t *testing.T) {
 	ahead.Store(int64(time.Second))
 	says(t, login("en"), http.StatusUnprocessableEntity, "Name or password is wrong")
 	waits(login("es"), "2", `Demasiados intentos\. Vuelva a intentarlo en 2 segundos, a las \d\d:\d\d:\d\d\.`)
+	// It is said in one message: in the language of lengthened texts nothing is put
+	// between its sentences.
+	stretched := request(t, http.MethodPost, site.URL+"/login", "csrf=anonymous&name=nobody&password=wrong", "Cookie", "lang=en-XA",
+		"Origin", site.URL, "Sec-Fetch-Site", "same-origin", "Content-Type", "application/x-www-form-urlencoded")
+	waits(site.Browser(t).Do(stretched), "2", `Too many tries\. Try again in 2 seconds, at \d\d:\d\d:\d\d\. ·+`)
 	ahead.Store(int64(2500 * time.Millisecond))
 	waits(login("en"), "1", `Try again in 1 second, at`)
 	change := func() webtest.Page {
