@@ -262,9 +262,13 @@ func (r *request) bulkConditions(p *view.BulkPage, req kairos.BulkRequest, v bul
 	if !req.NotBefore.IsZero() {
 		p.At = req.NotBefore.In(r.display.zone).Format("2006-01-02T15:04")
 	}
-	names, err := r.degraded()
+	degraded, err := r.degraded()
 	if err != nil {
 		return err
+	}
+	var names []string
+	for _, p := range degraded {
+		names = append(names, p.Name)
 	}
 	if req.Provider != "" && !slices.Contains(names, req.Provider) {
 		names = append(names, req.Provider)

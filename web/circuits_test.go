@@ -91,7 +91,7 @@ func TestAHostRestsAndAPersonClosesItsCircuit(t *testing.T) {
 	if run := site.Run(t, "ask", "null"); run.Status != kairos.RunWaiting {
 		t.Fatal(run.Status)
 	}
-	if text := words(b.Get("/").Body); !strings.Contains(text, "circuit of "+host+" (http) open") {
+	if text := words(b.Get("/").Body); !strings.Contains(text, "circuit of "+host+" (http) open for ") {
 		t.Errorf("home: %s", text)
 	}
 

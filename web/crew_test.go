@@ -63,6 +63,10 @@ func TestCrewPages(t *testing.T) {
 	if run := site.Run(t, "talk", `"please break"`); run.Status != kairos.RunFailed {
 		t.Fatalf("%s", run.Status)
 	}
+	// Home says since when.
+	if home := words(b.Get("/").Body); !regexp.MustCompile(`script degraded for \d+ (s|min)`).MatchString(home) {
+		t.Errorf("home: %s", home)
+	}
 	for path, wants := range map[string][]string{
 		"/agents":           {"desk", "Front desk", "the default", "Answers &lt;everybody&gt;", "Accountant", "arithmetic", "handoff", "Supervisor", "part of kairosd"},
 		"/agents/providers": {"script", "failing", "5 calls, 1 failed 1 of 5 (20%)", "330 33 0.3960", "the model is &lt;b&gt;overloaded&lt;/b&gt;"},

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"net/url"
 	"slices"
 
 	"github.com/a-h/templ"
@@ -92,22 +93,23 @@ func (r *request) systemBand() (templ.Component, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range providers {
-		add("need", r.t("%s degraded", visible(name)), "/agents/providers")
+	for _, p := range providers {
+		add("need", r.t("%s degraded for %s", visible(p.Name), about(r.s.now().Sub(p.DegradedSince()))), "/agents/providers/"+url.PathEscape(p.Name))
 	}
 	tools, err := r.missed()
 	if err != nil {
 		return nil, err
 	}
 	for _, t := range tools {
-		add("need", r.t("circuit of %s open", circuitOf(t.Name, t.Circuits[0].Part)), toolHref(t.Name)) // those that are open come first
+		c := t.Circuits[0] // those that are open come first
+		add("need", r.t("circuit of %s open for %s", circuitOf(t.Name, c.Part), about(r.s.now().Sub(c.Since))), toolHref(t.Name))
 	}
 	return view.SystemNow(p), nil
 }
 
 // degraded are the providers whose last call failed, or that are not called for
 // a while because of that.
-func (r *request) degraded() ([]string, error) {
+func (r *request) degraded() ([]kairos.ProviderInfo, error) {
 	if r.s.Crew == nil {
 		return nil, nil
 	}
@@ -115,11 +117,5 @@ func (r *request) degraded() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []string
-	for _, p := range list {
-		if p.Degraded() {
-			out = append(out, p.Name)
-		}
-	}
-	return out, nil
+	return slices.DeleteFunc(list, func(p kairos.ProviderInfo) bool { return !p.Degraded() }), nil
 }

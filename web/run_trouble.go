@@ -39,14 +39,7 @@ func (r *request) troublesOf(d kairos.RunDetail) ([]trouble, error) {
 		if !used(kairos.UseProvider, p.Name) || !p.Degraded() {
 			continue
 		}
-		since := p.Circuit.Since
-		if since.IsZero() {
-			since = p.LastErrorAt
-		}
-		text := r.t("The provider %s is degraded", visible(p.Name))
-		if !since.IsZero() {
-			text = r.t("The provider %s is degraded since %s", visible(p.Name), r.time(since).Text)
-		}
+		text := r.t("The provider %s is degraded since %s", visible(p.Name), r.time(p.DegradedSince()).Text)
 		if p.LastError != "" {
 			text += ": " + visible(cut(p.LastError, 200))
 		}

@@ -63,6 +63,8 @@ type kept struct {
 	LastCallAt  time.Time `json:"lastCallAt"`
 	LastError   string    `json:"lastError,omitempty"`
 	LastErrorAt time.Time `json:"lastErrorAt,omitzero"`
+	// FailingSince is missing where an older kairosd kept it.
+	FailingSince time.Time `json:"failingSince,omitzero"`
 }
 
 const providerKey = "provider."
@@ -119,7 +121,10 @@ func (m *Models) restore(ctx context.Context, s Settings) error {
 			continue // nothing is known, or nothing that can be read: it is learned anew
 		}
 		i := &m.health.at(name).info
-		i.State, i.LastCallAt, i.LastError, i.LastErrorAt = k.State, k.LastCallAt, k.LastError, k.LastErrorAt
+		i.State, i.LastCallAt, i.LastError, i.LastErrorAt, i.FailingSince = k.State, k.LastCallAt, k.LastError, k.LastErrorAt, k.FailingSince
+		if i.State == "failing" && i.FailingSince.IsZero() {
+			i.FailingSince = i.LastErrorAt
+		}
 		if k.Type != about.Type || k.BaseURL != about.BaseURL { // it is another server
 			m.circuits.Forget(circuitOf(name))
 		}
@@ -150,7 +155,7 @@ func (h *Health) save(ctx context.Context, s Settings, all bool) {
 			continue
 		}
 		i := known.info
-		raw, err := json.Marshal(kept{Type: i.Type, BaseURL: i.BaseURL, State: i.State, LastCallAt: i.LastCallAt, LastError: i.LastError, LastErrorAt: i.LastErrorAt})
+		raw, err := json.Marshal(kept{Type: i.Type, BaseURL: i.BaseURL, State: i.State, LastCallAt: i.LastCallAt, LastError: i.LastError, LastErrorAt: i.LastErrorAt, FailingSince: i.FailingSince})
 		if err != nil {
 			continue // strings and times: cannot happen
 		}
@@ -181,7 +186,7 @@ func (m *Models) ProviderInfos() []kairos.ProviderInfo {
 // infoOf is what was configured of a provider, with how its calls went.
 func (m *Models) infoOf(i kairos.ProviderInfo) kairos.ProviderInfo {
 	went := m.health.at(i.Name).info
-	i.State, i.LastCallAt, i.LastError, i.LastErrorAt = went.State, went.LastCallAt, went.LastError, went.LastErrorAt
+	i.State, i.LastCallAt, i.LastError, i.LastErrorAt, i.FailingSince = went.State, went.LastCallAt, went.LastError, went.LastErrorAt, went.FailingSince
 	i.Calls, i.Failures, i.Usage, i.Limits = went.Calls, went.Failures, went.Usage, slices.Clone(went.Limits)
 	s := m.breaking[i.Name].WithDefaults()
 	i.Circuit, i.Breaker = m.circuits.Circuit(circuitOf(i.Name)), kairos.Breaker{Failures: s.Failures, Rest: s.Rest}
@@ -323,13 +328,16 @@ func (c counted) left(out agent.Response, verdict, err error) {
 	i.Usage = i.Usage.Add(kairos.Usage{InputTokens: out.Usage.InputTokens, OutputTokens: out.Usage.OutputTokens, Cost: out.Usage.Cost})
 	switch {
 	case verdict == nil:
-		i.State = "working"
+		i.State, i.FailingSince = "working", time.Time{}
 	case verdict == context.Canceled:
 		if i.State == "unused" {
 			i.State = "working"
 		}
 	default:
 		i.Failures++
+		if was != "failing" {
+			i.FailingSince = i.LastCallAt
+		}
 		i.LastError, i.LastErrorAt, i.State = err.Error(), i.LastCallAt, "failing"
 	}
 	known.used = true

@@ -54,10 +54,15 @@ func TestProviderHealthOverRestarts(t *testing.T) {
 			_, err := p.Complete(t.Context(), agent.Request{})
 			return err
 		}
-		for range 5 {
+		since := time.Now()
+		for i := range 5 {
+			time.Sleep(time.Duration(min(i, 1)) * time.Second)
 			if err := ask(); !errors.Is(err, unreachable) {
 				t.Fatal(err)
 			}
+		}
+		if i := m.ProviderInfos()[0]; !i.FailingSince.Equal(since) || !i.LastErrorAt.Equal(since.Add(4*time.Second)) || !i.DegradedSince().Equal(since) {
+			t.Errorf("it fails since %s, for the first time at %s: %+v", i.FailingSince, since, i)
 		}
 		f := planner.AsFailure(ask())
 		if s.calls != 5 || f.Code != provider.CodeCircuitOpen || f.RetryAfter != 30*time.Second || !f.NoEffect || f.Permanent || !strings.Contains(f.Message, "connection refused") {
@@ -74,7 +79,7 @@ func TestProviderHealthOverRestarts(t *testing.T) {
 		if err := ask(); err != nil {
 			t.Fatal(err)
 		}
-		if i := m.ProviderInfos()[0]; i.Circuit.State != kairos.CircuitClosed || i.State != "working" || i.LastError == "" || i.Circuit.FailuresInRow != 0 {
+		if i := m.ProviderInfos()[0]; i.Circuit.State != kairos.CircuitClosed || i.State != "working" || !i.FailingSince.IsZero() || !i.DegradedSince().IsZero() || i.LastError == "" || i.Circuit.FailuresInRow != 0 {
 			t.Errorf("%+v", i)
 		}
 		// Who stops asking says nothing of the provider, whatever the cause is called.
@@ -117,7 +122,7 @@ func TestProviderHealthOverRestarts(t *testing.T) {
 	want := before.ProviderInfos()[0]
 
 	after, stop := start("http://one")
-	if i := after.ProviderInfos()[0]; i.State != "failing" || i.LastError != want.LastError || !i.LastErrorAt.Equal(want.LastErrorAt) || i.Circuit.State != kairos.CircuitHalfOpen || !i.Circuit.Since.Equal(want.Circuit.Since) || i.Calls != 0 {
+	if i := after.ProviderInfos()[0]; i.State != "failing" || i.LastError != want.LastError || !i.LastErrorAt.Equal(want.LastErrorAt) || !i.FailingSince.Equal(want.FailingSince) || i.Circuit.State != kairos.CircuitHalfOpen || !i.Circuit.Since.Equal(want.Circuit.Since) || i.Calls != 0 {
 		t.Errorf("after a restart: %+v, before %+v", i, want)
 	}
 	stop()

@@ -61,6 +61,9 @@ type ProviderInfo struct {
 	LastCallAt  time.Time `json:"lastCallAt,omitzero"`
 	LastError   string    `json:"lastError,omitempty"` // kept when later calls succeed
 	LastErrorAt time.Time `json:"lastErrorAt,omitzero"`
+	// FailingSince is when the first of the calls failed that all failed since; zero:
+	// the last one did not.
+	FailingSince time.Time `json:"failingSince,omitzero"`
 
 	Activity Activity `json:"activity"`
 	// Limits are what the provider said of its own limits in its last answer.
@@ -95,6 +98,15 @@ func (p ProviderInfo) Refuses() bool { return p.Circuit.Refuses() || p.Stop != n
 // Degraded reports whether calls fail, or are refused because they did.
 func (p ProviderInfo) Degraded() bool {
 	return p.State == "failing" || p.Circuit.Disturbed()
+}
+
+// DegradedSince is when that began; zero: it is not degraded.
+func (p ProviderInfo) DegradedSince() time.Time {
+	since := p.FailingSince
+	if p.Circuit.Disturbed() && (since.IsZero() || p.Circuit.Since.Before(since)) {
+		since = p.Circuit.Since
+	}
+	return since
 }
 
 // Trouble reports whether calls fail, or are not made.

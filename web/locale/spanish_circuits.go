@@ -7,7 +7,7 @@ var spanishCircuits = map[string]string{
 	"half open":                             "semiabierto",
 	"half open in":                          "semiabierto en",
 	"circuit open":                          "circuito abierto",
-	"circuit of %s open":                    "circuito de %s abierto",
+	"circuit of %s open for %s":             "circuito de %s abierto desde hace %s",
 	"the circuit of":                        "el circuito de",
 	"Circuit":                               "Circuito",
 	"Circuits":                              "Circuitos",

@@ -31,7 +31,6 @@ var spanishConditions = map[string]string{
 	"a rerun":                                                  "una repetición",
 	"a fork":                                                   "una bifurcación",
 	"a dry run":                                                "una prueba en seco",
-	"The provider %s is degraded":                              "El proveedor %s está degradado",
 	"The provider %s is degraded since %s":                     "El proveedor %s está degradado desde %s",
 	"Resume it once calls go through again…":                   "Reanudarla cuando las llamadas pasen de nuevo…",
 	"See the provider":                                         "Ver el proveedor",

@@ -3,7 +3,7 @@ package locale
 // The bands of home, and what lists of runs say besides.
 var spanishHome = map[string]string{
 	"%s at %s of %s":                        "%s en %s de %s",
-	"%s degraded":                           "%s degradado",
+	"%s degraded for %s":                    "%s degradado desde hace %s",
 	"%s in %s":                              "%s en %s",
 	"Acknowledge all…":                      "Anotar todos…",
 	"All that are tried again and again":    "Todas las que se reintentan una y otra vez",
