@@ -21,8 +21,6 @@ const (
 	// boxes (UI 3.4 size policy).
 	foldFrom = 300
 	foldTo   = 120
-	// maxPips bounds the marks of attempts in a box.
-	maxPips = 6
 )
 
 // nodeState is what a run's picture says of a box.
@@ -96,11 +94,8 @@ func (r *request) folded(g *view.Graph, d *diagram.Drawing, nodes int, all strin
 func (r *request) paint(p painter) *view.Graph {
 	d := p.drawing
 	g := &view.Graph{Width: num(d.Width), Height: num(d.Height), Drawn: num(d.Width), Label: r.n(len(d.Nodes), "Plan graph: %s step", "Plan graph: %s steps"), Compact: d.Compact}
-	place := make(map[string]int, len(d.Nodes))
+	place := boxes(d)
 	holds := func(n *diagram.Node) bool { return p.selected != "" && slices.Contains(n.Members, p.selected) }
-	for i := range d.Nodes {
-		place[d.Nodes[i].ID] = i
-	}
 	next := make([][]string, len(d.Nodes))
 	lit := make([]bool, len(d.Nodes))
 	for i := range d.Edges {
@@ -137,14 +132,14 @@ func (r *request) paint(p painter) *view.Graph {
 			if st.status.Key == "idle" {
 				v.Class = "todo"
 			}
-			if said = r.t(st.status.Word); d.Compact && st.detail != said {
-				said = st.detail + ", " + said
+			beside := ""
+			if d.Compact { // there is no second line
+				beside = st.detail
 			}
-			if a := st.attempts; len(a) > 1 {
-				said += ", " + r.n(len(a), "%s try", "%s tries")
-				for j, failed := range a[max(0, len(a)-maxPips):] {
-					v.Pips = append(v.Pips, view.Pip{X: num(n.W - 8 - 7*float64(min(len(a), maxPips)-1-j)), Y: num(n.H - 14), Failed: failed})
-				}
+			said = r.standing(&st, beside)
+			tries := st.tries()
+			for j, failed := range tries {
+				v.Pips = append(v.Pips, view.Pip{X: num(diagram.Mark(n.W, len(tries), j)), Y: num(n.H - 14), Failed: failed})
 			}
 		case p.href != nil:
 			v.Href = p.href(n.Members[0])
@@ -199,6 +194,15 @@ func (r *request) paint(p painter) *view.Graph {
 	return g
 }
 
+// boxes finds boxes by their ids.
+func boxes(d *diagram.Drawing) map[string]int {
+	out := make(map[string]int, len(d.Nodes))
+	for i := range d.Nodes {
+		out[d.Nodes[i].ID] = i
+	}
+	return out
+}
+
 // ranked are the places of boxes in the order in which Tab goes through them: from
 // left to right, and in a rank from top to bottom (UI 3.4).
 func ranked(d *diagram.Drawing) []int {
@@ -212,27 +216,56 @@ func ranked(d *diagram.Drawing) []int {
 	return out
 }
 
-// edge says whether an edge was taken, and how often.
-func (p *painter) edge(e *diagram.Edge, v *view.GraphEdge, d *diagram.Drawing, place map[string]int) {
+// standing is where a box stands, in words, with what else there is to say, and after
+// how many tries.
+func (r *request) standing(st *nodeState, beside string) string {
+	said := r.t(st.status.Word)
+	if beside != "" && beside != said {
+		said = beside + ", " + said
+	}
+	if n := len(st.attempts); n > 1 {
+		said += ", " + r.n(n, "%s try", "%s tries")
+	}
+	return said
+}
+
+// tries are the attempts that have a mark: the last ones, if there was more than one.
+func (st *nodeState) tries() []bool {
+	if len(st.attempts) < 2 {
+		return nil
+	}
+	return st.attempts[max(0, len(st.attempts)-diagram.MaxTries):]
+}
+
+// went says whether an edge was taken, and how often. What may still be taken is
+// neither taken nor not.
+func (p *painter) went(e *diagram.Edge, d *diagram.Drawing, place map[string]int) diagram.Passage {
 	ran := func(id string) bool { return p.states(&d.Nodes[place[id]]).status.Final }
 	passed := func(id string) bool {
 		st := p.states(&d.Nodes[place[id]]).status
 		return st.Key == "idle" && st.Final
 	}
-	n := 0
 	switch {
 	case e.Position >= 0:
-		if n = p.taken[e.Position]; n == 0 && (ran(e.From) || passed(e.To)) {
-			v.Class = "e n" // not taken; what may still be is solid
-		}
+		n := p.taken[e.Position]
+		return diagram.Passage{Times: n, Not: n == 0 && (ran(e.From) || passed(e.To))}
 	case ran(e.From) && p.states(&d.Nodes[place[e.To]]).status.Key != "idle":
-		n = 1
+		return diagram.Passage{Times: 1}
 	}
-	if n > 0 {
+	return diagram.Passage{}
+}
+
+// edge draws an edge as what became of it.
+func (p *painter) edge(e *diagram.Edge, v *view.GraphEdge, d *diagram.Drawing, place map[string]int) {
+	went := p.went(e, d, place)
+	if went.Not {
+		v.Class = "e n"
+	}
+	if went.Times > 0 {
 		v.Class, v.Marker = "e t", "art"
 	}
-	if n > 1 {
-		v.Times, v.TX, v.TY = "×"+strconv.Itoa(n), num(e.TipX-16), num(e.TipY-7)
+	if went.Times > 1 {
+		v.Times, v.TX, v.TY = "×"+strconv.Itoa(went.Times), num(e.TipX-16), num(e.TipY-7)
 	}
 }
 
@@ -267,15 +300,20 @@ func (r *request) graphFile() error {
 	h := b.c.Response().Header()
 	h.Set("Content-Disposition", fmt.Sprintf("attachment; filename=\"%s-%s.svg\"", safeName(b.d.Run.PlanKey), kairos.ShortID(b.d.Run.ID)))
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'; style-src 'unsafe-inline'")
-	states := b.states()
-	return b.c.Blob(http.StatusOK, "image/svg+xml", diagram.RunSVG(d, func(n *diagram.Node) (class, text string) {
-		st := states(n)
-		text = st.detail
+	p := painter{drawing: d, states: b.states(), taken: b.takenEdges()}
+	place := boxes(d)
+	return b.c.Blob(http.StatusOK, "image/svg+xml", diagram.RunSVG(d, func(n *diagram.Node) diagram.Standing {
+		st := p.states(n)
+		text := st.detail
 		if !st.until.IsZero() {
 			text += about(max(0, st.until.Sub(b.s.now())))
 		}
-		return cmp.Or(st.status.Key, "idle"), text
-	}, func(e *diagram.Edge) bool { return e.Position >= 0 && b.takenEdges()[e.Position] > 0 }))
+		says := b.standing(&st, text)
+		if n.Unsafe {
+			says += ", " + b.t("side effects")
+		}
+		return diagram.Standing{Class: cmp.Or(st.status.Key, "idle"), Text: text, Says: says, Tries: st.tries()}
+	}, func(e *diagram.Edge) diagram.Passage { return p.went(e, d, place) }))
 }
 
 // safeName keeps letters, digits and dashes of a name for a file.

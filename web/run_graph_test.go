@@ -135,3 +135,40 @@ func TestTheGraphAsAFile(t *testing.T) {
 		}
 	}
 }
+
+// The picture as a file tells what the graph on the page tells: which edges were taken
+// and how often, which were not, and the tries of each step.
+func TestTheGraphAsAFileTellsTheSame(t *testing.T) {
+	t.Parallel()
+	o := &told{runs: []*story{failedStory(t), loopStory(t)}}
+	for _, s := range o.runs {
+		path := "/runs/" + s.run.ID
+		page, file := o.look(t, path+"?view=graph"), o.look(t, path+"/graph.svg")
+		for _, of := range []struct{ what, inPage, inFile string }{
+			{"edges that were taken", `class="e t( lit)?( hd)?"`, `<g class="e[^"]* taken"`},
+			{"edges that were not", `class="e n( lit)?( hd)?"`, `<g class="e[^"]* not"`},
+			{"how often", `>×(\d+)<`, `>×(\d+)<`},
+			{"attempts", `class="pip`, `class="t[ "]`},
+			{"attempts that failed", `class="pip bad"`, `class="t bad"`},
+		} {
+			shown, filed := regexp.MustCompile(of.inPage).FindAllString(page, -1), regexp.MustCompile(of.inFile).FindAllString(file, -1)
+			if len(shown) != len(filed) {
+				t.Errorf("%s: %s: the page shows %d, the file %d", s.run.ID, of.what, len(shown), len(filed))
+			}
+		}
+		for _, m := range regexp.MustCompile(`>×\d+<`).FindAllString(page, -1) {
+			if !strings.Contains(file, m) {
+				t.Errorf("%s: the file does not say %s", s.run.ID, m)
+			}
+		}
+	}
+	failed, loop := o.look(t, "/runs/"+o.runs[0].run.ID+"/graph.svg"), o.look(t, "/runs/"+o.runs[1].run.ID+"/graph.svg")
+	for _, want := range []string{"<title>extract_totals: 1m 52s, failed, 3 tries</title>", "<title>post_ledger: not started, side effects</title>", ` not"`, `class="t bad"`} {
+		if !strings.Contains(failed, want) {
+			t.Errorf("the file of the run that failed does not say %q", want)
+		}
+	}
+	if !strings.Contains(loop, `<text class="x"`) || !strings.Contains(loop, "8.0 s ×3<") {
+		t.Error("the file of the loop does not say how often")
+	}
+}

@@ -21,21 +21,39 @@ svg{background:#fbfaf7;font:550 12.5px "Atkinson Hyperlegible Next",system-ui,sa
 `
 
 // runStyle is what the picture of a run has beside: failed is thick, what has not
-// run is dashed, so that it reads without colours.
-const runStyle = `.n.ok path{stroke:#117555}.n.fail path{stroke:#b7191c;stroke-width:2.5;fill:#fdf1ef}.n.now path{stroke:#1949c5;stroke-width:2}.n.need path{stroke:#be7200;stroke-width:2}
+// run and edges that were not taken are dashed, so that it reads without colours. An
+// edge that leads back is not, for it would read as not taken.
+const runStyle = `.back .l{stroke-dasharray:none}.not .l{stroke-dasharray:3 4}.x{font:600 11px monospace;fill:#4b5058}.n .t.t{fill:none;stroke:#4b5058;stroke-width:1.2;stroke-dasharray:none}.n .t.bad{fill:#b7191c;stroke:#b7191c}
+.n.ok path{stroke:#117555}.n.fail path{stroke:#b7191c;stroke-width:2.5;fill:#fdf1ef}.n.now path{stroke:#1949c5;stroke-width:2}.n.need path{stroke:#be7200;stroke-width:2}
 .n.idle path{stroke-dasharray:4 3}.taken .l{stroke:#1b1f27;stroke-width:2}.taken.handoff .l{stroke-width:6}.taken .a{stroke:#1b1f27;fill:#1b1f27}
-@media(prefers-color-scheme:dark){.n.ok path{stroke:#6cd79d}.n.fail path{stroke:#f05653;fill:#2a1517}.n.now path{stroke:#508ff9}.n.need path{stroke:#f2af48}.taken .l{stroke:#ecebe7}.taken .a{stroke:#ecebe7;fill:#ecebe7}}
+@media(prefers-color-scheme:dark){.x{fill:#b4b7be}.n .t.t{stroke:#b4b7be}.n .t.bad{fill:#f05653;stroke:#f05653}.n.ok path{stroke:#6cd79d}.n.fail path{stroke:#f05653;fill:#2a1517}.n.now path{stroke:#508ff9}.n.need path{stroke:#f2af48}.taken .l{stroke:#ecebe7}.taken .a{stroke:#ecebe7;fill:#ecebe7}}
 `
 
 // SVG is the drawing as a standalone file: styles inlined, light and dark.
 func SVG(d *Drawing) []byte { return RunSVG(d, nil, nil) }
 
-// RunSVG is the drawing with what became of each node, as a class (ok, fail, now,
-// need or idle) and a text below its name, and with the edges that were taken.
-func RunSVG(d *Drawing, state func(*Node) (class, text string), taken func(*Edge) bool) []byte {
+// Standing is what became of a node in a run.
+type Standing struct {
+	Class string // ok, fail, now, need or idle
+	Text  string // stands below its name
+	Says  string // what of it is drawn without words
+	Tries []bool // its last attempts, at most [MaxTries]: true, where one failed
+}
+
+// Passage is what became of an edge in a run.
+type Passage struct {
+	Times int  // how often it was taken
+	Not   bool // it was not, and will not be
+}
+
+// MaxTries bounds the marks of attempts in a box.
+const MaxTries = 6
+
+// RunSVG is the drawing with what became of each node and of each edge.
+func RunSVG(d *Drawing, node func(*Node) Standing, edge func(*Edge) Passage) []byte {
 	var b bytes.Buffer
 	style := style
-	if state != nil {
+	if node != nil {
 		style += runStyle
 	}
 	title := visible(d.Title)
@@ -44,10 +62,18 @@ func RunSVG(d *Drawing, state func(*Node) (class, text string), taken func(*Edge
 	}
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%[1]s" height="%[2]s" viewBox="0 0 %[1]s %[2]s" role="img">`, num(d.Width), num(d.Height))
 	fmt.Fprintf(&b, "<title>%s</title><style>%s</style>\n", escape(title), style)
-	for _, e := range d.Edges {
+	went := make([]Passage, len(d.Edges))
+	for i := range d.Edges {
+		e := &d.Edges[i]
 		class := e.class()
-		if taken != nil && taken(&e) {
+		if edge != nil {
+			went[i] = edge(e)
+		}
+		switch {
+		case went[i].Times > 0:
 			class += " taken"
+		case went[i].Not:
+			class += " not"
 		}
 		inner := ""
 		if e.Handoff { // two lines
@@ -56,10 +82,14 @@ func RunSVG(d *Drawing, state func(*Node) (class, text string), taken func(*Edge
 		fmt.Fprintf(&b, `<g class="%s"><title>%s</title><path class="l" d="%s"/>%s<path class="a" d="%s"/></g>`+"\n",
 			class, escape(e.title()), e.Path, inner, e.Arrow)
 	}
-	for _, e := range d.Edges {
+	for i := range d.Edges {
+		e := &d.Edges[i]
 		if e.Label != "" {
 			fmt.Fprintf(&b, `<g class="c"><title>%s</title><rect x="%s" y="%s" width="%s" height="%s"/><text x="%s" y="%s" text-anchor="middle">%s</text></g>`+"\n",
 				escape(e.Condition), num(e.LabelX-e.LabelW/2), num(e.LabelY-e.LabelH/2), num(e.LabelW), num(e.LabelH), num(e.LabelX), num(e.LabelY+3.5), escape(e.Label))
+		}
+		if n := went[i].Times; n > 1 {
+			fmt.Fprintf(&b, `<text class="x" x="%s" y="%s" text-anchor="end">×%d</text>`+"\n", num(e.TipX-16), num(e.TipY-7), n)
 		}
 	}
 	for _, n := range d.Nodes {
@@ -67,12 +97,14 @@ func RunSVG(d *Drawing, state func(*Node) (class, text string), taken func(*Edge
 		if n.Root {
 			class += " root"
 		}
-		if state != nil {
-			status, text := state(&n)
-			class += " " + status
-			n.Note = cut(visible(text), 22)
+		says, tries := n.says(), []bool(nil)
+		if node != nil {
+			st := node(&n)
+			class += " " + st.Class
+			n.Note, tries = cut(visible(st.Text), 22), st.Tries
+			says = visible(st.Says)
 		}
-		fmt.Fprintf(&b, `<g class="%s"><title>%s</title>`, class, escape(visible(n.ID)+": "+n.says()))
+		fmt.Fprintf(&b, `<g class="%s"><title>%s</title>`, class, escape(visible(n.ID)+": "+says))
 		if n.Shape == ShapePlan || n.Shape == ShapeGroup {
 			fmt.Fprintf(&b, `<path class="d" d="%s"/>`, n.Detail)
 		}
@@ -88,12 +120,23 @@ func RunSVG(d *Drawing, state func(*Node) (class, text string), taken func(*Edge
 			fmt.Fprintf(&b, `<text x="%s" y="%s" text-anchor="middle">%s</text></g>`+"\n", num(x), num(y+4), escape(n.Label))
 			continue
 		}
+		for i, failed := range tries {
+			mark := "t"
+			if failed {
+				mark += " bad"
+			}
+			fmt.Fprintf(&b, `<path class="%s" d="M%s %sh5v8h-5z"/>`, mark, num(n.X+Mark(n.W, len(tries), i)), num(n.Y+n.H-14))
+		}
 		fmt.Fprintf(&b, `<text x="%[1]s" y="%[2]s" text-anchor="middle">%[3]s</text><text class="s" x="%[1]s" y="%[4]s" text-anchor="middle">%[5]s</text></g>`+"\n",
 			num(x), num(y-3), escape(n.Label), num(y+13), escape(n.Note))
 	}
 	b.WriteString("</svg>\n")
 	return b.Bytes()
 }
+
+// Mark is how far from the left edge of a box of that width the mark of an attempt
+// stands, of so many.
+func Mark(width float64, of, i int) float64 { return width - 8 - 7*float64(of-1-i) }
 
 // says is what a node does, and that it may do more than that.
 func (n *Node) says() string {
