@@ -61,11 +61,7 @@ func (r *request) acceptPage() error {
 		}
 	}
 	p.List(r.n(len(unsafe), "%s step cannot be repeated", "%s steps cannot be repeated"), unsafe)
-	var problems []string
-	for _, q := range shown.Problems {
-		problems = append(problems, q.Severity+": "+strings.TrimPrefix(q.Headline+": "+q.Message, ": "))
-	}
-	p.List(r.t("Problems"), problems)
+	p.Problems = shown.Problems
 	p.List(r.t("What it may not use"), shown.Unusable)
 	p.Shell = r.shell("plans", p.Heading)
 	return r.render(http.StatusOK, view.Confirm(p))

@@ -161,6 +161,11 @@ func TestADraftIsTriedAcceptedOrDiscarded(t *testing.T) {
 	}
 	// Before it is accepted, it is said what is stored, what it may do, what is open
 	// about it and what is written down.
+	// What the plan takes for granted is listed with the plan, and ticked where the act is.
+	if _, asked, _ := strings.Cut(page.Body, `id="accept"`); strings.Contains(strings.SplitN(asked, "</form>", 2)[0], `type="checkbox"`) {
+		t.Errorf("the draft asks to tick what its acceptance asks to tick:\n%s", words(asked))
+	}
+	has(t, page, "the draft", "<li>sum of step-1 is 42")
 	preview := b.Get(at + "/accept")
 	has(t, preview, "the preview of accepting", "Accept as v1", d.Hash, d.Plan, "2 steps", "beginning with", "set", "cannot be repeated", `name="ok"`, "sum of step-1 is 42", "Goes to the audit log", d.ID)
 	crawl(t, "accept", preview.Body)
@@ -203,6 +208,30 @@ func TestADraftIsTriedAcceptedOrDiscarded(t *testing.T) {
 	f.Set("max_steps", "many")
 	if p = b.Post("/plans/drafts", f); p.Code != http.StatusUnprocessableEntity || !strings.Contains(p.Body, ">collect</textarea>") {
 		t.Errorf("a bound that is no number: %d", p.Code)
+	}
+}
+
+// What is wrong with a plan is said before it is accepted as the editor says it: in the
+// reader's language, and what the planner says is marked as English.
+func TestProblemsOfADraftAreSaidInTheReadersLanguage(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	v := site.Plan(t, "id: odd\nnodes:\n  a: {type: set, input: 1, max_parallel: 3}\n")
+	d := kairos.Draft{ID: kairos.NewID(), DraftRequest: kairos.DraftRequest{Query: "one"}, Actor: "marta", Role: kairos.RoleOperator, Surface: "ui", Revision: 1, State: kairos.DraftPlanning, CreatedAt: time.Now().UTC()}
+	if err := site.Store.CreateDraft(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	d.State, d.Plan, d.Version, d.Hash, d.By = kairos.DraftReady, "odd", v.Number, v.Hash, "rules"
+	if ended, err := site.Store.EndDraft(t.Context(), d); err != nil || !ended {
+		t.Fatal(ended, err)
+	}
+	for _, path := range []string{"/plans/drafts/" + d.ID, "/plans/drafts/" + d.ID + "/accept"} {
+		spanish := b.Do(request(t, http.MethodGet, site.URL+path, "", "Accept-Language", "es"))
+		has(t, spanish, path, "<b>aviso</b>", "El límite de elementos en paralelo aquí no cuenta:", `<span lang="en">max_parallel`, `<span class="sub" lang="en">`)
+		if english := b.Get(path); strings.Contains(english.Body, `<span lang="en">`) || !strings.Contains(english.Body, "max_parallel") {
+			t.Errorf("%s in English:\n%s", path, words(english.Body))
+		}
 	}
 }
 

@@ -1,5 +1,7 @@
 package view
 
+import "github.com/a-h/templ"
+
 // PlanForm is the editor.
 type PlanForm struct {
 	Shell
@@ -32,4 +34,12 @@ type ProblemRow struct {
 	// Headline says it in the reader's language, where the message is not in it.
 	Headline string
 	Line     int // 0: none
+}
+
+// lang marks what the planner says where the page is in another language.
+func (q ProblemRow) lang() templ.Attributes {
+	if q.Headline == "" {
+		return nil
+	}
+	return templ.Attributes{"lang": "en"}
 }

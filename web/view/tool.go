@@ -58,9 +58,11 @@ type ConfirmPage struct {
 	Part    string
 	AskPart bool
 	For     []Option
-	// Lists are what else to read before; Checks are what to tick as looked at.
-	Lists  []ConfirmList
-	Checks []string
+	// Problems are what is wrong with a plan that is taken into use; Lists are what else
+	// to read before; Checks are what to tick as looked at.
+	Problems []ProblemRow
+	Lists    []ConfirmList
+	Checks   []string
 }
 
 // ConfirmList is something to read before an act.
