@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -138,13 +139,15 @@ func (d *daemon) doctorCommand() *cobra.Command {
 		Long: `Runs every check there is and reports what it finds and what to do about it:
 SQLite's own integrity and foreign keys, the checksum of every journal row and
 value, gaps in journals, visits with two outcomes, counters, the audit chain and
-its anchor, holds, permissions, free space. It changes nothing and works while
-the daemon runs. Exit code 1: something is wrong.
+its anchor, holds, permissions, free space. It says when the last good backup was
+made and where it is, and with the daemon's --config whether that is as the
+configuration wants it: how old it may be, and encrypted to whom. It changes
+nothing and works while the daemon runs. Exit code 1: something is wrong.
 
 With --salvage DIR it copies everything whose checksum fits out of a damaged
 database into a new one in DIR, whose runs are held, and lists what was lost. The
 damaged file is only read. A backup is the better choice if there is one.`,
-		Example: "  kairosd doctor --data /var/lib/kairos\n  kairosd doctor --data /var/lib/kairos --salvage /var/lib/saved",
+		Example: "  kairosd doctor --data /var/lib/kairos --config /etc/kairos/kairos.yaml\n  kairosd doctor --data /var/lib/kairos --salvage /var/lib/saved",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if salvage != "" {
 				return d.salvage(cmd.Context(), salvage)
@@ -154,6 +157,11 @@ damaged file is only read. A backup is the better choice if there is one.`,
 				if err != nil {
 					return err
 				}
+				backups, err := d.checkBackups(cmd.Context(), s, time.Now())
+				if err != nil {
+					return err
+				}
+				checks = append(checks, backups)
 				bad := false
 				for _, c := range checks {
 					bad = bad || len(c.Problems) > 0
@@ -169,6 +177,9 @@ damaged file is only read. A backup is the better choice if there is one.`,
 							state = "PROBLEM"
 						}
 						d.printf("%-8s %s (%d examined)\n", state, c.Name, c.Examined)
+						for _, f := range c.Found {
+							d.printf("         %s\n", f)
+						}
 						for _, p := range c.Problems {
 							d.printf("         %s\n", p)
 						}

@@ -14,10 +14,13 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 )
 
+// actionBackup is the record of a backup that the daemon made or could not make.
+const actionBackup = "store.backup"
+
 // BackUp makes a verified backup in the configured directory and removes those
 // that rotation does not keep.
 func (s *system) BackUp(ctx context.Context, actor kairos.Actor) (kairos.Backup, error) {
-	if err := s.admin(ctx, actor, "store.backup"); err != nil {
+	if err := s.admin(ctx, actor, actionBackup); err != nil {
 		return kairos.Backup{}, err
 	}
 	done, err := s.alone()
@@ -26,12 +29,13 @@ func (s *system) BackUp(ctx context.Context, actor kairos.Actor) (kairos.Backup,
 	}
 	defer done()
 	up := s.up.Load()
+	var b kairos.Backup
+	record := kairos.AuditRecord{Action: actionBackup, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request}
 	path, err := newBackup(up.backups, up.keep.Recipients)
-	if err != nil {
-		return kairos.Backup{}, err
+	if err == nil {
+		record.Object = "backup:" + filepath.Base(path)
+		b, err = s.store.EncryptedBackup(ctx, path, thisBuild().Version, up.keep.Recipients)
 	}
-	b, err := s.store.EncryptedBackup(ctx, path, thisBuild().Version, up.keep.Recipients)
-	record := kairos.AuditRecord{Action: "store.backup", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "backup:" + filepath.Base(path)}
 	if err != nil {
 		record.Result, record.Reason = "failed", err.Error()
 	}

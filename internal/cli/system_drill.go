@@ -53,7 +53,7 @@ func (s *system) drill(ctx context.Context) error {
 		}
 		b = list[i]
 		if b.Encryption != nil { // whose key is not here, and should not be
-			problem = store.VerifyEncrypted(b)
+			problem = store.VerifyIntact(b)
 		} else {
 			_, problem = store.VerifyBackupFile(ctx, b.Path, s.store.Path(), store.RestoreOptions{})
 		}

@@ -41,6 +41,8 @@ type Check struct {
 	Name     string   `json:"name"`
 	Examined int64    `json:"examined"`
 	Problems []string `json:"problems"`
+	// Found is what is worth knowing and no problem.
+	Found []string `json:"found,omitempty"`
 	// Runs are those that the problems are about, as far as they are known.
 	Runs []string `json:"runs,omitempty"`
 	// Advice says what to do about the problems.

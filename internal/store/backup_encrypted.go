@@ -123,9 +123,10 @@ func writePrivate(path string, write func(io.Writer) error) error {
 	return errors.Join(write(out), out.Sync(), out.Close())
 }
 
-// VerifyEncrypted examines an encrypted backup as far as that goes without an
-// identity: that it is, bit for bit, the file that was made of a verified copy.
-func VerifyEncrypted(b kairos.Backup) error {
+// VerifyIntact examines a backup as far as that goes without opening it, for which
+// an encrypted one needs an identity: that it is, bit for bit, the file that was
+// made of a verified copy.
+func VerifyIntact(b kairos.Backup) error {
 	sum, size, err := fileSum(b.Path)
 	if err != nil {
 		return err
@@ -142,7 +143,7 @@ func opened(b kairos.Backup, identityFile string, makeDir func() (string, error)
 	if b.Encryption == nil {
 		return b, nil
 	}
-	if err := VerifyEncrypted(b); err != nil {
+	if err := VerifyIntact(b); err != nil {
 		return b, err
 	}
 	to := strings.Join(b.Encryption.Recipients, ", ")

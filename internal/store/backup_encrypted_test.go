@@ -74,7 +74,7 @@ func TestAnEncryptedBackupNeedsItsKey(t *testing.T) {
 	if entries, err := os.ReadDir(filepath.Dir(backup)); err != nil || len(entries) != 2 {
 		t.Errorf("beside it lies: %v, %v", entries, err)
 	}
-	if err := store.VerifyEncrypted(b); err != nil {
+	if err := store.VerifyIntact(b); err != nil {
 		t.Errorf("without a key: %v", err)
 	}
 	for name, c := range map[string]struct {
@@ -127,7 +127,7 @@ func TestAnEncryptedBackupNeedsItsKey(t *testing.T) {
 	if _, err := store.VerifyBackupFile(t.Context(), backup, path, o); kairos.CodeOf(err) != kairos.CodeCorrupt {
 		t.Errorf("a drill of a changed file: %v", err)
 	}
-	if err := store.VerifyEncrypted(b); kairos.CodeOf(err) != kairos.CodeCorrupt {
+	if err := store.VerifyIntact(b); kairos.CodeOf(err) != kairos.CodeCorrupt {
 		t.Errorf("a changed file without a key: %v", err)
 	}
 }

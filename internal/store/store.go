@@ -462,6 +462,13 @@ func (s *Store) loadSecrets(ctx context.Context, auditKey []byte) error {
 	if s.secrets.incarnation, err = s.q.SettingGet(ctx, "incarnation"); err != nil {
 		return translate(err, "read the incarnation")
 	}
+	key, err := s.q.SettingGet(ctx, "instance_key")
+	if err != nil {
+		return translate(err, "read the instance key")
+	}
+	if s.secrets.instanceKey, err = hex.DecodeString(key); err != nil {
+		return kairos.Errorf(kairos.CodeCorrupt, "the instance key cannot be read: %w", err)
+	}
 	if s.secrets.auditKey = auditKey; auditKey != nil {
 		return nil
 	}

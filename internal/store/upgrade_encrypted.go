@@ -31,6 +31,12 @@ func (s *Store) KeepRecipients(ctx context.Context, recipients []string) error {
 	return s.SetSetting(ctx, settingRecipients, text)
 }
 
+// Recipients are those that KeepRecipients kept.
+func (s *Store) Recipients(ctx context.Context) ([]string, error) {
+	text, err := s.Setting(ctx, settingRecipients)
+	return strings.Fields(text), err
+}
+
 // recipientsOf are those that the database of before an upgrade is encrypted to:
 // whom the opener names or, where it knows of no configuration, whom the daemon
 // had at last.

@@ -143,8 +143,8 @@ func killInUpgrade(t *testing.T, recipient string) {
 			t.Errorf("after %s: databases that anybody can read: %v", spec, got)
 		}
 		kept, err := ReadManifest(keptBefore(t, path))
-		if err != nil || VerifyEncrypted(kept) != nil {
-			t.Errorf("after %s: what is kept is not whole: %v, %v", spec, err, VerifyEncrypted(kept))
+		if err != nil || VerifyIntact(kept) != nil {
+			t.Errorf("after %s: what is kept is not whole: %v, %v", spec, err, VerifyIntact(kept))
 		}
 	}
 	if upgrades < 3 {

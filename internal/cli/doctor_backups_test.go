@@ -1,0 +1,180 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"filippo.io/age"
+
+	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store"
+)
+
+// aged makes a backup look as if it had been made longer ago.
+func aged(t *testing.T, backup string, by time.Duration) {
+	t.Helper()
+	text, err := os.ReadFile(backup + store.ManifestSuffix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b kairos.Backup
+	if err := json.Unmarshal(text, &b); err != nil {
+		t.Fatal(err)
+	}
+	b.Created = b.Created.Add(-by)
+	if text, err = json.Marshal(b); err == nil {
+		err = os.WriteFile(backup+store.ManifestSuffix, text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The doctor says when the last good backup was made and where it is, and what about
+// the backups is not as the configuration wants it, with what to do.
+func TestTheDoctorLooksAtBackups(t *testing.T) {
+	t.Parallel()
+	in := t.TempDir()
+	data := filepath.Join(in, "data")
+	keys := make([]string, 2)
+	for i := range keys {
+		id, err := age.GenerateX25519Identity()
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys[i] = id.Recipient().String()
+	}
+	config := func(name, text string) string {
+		t.Helper()
+		path := filepath.Join(in, name+".yaml")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	often := config("often", "backup: {every: 6h}\n")
+	never := config("never", "backup: {hourly: 1}\n")
+	sealed := config("sealed", "backup: {every: 6h, recipients: ["+keys[0]+"]}\n")
+	others := config("others", "backup: {every: 6h, recipients: ["+keys[1]+"]}\n")
+	away := config("away", "backup: {every: 1d, dir: away}\n")
+
+	// The words of the doctor about backups, and whether it found something wrong.
+	doctor := func(config string) (string, int) {
+		t.Helper()
+		out, stderr, code := kairosd("doctor", "--data", data, "--config", config)
+		_, backups, ok := strings.Cut(out, " backups (")
+		if !ok || stderr != "" {
+			t.Fatalf("doctor --config %s: exit %d, %s%s", config, code, out, stderr)
+		}
+		return backups, code
+	}
+	expect := func(when, config string, code int, want ...string) {
+		t.Helper()
+		out, got := doctor(config)
+		if got != code {
+			t.Errorf("%s: exit %d\n%s", when, got, out)
+		}
+		for _, w := range want {
+			if bare, not := strings.CutPrefix(w, "!"); strings.Contains(out, bare) == not {
+				t.Errorf("%s: %q in\n%s", when, w, out)
+			}
+		}
+	}
+	backUp := func(config string) (newest string) {
+		t.Helper()
+		before, err := filepath.Glob(filepath.Join(data, "backups", "*.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range before { // another second, for the order of two
+			aged(t, strings.TrimSuffix(m, store.ManifestSuffix), time.Second)
+		}
+		out, stderr, code := kairosd("backup", "--data", data, "--config", config)
+		if code != 0 {
+			t.Fatalf("backup: exit %d, %s", code, stderr)
+		}
+		newest, _, _ = strings.Cut(out, ": ")
+		return newest
+	}
+	if _, stderr, code := kairosd("migrate", "up", "--data", data); code != 0 {
+		t.Fatalf("a new database: exit %d, %s", code, stderr)
+	}
+	expect("none, and none is due", never, 0, "there is no backup in "+filepath.Join(data, "backups"), "no schedule", "-> make one: kairosd backup; set backup.every")
+	expect("none, though one is due", often, 1, "there is no good backup in "+filepath.Join(data, "backups")+"; the configuration wants one every 6h", "make one now: kairosd backup")
+
+	first := backUp(often)
+	expect("one of now", often, 0, "the last good backup was made 20", "0s ago: "+first+", not encrypted", "!->")
+	expect("one that nobody schedules", never, 0, first, "no schedule: the daemon makes none by itself", "-> set backup.every")
+	expect("without a configuration", "", 0, first, "are not known", "-> say with --config")
+	expect("one somewhere else", away, 1, "there is no good backup in "+filepath.Join(in, "away"))
+	aged(t, first, 7*time.Hour)
+	expect("a little late", often, 0, "7h0m0s ago: "+first)
+	aged(t, first, time.Hour)
+	expect("too late", often, 1, "8h0m0s ago: "+first, "older than the schedule allows: the configuration wants one every 6h", "make one now")
+
+	expect("a plain one where encrypted ones are wanted", sealed, 1, "are to be encrypted, and these are not: "+first, "make an encrypted one")
+	second := backUp(sealed)
+	expect("a plain one beside an encrypted one", sealed, 1, second+", encrypted to "+keys[0], "these are not: "+first+"\n", "then remove those")
+	for _, p := range []string{first, first + store.ManifestSuffix} {
+		if err := os.Remove(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expect("an encrypted one", sealed, 0, "0s ago: "+second+", encrypted to "+keys[0], "!->")
+	expect("an encrypted one of others", others, 1, "not encrypted to those that the configuration names: "+keys[1])
+	expect("an encrypted one that nobody wants so", often, 0, second, "told of no recipients")
+
+	third := backUp(sealed)
+	if err := os.Truncate(third, 1000); err != nil {
+		t.Fatal(err)
+	}
+	expect("the newest is cut short", sealed, 1, third+" is not the file that its manifest speaks of", "the last good backup was made", second, "look at the disk")
+
+	before := filepath.Join(data, "pre-schema-1-20300131T000000.000Z")
+	if err := os.Mkdir(before, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, stderr, code := kairosd("backup", "--data", data, filepath.Join(before, "kairos.db")); code != 0 {
+		t.Fatalf("backup: exit %d, %s", code, stderr)
+	}
+	expect("what an upgrade kept", sealed, 1, "these are not: "+filepath.Join(before, "kairos.db"))
+
+	var told struct{ Checks []kairos.Check }
+	out, _, _ := kairosd("doctor", "--data", data, "--config", sealed, "--json")
+	if err := json.Unmarshal([]byte(out), &told); err != nil {
+		t.Fatal(err)
+	}
+	if last := told.Checks[len(told.Checks)-1]; last.Name != "backups" || last.Examined != 2 || len(last.Found) != 1 || len(last.Problems) != 2 || last.Advice == "" {
+		t.Errorf("as JSON: %+v", last)
+	}
+}
+
+// The doctor says of a backup that the daemon tried why there is none, and forgets it
+// when there is one.
+func TestTheDoctorSaysWhyThereIsNoBackup(t *testing.T) {
+	t.Parallel()
+	data := filepath.Join(t.TempDir(), "data")
+	d := serve(t, data)
+	if err := os.WriteFile(filepath.Join(data, "backups"), nil, 0o600); err != nil { // a file where the directory should be
+		t.Fatal(err)
+	}
+	if _, err := d.BackUp(t.Context(), ada); err == nil {
+		t.Fatal("a backup was made in a file")
+	}
+	if err := os.Remove(filepath.Join(data, "backups")); err != nil {
+		t.Fatal(err)
+	}
+	if out, _, code := kairosd("doctor", "--data", data); code != 1 || !strings.Contains(out, "the attempt of 20") || !strings.Contains(out, "cannot create the directory for backups") {
+		t.Errorf("exit %d, %s", code, out)
+	}
+	if _, err := d.BackUp(t.Context(), ada); err != nil {
+		t.Fatal(err)
+	}
+	if out, _, code := kairosd("doctor", "--data", data); code != 0 || strings.Contains(out, "the attempt of") {
+		t.Errorf("after one: exit %d, %s", code, out)
+	}
+}
