@@ -124,22 +124,6 @@ func (r *request) planWho(row *view.PlanRow, pl kairos.Plan) error {
 	return nil
 }
 
-// nextRun is the run of a plan that begins next by itself, at a time that was given for
-// it; nil: there is none, or so many wait that it cannot be told.
-func (r *request) nextRun(plan string) (*kairos.Run, error) {
-	list, err := r.s.Reader.Runs(r.ctx, kairos.RunFilter{PlanKey: plan, Statuses: []kairos.RunStatus{kairos.RunQueued}, Page: kairos.Page{Limit: 100}})
-	if err != nil || list.Next != "" {
-		return nil, err
-	}
-	var next *kairos.Run
-	for i := range list.Items {
-		if run := &list.Items[i]; r.scheduled(*run) && (next == nil || run.StartAt.Before(next.StartAt)) {
-			next = run
-		}
-	}
-	return next, nil
-}
-
 // planStats is how the last runs of a plan went.
 func (r *request) planStats(plan string) (view.PlanStats, error) {
 	var s view.PlanStats
@@ -188,12 +172,12 @@ func (r *request) planStats(plan string) (view.PlanStats, error) {
 		newest := runs[len(runs)-1]
 		s.Last, s.LastHref, s.LastAt = r.statusOf(newest), "/runs/"+newest.ID, r.time(newest.CreatedAt)
 	}
-	next, err := r.nextRun(plan)
+	next, at, err := r.s.Reader.NextStart(r.ctx, plan)
 	if err != nil {
 		return s, err
 	}
-	if next != nil {
-		s.NextHref, s.Next = "/runs/"+next.ID, r.time(next.StartAt)
+	if next != "" {
+		s.NextHref, s.Next = "/runs/"+next, r.time(at)
 	}
 	if slices.Sort(done); len(done) > 0 {
 		s.Median, s.Slow = took(done[len(done)/2]), took(done[len(done)*95/100])

@@ -50,6 +50,9 @@ type Reader interface {
 	Plan(ctx context.Context, idOrKey string) (kairos.Plan, error)
 	// LastRuns are the newest runs of a plan, with id, state and times only.
 	LastRuns(ctx context.Context, plan string, limit int) ([]kairos.Run, error)
+	// NextStart is the run of a plan that is the next to start at a time set for it,
+	// and when; "": none is, or too many are queued.
+	NextStart(ctx context.Context, plan string) (run string, at time.Time, err error)
 	// PlanFlow is how the newest runs of a plan that began since a time went through
 	// its nodes; version 0 is any. It looks at a bounded number of runs.
 	PlanFlow(ctx context.Context, plan string, version int, since time.Time) (kairos.PlanFlow, error)

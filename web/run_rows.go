@@ -174,7 +174,7 @@ func (t *timelinePage) stepBars(st *step, add func(from, to time.Time, kind int)
 	if st.status == kairos.NodeSkipped && st.took(t.now) < time.Millisecond {
 		return
 	}
-	if from := t.ready(st); !from.IsZero() && st.started.Sub(from) > 0 {
+	if from := t.ready(st); !from.IsZero() && t.axis.X(st.started)-t.axis.X(from) >= timeline.Least {
 		add(from, st.started, barQueued)
 	}
 	for _, w := range st.pauses(t.now) {

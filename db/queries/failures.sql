@@ -73,8 +73,8 @@ LIMIT @max;
 
 -- How runs of one plan ended since a slot.
 -- name: OutcomeOfPlan :many
-SELECT slot, status, n FROM run_outcomes
-WHERE plan_id = (SELECT id FROM plans WHERE key = @plan) AND slot >= @since ORDER BY slot, status;
+SELECT status, CAST(sum(n) AS INTEGER) AS n FROM run_outcomes
+WHERE plan_id = (SELECT id FROM plans WHERE key = @plan) AND slot >= @since GROUP BY status;
 
 -- How runs of each version of a plan ended since a slot.
 -- name: OutcomeOfVersions :many

@@ -90,6 +90,11 @@ SELECT id, public_id, key FROM plans ORDER BY id;
 SELECT public_id, status, wait_reason, created_at, ended_at FROM runs INDEXED BY runs_by_plan
 WHERE deleted_at = 0 AND plan_id = (SELECT id FROM plans WHERE key = @plan) AND origin <> 'dry' ORDER BY id DESC LIMIT @max;
 
+-- When the queued runs of a plan may start.
+-- name: RunsQueuedOfPlan :many
+SELECT public_id, start_at FROM runs INDEXED BY runs_by_plan_status
+WHERE deleted_at = 0 AND plan_id = (SELECT id FROM plans WHERE key = @plan) AND status = 'queued' AND started_at = 0 AND origin <> 'dry' ORDER BY id DESC LIMIT @max;
+
 -- How many runs of each version of a plan are under way.
 -- name: VersionsUnderWay :many
 SELECT version_id, count(*) AS n FROM runs INDEXED BY runs_by_plan_status

@@ -243,7 +243,7 @@ func (s *Store) PlanOutcomes(ctx context.Context, plan string, since time.Time) 
 	}
 	out := map[kairos.RunStatus]int64{}
 	for _, r := range rows {
-		out[kairos.RunStatus(r.Status)] += r.N
+		out[kairos.RunStatus(r.Status)] = r.N
 	}
 	return out, nil
 }

@@ -363,6 +363,22 @@ func (s *Store) LastRuns(ctx context.Context, plan string, limit int) ([]kairos.
 	return out, nil
 }
 
+// NextStart is the run of a plan that is the next to start at a time that was set
+// for it, and when; "": none is, or more than 100 are queued.
+func (s *Store) NextStart(ctx context.Context, plan string) (run string, at time.Time, err error) {
+	const most = 100
+	rows, err := s.q.RunsQueuedOfPlan(ctx, plan, most+1)
+	if err != nil || len(rows) > most {
+		return "", at, translate(err, "read the queued runs of "+plan)
+	}
+	for _, r := range rows {
+		if start := fromMicros(r.StartAt); start.After(s.now()) && (run == "" || start.Before(at)) {
+			run, at = r.PublicID, start
+		}
+	}
+	return run, at, nil
+}
+
 // PlansThatRun are the keys of plans whose newest version runs another plan.
 func (s *Store) PlansThatRun(ctx context.Context, plan string, limit int) ([]string, error) {
 	var out []string

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/accessibility"
 	"github.com/chromedp/chromedp"
 )
 
@@ -96,4 +97,27 @@ nodes:
 	b.click(`.log li:nth-child(2) a.ln`)
 	b.until("a line is in the address", `/line=2/.test(location.search) && location.hash === "#L2"`)
 	b.quiet("following a log")
+}
+
+// Rows that nobody sees yet are drawn after the others, but they are: a screen
+// reader finds every step of a long timeline.
+func TestAScreenReaderFindsEveryRow(t *testing.T) {
+	d := newDaemon(t)
+	d.plan(chain("chain-300", 300))
+	run := d.run("chain-300", `null`)
+	b := d.tab()
+	b.open("/runs/" + run.ID)
+	b.until("all rows are drawn", `"drawn" in document.documentElement.dataset`)
+	cells, rows := 0, 0
+	for _, n := range call(b, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{}).Nodes {
+		switch string(n.Role.Value) {
+		case `"row"`:
+			rows++
+		case `"cell"`:
+			cells++
+		}
+	}
+	if rows != 301 || cells != 300*4 {
+		t.Errorf("%d rows with %d cells are there for a screen reader", rows, cells)
+	}
 }

@@ -14,6 +14,10 @@
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   if (zone && !cookies().zone) cookie("zone", zone);
 
+  // Rows that nobody sees are not drawn before those that are seen. Then they are, since
+  // what was never drawn is not there for a screen reader.
+  addEventListener("load", () => (window.requestIdleCallback || setTimeout)(() => { document.documentElement.dataset.drawn = ""; }));
+
   // Live: one stream for all topics of the page; a hint makes the page's own
   // fragments fetch themselves again. Polling uses the very same URLs.
   const indicator = $("#live");

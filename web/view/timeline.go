@@ -1,5 +1,7 @@
 package view
 
+import "slices"
+
 // Timeline is the steps of a run over time: one table, each row with a bar.
 type Timeline struct {
 	Counts   []Link // by state; each filters
@@ -16,6 +18,11 @@ type Timeline struct {
 	Rows                 []StepRow
 	Pages                RowPages
 	Legend               []Status
+}
+
+// Noted reports that a row has notes: without any there is no column for them.
+func (t Timeline) Noted() bool {
+	return slices.ContainsFunc(t.Rows, func(r StepRow) bool { return r.Notes != "" })
 }
 
 // StepRow is one visit of a node in the timeline, or several in one row.

@@ -461,12 +461,11 @@ func (q *Queries) OutcomeList(ctx context.Context, since int64, max int64) ([]Ou
 }
 
 const outcomeOfPlan = `-- name: OutcomeOfPlan :many
-SELECT slot, status, n FROM run_outcomes
-WHERE plan_id = (SELECT id FROM plans WHERE key = ?1) AND slot >= ?2 ORDER BY slot, status
+SELECT status, CAST(sum(n) AS INTEGER) AS n FROM run_outcomes
+WHERE plan_id = (SELECT id FROM plans WHERE key = ?1) AND slot >= ?2 GROUP BY status
 `
 
 type OutcomeOfPlanRow struct {
-	Slot   int64
 	Status string
 	N      int64
 }
@@ -481,7 +480,7 @@ func (q *Queries) OutcomeOfPlan(ctx context.Context, plan string, since int64) (
 	items := []OutcomeOfPlanRow{}
 	for rows.Next() {
 		var i OutcomeOfPlanRow
-		if err := rows.Scan(&i.Slot, &i.Status, &i.N); err != nil {
+		if err := rows.Scan(&i.Status, &i.N); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

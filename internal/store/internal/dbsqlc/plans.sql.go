@@ -432,6 +432,40 @@ func (q *Queries) RunsOfPlan(ctx context.Context, plan string, max int64) ([]Run
 	return items, nil
 }
 
+const runsQueuedOfPlan = `-- name: RunsQueuedOfPlan :many
+SELECT public_id, start_at FROM runs INDEXED BY runs_by_plan_status
+WHERE deleted_at = 0 AND plan_id = (SELECT id FROM plans WHERE key = ?1) AND status = 'queued' AND started_at = 0 AND origin <> 'dry' ORDER BY id DESC LIMIT ?2
+`
+
+type RunsQueuedOfPlanRow struct {
+	PublicID string
+	StartAt  int64
+}
+
+// When the queued runs of a plan may start.
+func (q *Queries) RunsQueuedOfPlan(ctx context.Context, plan string, max int64) ([]RunsQueuedOfPlanRow, error) {
+	rows, err := q.db.QueryContext(ctx, runsQueuedOfPlan, plan, max)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []RunsQueuedOfPlanRow{}
+	for rows.Next() {
+		var i RunsQueuedOfPlanRow
+		if err := rows.Scan(&i.PublicID, &i.StartAt); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const versionByHash = `-- name: VersionByHash :one
 SELECT plan_versions.id, plan_versions.plan_id, plan_versions.number, plan_versions.hash, plan_versions.semantics, plan_versions.kind, plan_versions.format, plan_versions.source, plan_versions.canonical, plan_versions.origin, plan_versions.by_person, plan_versions.parent_hash, plan_versions.reason, plan_versions.author, plan_versions.created_at, plans.public_id AS plan_public_id, plans.key AS plan_key
 FROM plan_versions JOIN plans ON plans.id = plan_versions.plan_id
