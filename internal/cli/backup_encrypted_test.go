@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"filippo.io/age"
-
 	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store"
@@ -23,17 +21,9 @@ import (
 func TestBackupsAreEncryptedAsConfigured(t *testing.T) {
 	t.Parallel()
 	in := t.TempDir()
-	data, config, key := filepath.Join(in, "data"), filepath.Join(in, "kairos.yaml"), filepath.Join(in, "identity.txt")
-	id, err := age.GenerateX25519Identity()
-	if err != nil {
-		t.Fatal(err)
-	}
-	public := id.Recipient().String()
-	for path, text := range map[string]string{key: id.String() + "\n", config: "backup: {hourly: 1, daily: 1, weekly: 1, recipients: [" + public + "]}\n"} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	public, private := keyPair(t)
+	data, key := filepath.Join(in, "data"), written(t, in, "identity.txt", private+"\n")
+	config := written(t, in, "kairos.yaml", "backup: {hourly: 1, daily: 1, weekly: 1, recipients: ["+public+"]}\n")
 	backups := func() []string {
 		t.Helper()
 		files, err := filepath.Glob(filepath.Join(data, "backups", "*"))
@@ -63,7 +53,7 @@ func TestBackupsAreEncryptedAsConfigured(t *testing.T) {
 	if out, stderr, code := kairosd("backup", "--data", data, "--config", config, filepath.Join(in, "mine.db")); code != 0 || !strings.Contains(out, "mine.db.age: ") || !strings.Contains(out, ", encrypted") {
 		t.Errorf("backup FILE: exit %d, %s%s", code, out, stderr)
 	}
-	if _, stderr, code := kairosd("backup", "--data", data, "--recipient", id.String(), filepath.Join(in, "b.db")); code != 2 || !strings.Contains(stderr, "private key") || strings.Contains(stderr, id.String()) {
+	if _, stderr, code := kairosd("backup", "--data", data, "--recipient", private, filepath.Join(in, "b.db")); code != 2 || !strings.Contains(stderr, "private key") || strings.Contains(stderr, private) {
 		t.Errorf("a private key as recipient: exit %d, %s", code, stderr)
 	}
 	if code := d.end(t); code != 0 {
@@ -89,17 +79,9 @@ func TestBackupsAreEncryptedAsConfigured(t *testing.T) {
 func TestAnUpgradeEncryptsWhatItKeeps(t *testing.T) {
 	t.Parallel()
 	in := t.TempDir()
-	data, config, key := filepath.Join(in, "data"), filepath.Join(in, "kairos.yaml"), filepath.Join(in, "identity.txt")
-	id, err := age.GenerateX25519Identity()
-	if err != nil {
-		t.Fatal(err)
-	}
-	public := id.Recipient().String()
-	for path, text := range map[string]string{key: id.String() + "\n", config: "backup: {recipients: [" + public + "]}\n"} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	public, private := keyPair(t)
+	data, key := filepath.Join(in, "data"), written(t, in, "identity.txt", private+"\n")
+	config := written(t, in, "kairos.yaml", "backup: {recipients: ["+public+"]}\n")
 	d := serve(t, data, "--config", config)
 	run := d.start(t, waits)
 	if _, err := d.Wait(t.Context(), run.ID); err != nil {
@@ -150,13 +132,10 @@ func TestAnUpgradeEncryptsWhatItKeeps(t *testing.T) {
 func TestAnEncryptedBackupIsReadBack(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
-	id, err := age.GenerateX25519Identity()
-	if err != nil {
-		t.Fatal(err)
-	}
+	public, _ := keyPair(t)
 	dir := t.TempDir()
 	path := filepath.Join(dir, "kairos-1.db.age")
-	if _, err := s.EncryptedBackup(t.Context(), path, "test", []string{id.Recipient().String()}); err != nil {
+	if _, err := s.EncryptedBackup(t.Context(), path, "test", []string{public}); err != nil {
 		t.Fatal(err)
 	}
 	test, err := cli.Drill(t.Context(), s, dir)

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"filippo.io/age"
-
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store"
 )
@@ -42,20 +40,9 @@ func TestTheDoctorLooksAtBackups(t *testing.T) {
 	data := filepath.Join(in, "data")
 	keys := make([]string, 2)
 	for i := range keys {
-		id, err := age.GenerateX25519Identity()
-		if err != nil {
-			t.Fatal(err)
-		}
-		keys[i] = id.Recipient().String()
+		keys[i], _ = keyPair(t)
 	}
-	config := func(name, text string) string {
-		t.Helper()
-		path := filepath.Join(in, name+".yaml")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
+	config := func(name, text string) string { return written(t, in, name+".yaml", text) }
 	often := config("often", "backup: {every: 6h}\n")
 	never := config("never", "backup: {hourly: 1}\n")
 	sealed := config("sealed", "backup: {every: 6h, recipients: ["+keys[0]+"]}\n")
@@ -159,9 +146,7 @@ func TestTheDoctorSaysWhyThereIsNoBackup(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")
 	d := serve(t, data)
-	if err := os.WriteFile(filepath.Join(data, "backups"), nil, 0o600); err != nil { // a file where the directory should be
-		t.Fatal(err)
-	}
+	written(t, data, "backups", "") // a file where the directory should be
 	if _, err := d.BackUp(t.Context(), ada); err == nil {
 		t.Fatal("a backup was made in a file")
 	}

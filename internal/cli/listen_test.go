@@ -46,20 +46,9 @@ func askSocket(t *testing.T, socket, host, path string, header map[string]string
 // and what a killed daemon left is replaced while what is somebody's is not.
 func TestTheDashboardOnASocket(t *testing.T) {
 	t.Parallel()
-	in, err := os.MkdirTemp("", "kairos") // a socket's name may be no longer than 107 bytes
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(in); err != nil {
-			t.Error(err)
-		}
-	})
-	data, socket, cfg := filepath.Join(in, "data"), filepath.Join(in, "k.sock"), filepath.Join(in, "kairos.yaml")
-	text := "server: {socket_mode: \"0660\", hosts: [kairos.example], trusted_proxies: [127.0.0.1]}\n"
-	if err := os.WriteFile(cfg, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	in := shortDir(t)
+	data, socket := filepath.Join(in, "data"), filepath.Join(in, "k.sock")
+	cfg := written(t, in, "kairos.yaml", "server: {socket_mode: \"0660\", hosts: [kairos.example], trusted_proxies: [127.0.0.1]}\n")
 	// What a daemon that was killed leaves: a socket that nobody listens on.
 	left, err := net.Listen("unix", socket)
 	if err != nil {
@@ -116,9 +105,7 @@ func TestTheDashboardOnASocket(t *testing.T) {
 	if _, err := os.Lstat(socket); !os.IsNotExist(err) {
 		t.Errorf("the socket is left: %v", err)
 	}
-	if err := os.WriteFile(socket, []byte("mine"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	written(t, in, "k.sock", "mine")
 	if _, stderr, code := kairosd(other...); code != 69 || !strings.Contains(stderr, "is no socket") {
 		t.Errorf("a file in its place: exit %d, %s", code, stderr)
 	}
@@ -131,19 +118,8 @@ func TestTheDashboardOnASocket(t *testing.T) {
 // without a mode the socket is its owner's.
 func TestAConfiguredSocket(t *testing.T) {
 	t.Parallel()
-	in, err := os.MkdirTemp("", "kairos")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(in); err != nil {
-			t.Error(err)
-		}
-	})
-	cfg := filepath.Join(in, "kairos.yaml")
-	if err := os.WriteFile(cfg, []byte("server: {listen: \"unix:k.sock\"}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	in := shortDir(t)
+	cfg := written(t, in, "kairos.yaml", "server: {listen: \"unix:k.sock\"}\n")
 	d := serve(t, filepath.Join(in, "data"), "--config", cfg, "--listen", "")
 	if want := "unix:" + filepath.Join(in, "k.sock"); d.url != want {
 		t.Errorf("ready at %s, not %s", d.url, want)
@@ -152,9 +128,7 @@ func TestAConfiguredSocket(t *testing.T) {
 		t.Errorf("the socket: %v, %v", info.Mode(), err)
 	}
 	for name, text := range map[string]string{"tls": "server: {listen: \"unix:k.sock\", tls_cert: c, tls_key: k}\n", "mode": "server: {socket_mode: \"0666\"}\n", "nameless": "server: {listen: \"unix:\"}\n"} {
-		if err := os.WriteFile(cfg, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		written(t, in, "kairos.yaml", text)
 		if _, stderr, code := kairosd("serve", "--data", filepath.Join(in, "other"), "--config", cfg); code != 78 {
 			t.Errorf("%s: exit %d, %s", name, code, stderr)
 		}

@@ -245,12 +245,7 @@ func TestSafeMode(t *testing.T) {
 			for i := range 3 {
 				fmt.Fprintln(&b, time.Now().Add(-time.Duration(i)*time.Minute).UnixMilli())
 			}
-			if err := os.MkdirAll(data, 0o700); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(filepath.Join(data, "kairosd.starts"), []byte(b.String()), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			written(t, data, "kairosd.starts", b.String())
 			return nil
 		},
 	} {
@@ -331,10 +326,7 @@ func TestMaintenanceNeedsADatabase(t *testing.T) {
 func TestRetentionByCommand(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	data, config := filepath.Join(dir, "data"), filepath.Join(dir, "kairos.yaml")
-	if err := os.WriteFile(config, []byte("retention: {completed: 1ns, plans: {kept: {completed: 365d}}}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	data, config := filepath.Join(dir, "data"), written(t, dir, "kairos.yaml", "retention: {completed: 1ns, plans: {kept: {completed: 365d}}}")
 	d := serve(t, data, "--config", config)
 	for _, id := range []string{"kept", "gone"} {
 		r := d.start(t, "id: "+id+"\nnodes:\n  a: {type: set, input: 1}\n")
@@ -364,16 +356,7 @@ func TestExitCodesOfServe(t *testing.T) {
 	}
 	defer ln.Close()
 	dir := t.TempDir()
-	file := func(name, text string) string {
-		p := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(p), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(p, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return p
-	}
+	file := func(name, text string) string { return written(t, dir, name, text) }
 	held := filepath.Join(dir, "held")
 	serve(t, held)
 	file("notadb/kairos.db", strings.Repeat("this is no database ", 500))
