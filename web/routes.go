@@ -199,6 +199,7 @@ func (s *Server) table() []route {
 		{get, "/settings/roles", kairos.RoleAdmin, (*request).roleSettings},
 		{get, "/settings/tokens", kairos.RoleAdmin, (*request).tokens},
 		{post, "/settings/tokens", kairos.RoleAdmin, (*request).createToken},
+		{get, "/settings/tokens/:token", kairos.RoleAdmin, see("/settings/tokens")},
 		{get, "/settings/tokens/:token/revoke", kairos.RoleAdmin, (*request).revokeTokenPage},
 		{post, "/settings/tokens/:token/revoke", kairos.RoleAdmin, (*request).revokeToken},
 		{get, "/memory", kairos.RoleViewer, (*request).memory},

@@ -37,6 +37,7 @@ var access = map[string]need{
 	"GET /plans/{id}/versions":              {kairos.RoleViewer, "plans:read"},
 	"GET /plans/{id}/versions/{n}":          {kairos.RoleViewer, "plans:read"},
 	"GET /plans/{id}/flow":                  {kairos.RoleViewer, "plans:read"},
+	"GET /plans/{id}/diff/{a}/{b}":          {kairos.RoleViewer, "plans:read"},
 	"POST /plans/try":                       {kairos.RoleAuthor, "plans:write"},
 	"GET /plans/drafts":                     {kairos.RoleViewer, "plans:read"},
 	"POST /plans/drafts":                    {kairos.RoleOperator, "plans:write"},
@@ -138,9 +139,11 @@ var access = map[string]need{
 	"DELETE /memory/{session}": {kairos.RoleOperator, "runs:write"},
 
 	"GET /tokens":         {kairos.RoleAdmin, "tokens"},
+	"GET /tokens/{id}":    {kairos.RoleAdmin, "tokens"},
 	"POST /tokens":        {kairos.RoleAdmin, "tokens"},
 	"DELETE /tokens/{id}": {kairos.RoleAdmin, "tokens"},
 	"GET /users":          {kairos.RoleAdmin, "admin"},
+	"GET /users/{id}":     {kairos.RoleAdmin, "admin"},
 	"POST /users":         {kairos.RoleAdmin, "admin"},
 	"PATCH /users/{id}":   {kairos.RoleAdmin, "admin"},
 

@@ -79,6 +79,8 @@ func (a *API) accountRoutes() {
 	tags := []string{"accounts"}
 	register(a, huma.Operation{OperationID: "list-users", Method: http.MethodGet, Path: "/users", Tags: tags,
 		Summary: "List users"}, a.listUsers)
+	register(a, huma.Operation{OperationID: "get-user", Method: http.MethodGet, Path: "/users/{id}", Tags: tags,
+		Summary: "One user, with open logins"}, a.getUser)
 	register(a, huma.Operation{OperationID: "create-user", Method: http.MethodPost, Path: "/users", Tags: tags,
 		Summary: "Make a user", DefaultStatus: http.StatusCreated}, a.createUser)
 	register(a, huma.Operation{OperationID: "update-user", Method: http.MethodPatch, Path: "/users/{id}", Tags: tags,
@@ -89,6 +91,8 @@ func (a *API) accountRoutes() {
 		Summary: "Make a link that logs a user in once; through the local socket only"}, a.loginLink)
 	register(a, huma.Operation{OperationID: "list-tokens", Method: http.MethodGet, Path: "/tokens", Tags: tags,
 		Summary: "List API tokens, newest first"}, a.listTokens)
+	register(a, huma.Operation{OperationID: "get-token", Method: http.MethodGet, Path: "/tokens/{id}", Tags: tags,
+		Summary: "One API token, without its secret"}, a.getToken)
 	register(a, huma.Operation{OperationID: "create-token", Method: http.MethodPost, Path: "/tokens", Tags: tags,
 		Summary: "Make an API token; its text is shown only in this answer", DefaultStatus: http.StatusCreated}, a.createToken)
 	register(a, huma.Operation{OperationID: "revoke-token", Method: http.MethodDelete, Path: "/tokens/{id}", Tags: tags,

@@ -495,10 +495,16 @@ func TestFailuresOfTheEngine(t *testing.T) {
 func TestSecretsStayInside(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
-	for _, line := range []string{"GET /users", "GET /tokens"} {
+	for _, line := range []string{"GET /users", "GET /tokens", "GET /users/u1", "GET /tokens/t1"} {
 		if a := s.ask(t, "admin", line, ""); a.status != 200 || strings.Contains(a.text, "secret") || strings.Contains(a.text, "argon2") {
 			t.Errorf("%s = %d %s", line, a.status, a.text)
 		}
+	}
+	if a := s.ask(t, "admin", "GET /users/u1", ""); a.json["name"] != "marta" || a.json["hasPassword"] != true || a.json["secondFactor"] != true || !strings.Contains(a.text, "192.0.2.1") {
+		t.Errorf("a user: %s", a.text)
+	}
+	if a := s.ask(t, "admin", "GET /tokens/t2", ""); a.status != 404 {
+		t.Errorf("a token that is not there: %d %s", a.status, a.text)
 	}
 	if a := s.ask(t, "admin", "POST /tokens", `{"name":"ci","role":"viewer","expiresIn":"720h"}`); a.status != 201 || a.json["token"] != "kro_text" {
 		t.Errorf("POST /tokens = %d %s", a.status, a.text)

@@ -384,6 +384,16 @@ func (f *fake) Users(context.Context) ([]kairos.User, error) {
 	return []kairos.User{{Name: "marta", PasswordHash: "$argon2id$secret"}}, nil
 }
 
+func (f *fake) User(_ context.Context, id string) (kairos.User, error) {
+	return kairos.User{ID: id, Name: "marta", PasswordHash: "$argon2id$secret"}, nil
+}
+
+func (f *fake) Sessions(_ context.Context, id string) ([]kairos.Session, error) {
+	return []kairos.Session{{IDHash: "secret-hash", UserID: id, Address: "192.0.2.1"}}, nil
+}
+
+func (f *fake) SecondFactor(context.Context, string) (bool, int, error) { return true, 3, nil }
+
 func (f *fake) CreateUser(_ context.Context, _ kairos.Actor, name, _ string, role kairos.Role) (kairos.User, error) {
 	return kairos.User{ID: "u1", Name: name, Role: role}, nil
 }

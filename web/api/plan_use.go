@@ -13,6 +13,7 @@ import (
 )
 
 func (a *API) planUseRoutes() {
+	a.planDiffRoutes()
 	register(a, huma.Operation{
 		OperationID: "search-steps", Method: http.MethodGet, Path: "/steps", Tags: []string{"runs"},
 		Summary:     "Search attempts of steps across runs",

@@ -108,6 +108,10 @@ type Audit interface {
 // Accounts manages users and tokens. The actor is recorded with every change.
 type Accounts interface {
 	Users(ctx context.Context) ([]kairos.User, error)
+	User(ctx context.Context, idOrName string) (kairos.User, error)
+	// Sessions are a user's open logins; SecondFactor says whether one asks for a code.
+	Sessions(ctx context.Context, userID string) ([]kairos.Session, error)
+	SecondFactor(ctx context.Context, userID string) (on bool, recoveryCodes int, err error)
 	CreateUser(ctx context.Context, actor kairos.Actor, name, password string, role kairos.Role) (kairos.User, error)
 	// UpdateUser changes what is not nil; it ends the user's sessions when role,
 	// password or access changes.

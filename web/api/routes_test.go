@@ -79,7 +79,7 @@ func TestRolesMatrix(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
 	run := s.world.runs[0].ID
-	replace := strings.NewReplacer("/runs/{id}", "/runs/"+run, "{node}", "n", "/approvals/{id}", "/approvals/a1", "{id}", "x", "{n}", "1", "{seq}", "1")
+	replace := strings.NewReplacer("/runs/{id}", "/runs/"+run, "{node}", "n", "/approvals/{id}", "/approvals/a1", "{id}", "x", "{n}", "1", "{a}", "1", "{b}", "2", "{seq}", "1")
 	principals := append([]string{"", "nobody"}, "viewer", "operator", "author", "admin")
 	for _, route := range described(t, s) {
 		if route == "GET /openapi.json" || route == "GET /events" || route == "GET /ws" || route == "GET /audit/export" { // no JSON

@@ -23,6 +23,12 @@ type System struct {
 	broken  error
 }
 
+// installed is the installation as the API has it, where retention is a part of it.
+type installed struct {
+	*System
+	*settings
+}
+
 // Fail lets the installation not be read any more; nil: again.
 func (s *System) Fail(err error) {
 	s.mu.Lock()

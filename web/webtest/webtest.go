@@ -133,7 +133,7 @@ func build(tb testing.TB, on *store.Store, access auth.Config, breakers map[stri
 	tb.Cleanup(func() { stopChecking(); checks.Wait() })
 	server := httptest.NewUnstartedServer(nil)
 	set := newSettings(tb, s.Store)
-	public, err := api.New(api.Config{AuditLog: checker, Crew: s.Tools, Tools: s.Tools, Memory: s.Store, Reader: s.Store, Engine: s.Engine, Principals: s.Auth, Accounts: s.Auth, Idempotency: s.Store, Bulk: s.Bulk, Drafts: s.Drafts, Planner: planners, Audit: s.Store, Settings: set, SessionCookies: web.SessionCookies()})
+	public, err := api.New(api.Config{AuditLog: checker, Crew: s.Tools, Tools: s.Tools, Memory: s.Store, Reader: s.Store, Engine: s.Engine, Principals: s.Auth, Accounts: s.Auth, Idempotency: s.Store, Bulk: s.Bulk, Drafts: s.Drafts, Planner: planners, Audit: s.Store, System: installed{s.System, set}, Settings: set, SessionCookies: web.SessionCookies()})
 	if err != nil {
 		tb.Fatal(err)
 	}
