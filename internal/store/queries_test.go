@@ -392,6 +392,9 @@ func everyFailureQuery(t *testing.T, s *Store, must func(string, error)) {
 	if must("outcomes", err); of[kairos.RunFailed] != 1 {
 		t.Errorf("%+v", of)
 	}
+	if run, at, err := s.NextStart(ctx, "p"); err != nil || run != "" || !at.IsZero() {
+		t.Errorf("next: %q %v, %v", run, at, err)
+	}
 	last, err := s.LastRuns(ctx, "p", 5)
 	if must("last runs", err); len(last) != 2 || last[1].Status != kairos.RunFailed {
 		t.Errorf("%+v", last)
