@@ -103,13 +103,17 @@ func (r *request) draftedPlan(p *view.DraftPage, pl kairos.Plan, v kairos.Versio
 		return err
 	}
 	catalog := r.s.Engine.Catalog()
+	effects, err := r.s.Engine.Effects(r.ctx, v.Hash)
+	if err != nil {
+		return err
+	}
 	explained := kairos.Explained{}
 	if r.s.Planner != nil {
 		explained = r.s.Planner.Explain(r.ctx, intent, v.Canonical)
 	}
 	for i := range program.Nodes {
 		n := &program.Nodes[i]
-		effect := catalog.EffectOf(n)
+		effect := effects[i]
 		row := view.DraftStep{ID: n.ID, Does: visible(doesWhat(n)), Effect: r.effect(string(effect)), Unsafe: effect == planner.EffectUnsafe, Why: r.whyStep(n, explained), Chosen: n.ID == r.c.QueryParam("node")}
 		if info := catalog.Tools[n.Tool]; info.Denied != nil && info.Denied(pl.Key) {
 			p.Unusable = append(p.Unusable, r.t("%s, which %s calls, is denied", visible(n.Tool), visible(n.ID)))
@@ -143,7 +147,7 @@ func (r *request) draftedPlan(p *view.DraftPage, pl kairos.Plan, v kairos.Versio
 		}
 	}
 	p.Archived, p.Lines = pl.Archived, sourceLines(v)
-	p.Graph = r.planGraph(program)
+	p.Graph = r.planGraph(program, effects)
 	return nil
 }
 
@@ -153,20 +157,15 @@ func (r *request) draftBefore(p *view.DraftPage, before, v kairos.Version) error
 		p.Changed = ": " + r.t("nothing changed")
 		return nil
 	}
-	program, err := r.s.Engine.Program(r.ctx, v.Hash)
+	c, err := r.compared(before.Hash, v.Hash)
 	if err != nil {
 		return err
 	}
-	old, err := r.s.Engine.Program(r.ctx, before.Hash)
-	if err != nil {
-		return err
-	}
-	c := compared(old, program)
 	here := r.c.Request().URL.Path
 	if r.c.Request().Method == http.MethodGet {
 		c.chosen = r.c.QueryParam("node")
 		c.href = func(node string) string {
-			if _, ok := program.Index[node]; !ok {
+			if c.gone(node) {
 				return fmt.Sprintf("%s?node=%s", p.Before.Href, url.QueryEscape(node)) + "#why"
 			}
 			return here + "?" + url.Values{"node": {node}}.Encode() + "#why"

@@ -59,7 +59,7 @@ func num(f float64) string { return strings.TrimSuffix(strconv.FormatFloat(f, 'f
 
 // planGraph draws a plan as it is written. On the pages of a plan its nodes are
 // links, by which one is chosen.
-func (r *request) planGraph(p *planner.Program) *view.Graph {
+func (r *request) planGraph(p *planner.Program, effects []planner.Effect) *view.Graph {
 	drawn := painter{selected: r.c.QueryParam("node"), focus: r.c.QueryParam("node") != ""}
 	o := diagram.Options{Focus: drawn.selected}
 	all := r.c.QueryParam("all") != ""
@@ -70,7 +70,7 @@ func (r *request) planGraph(p *planner.Program) *view.Graph {
 	if r.c.Request().Method == http.MethodGet && !strings.HasSuffix(here, "/edit") && !strings.HasSuffix(here, "/new") {
 		drawn.href = func(node string) string { return here + "?" + url.Values{"node": {node}}.Encode() + "#why" }
 	}
-	drawn.drawing = r.s.layout(p, o)
+	drawn.drawing = r.s.layout(p, effects, o)
 	g := r.paint(drawn)
 	if drawn.href == nil { // beside a text: whole, if it can be read so
 		fit(g, drawn.drawing, readable)
@@ -296,7 +296,7 @@ func (r *request) graphFile() error {
 	if err != nil {
 		return err
 	}
-	d := b.s.layout(b.program, diagram.Options{})
+	d := b.s.layout(b.program, b.effects, diagram.Options{})
 	h := b.c.Response().Header()
 	h.Set("Content-Disposition", fmt.Sprintf("attachment; filename=\"%s-%s.svg\"", safeName(b.d.Run.PlanKey), kairos.ShortID(b.d.Run.ID)))
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'; style-src 'unsafe-inline'")

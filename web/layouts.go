@@ -1,6 +1,7 @@
 package web
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/kairosd/kairosd/internal/diagram"
@@ -16,19 +17,21 @@ type layouts struct {
 }
 
 type layoutKey struct {
-	hash string
-	o    diagram.Options
+	hash   string
+	unsafe string // a bit per node: effects may change while the version does not
+	o      diagram.Options
 }
 
 // maxLayouts bounds how many are remembered.
 const maxLayouts = 64
 
-// layout draws a plan; the drawing is shared and must not be changed.
-func (s *Server) layout(p *planner.Program, o diagram.Options) *diagram.Drawing {
+// layout draws a plan with what its nodes may do; the drawing is shared and must not
+// be changed.
+func (s *Server) layout(p *planner.Program, effects []planner.Effect, o diagram.Options) *diagram.Drawing {
 	if o.Most == 0 {
 		o.Focus = "" // it matters only for what is folded
 	}
-	k := layoutKey{p.Hash, o}
+	k := layoutKey{p.Hash, unsafeOf(effects), o}
 	l := &s.layouts
 	l.mu.Lock()
 	d := l.drawn[k]
@@ -36,7 +39,7 @@ func (s *Server) layout(p *planner.Program, o diagram.Options) *diagram.Drawing 
 	if d != nil && p.Hash != "" {
 		return d
 	}
-	d = diagram.Layout(p, o)
+	d = diagram.Layout(withEffects(p, effects), o)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.drawn == nil {
@@ -51,4 +54,35 @@ func (s *Server) layout(p *planner.Program, o diagram.Options) *diagram.Drawing 
 		l.order = l.order[1:]
 	}
 	return d
+}
+
+// unsafeOf marks the nodes that cannot be repeated, a bit for each.
+func unsafeOf(effects []planner.Effect) string {
+	bits := make([]byte, (len(effects)+7)/8)
+	for i, e := range effects {
+		if e == planner.EffectUnsafe {
+			bits[i/8] |= 1 << (i % 8)
+		}
+	}
+	return string(bits)
+}
+
+// withEffects is a program whose nodes say what they may do, whether or not the
+// document says it: a picture shows no more than its program says.
+func withEffects(p *planner.Program, effects []planner.Effect) *planner.Program {
+	out := *p
+	out.Nodes = slices.Clone(p.Nodes)
+	for i, e := range effects {
+		out.Nodes[i].Effect = e
+	}
+	return &out
+}
+
+// effectsIn are the effects of a program that is not stored, by the catalog.
+func effectsIn(c *planner.Catalog, p *planner.Program) []planner.Effect {
+	out := make([]planner.Effect, len(p.Nodes))
+	for i := range p.Nodes {
+		out[i] = c.EffectOf(&p.Nodes[i])
+	}
+	return out
 }

@@ -33,6 +33,7 @@ const removedFrom = 1 << 20
 // no longer has.
 type comparison struct {
 	program *planner.Program
+	effects []planner.Effect  // what its nodes may do
 	nodes   map[string]string // node id → what became of it
 	edges   map[int]string    // place → what became of it
 	needs   map[[2]string]string
@@ -41,6 +42,30 @@ type comparison struct {
 	href   func(node string) string
 	chosen string
 }
+
+// compared compares two stored versions.
+func (r *request) compared(before, after string) (*comparison, error) {
+	var programs [2]*planner.Program
+	var effects [2][]planner.Effect
+	for i, hash := range []string{before, after} {
+		var err error
+		if programs[i], err = r.s.Engine.Program(r.ctx, hash); err != nil {
+			return nil, err
+		}
+		if effects[i], err = r.s.Engine.Effects(r.ctx, hash); err != nil {
+			return nil, err
+		}
+	}
+	c := compared(programs[0], programs[1])
+	c.effects = effects[1]
+	for _, n := range c.program.Nodes[len(effects[1]):] { // those that only the earlier one has
+		c.effects = append(c.effects, effects[0][programs[0].Index[n.ID]])
+	}
+	return c, nil
+}
+
+// gone reports whether only the earlier version has a node.
+func (c *comparison) gone(node string) bool { return c.nodes[node] == partRemoved }
 
 // compared joins two versions.
 func compared(a, b *planner.Program) *comparison {
@@ -156,7 +181,7 @@ func (c *comparison) graph(r *request) *view.Graph {
 	for what, word := range partWords {
 		words[what] = r.t(word)
 	}
-	p := painter{drawing: r.s.layout(c.program, o), words: words, href: c.href, selected: c.chosen, focus: c.chosen != ""}
+	p := painter{drawing: r.s.layout(c.program, c.effects, o), words: words, href: c.href, selected: c.chosen, focus: c.chosen != ""}
 	p.class = func(n *diagram.Node) string {
 		what := c.nodes[n.Members[0]]
 		for _, id := range n.Members {

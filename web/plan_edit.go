@@ -118,16 +118,16 @@ func (r *request) looked(p *view.PlanForm) (doc *planner.Document, valid bool) {
 	valid = doc != nil && problems.Err() == nil
 	if valid {
 		if program, err := doc.Program(r.s.Engine.Catalog()); err == nil {
-			p.Graph = r.planGraph(program)
+			effects := effectsIn(r.s.Engine.Catalog(), program)
+			p.Graph = r.planGraph(program, effects)
 			lines := nodeLines(p.Source)
 			for i := range p.Graph.Nodes { // a box leads to where it is written
 				if n := &p.Graph.Nodes[i]; lines[n.Name] > 0 {
 					n.Line, n.Href = lines[n.Name], fmt.Sprintf("#L%d", lines[n.Name])
 				}
 			}
-			catalog := r.s.Engine.Catalog()
 			for i := range program.Nodes {
-				if n := &program.Nodes[i]; catalog.EffectOf(n) == planner.EffectUnsafe {
+				if n := &program.Nodes[i]; effects[i] == planner.EffectUnsafe {
 					row := view.ProblemRow{Code: visible(doesWhat(n)), Message: visible(n.ID)}
 					if row.Line = lines[n.ID]; row.Line > 0 {
 						row.Where = r.t("line %d", row.Line)

@@ -35,18 +35,22 @@ type planFlow struct {
 	key     string
 	version int
 	program *planner.Program
+	effects []planner.Effect // what its nodes may do
 	since   string
 	flow    kairos.PlanFlow
 }
 
-func (r *request) planFlow(key string, version int, program *planner.Program) (*planFlow, error) {
-	f := &planFlow{request: r, key: key, version: version, program: program, since: r.c.QueryParam("since")}
+func (r *request) planFlow(key string, v kairos.Version, program *planner.Program) (*planFlow, error) {
+	f := &planFlow{request: r, key: key, version: v.Number, program: program, since: r.c.QueryParam("since")}
 	from, err := filter.Moment(f.since, r.s.now())
 	if err != nil {
 		f.since = flowWindow
 		from, _ = filter.Moment(f.since, r.s.now())
 	}
-	f.flow, err = r.s.Reader.PlanFlow(r.ctx, key, version, from)
+	if f.effects, err = r.s.Engine.Effects(r.ctx, v.Hash); err != nil {
+		return nil, err
+	}
+	f.flow, err = r.s.Reader.PlanFlow(r.ctx, key, v.Number, from)
 	return f, err
 }
 
@@ -77,7 +81,7 @@ func (f *planFlow) graph() *view.Graph {
 	if len(f.program.Nodes) > foldFrom && f.c.QueryParam("all") == "" {
 		o.Most = foldTo
 	}
-	p := painter{drawing: f.s.layout(f.program, o), selected: o.Focus, focus: o.Focus != "", overlay: f.overlay, count: f.edgeCount, flowRuns: f.flow.Runs,
+	p := painter{drawing: f.s.layout(f.program, f.effects, o), selected: o.Focus, focus: o.Focus != "", overlay: f.overlay, count: f.edgeCount, flowRuns: f.flow.Runs,
 		href: func(node string) string { return f.href(url.Values{"node": {node}}) + "#step" }}
 	g := f.paint(p)
 	if o.Most > 0 {
@@ -231,13 +235,12 @@ func (r *request) share(part, whole int) string {
 // steps is the table beside the picture: the same numbers, of every node, a page
 // of them where there are many.
 func (f *planFlow) steps() ([]view.FlowRow, view.RowPages) {
-	catalog := f.s.Engine.Catalog()
 	chosen := f.program.Index[f.c.QueryParam("node")] // 0: none
 	from, to, pages := f.rowPage(len(f.program.Nodes), pageSteps, chosen, f.href)
 	out := make([]view.FlowRow, 0, to-from)
 	for i := from; i < to; i++ {
 		node := &f.program.Nodes[i]
-		row := view.FlowRow{ID: visible(node.ID), Href: f.href(url.Values{"node": {node.ID}, "rows": nil}) + "#step", Does: visible(doesWhat(node)), Effect: f.effect(string(catalog.EffectOf(node))),
+		row := view.FlowRow{ID: visible(node.ID), Href: f.href(url.Values{"node": {node.ID}, "rows": nil}) + "#step", Does: visible(doesWhat(node)), Effect: f.effect(string(f.effects[i])),
 			Current: f.c.QueryParam("node") == node.ID}
 		if n := f.flow.Nodes[node.ID]; n != nil {
 			row.Runs, row.P50, row.P95 = f.number(int64(n.Runs)), took(n.P50), took(n.P95)
@@ -260,7 +263,7 @@ func (f *planFlow) chosen() *view.FlowNode {
 	at := "plan:" + filter.Quote(f.key) + " node:" + filter.Quote(id)
 	out := &view.FlowNode{ID: visible(id), Close: f.href(url.Values{"node": nil}), All: stepsAt(at+" since:"+f.since, ""), Slowest: stepsAt(at+" since:"+f.since, "took"),
 		Failing: stepsAt(at+" status:failed since:"+f.since, "")}
-	out.Facts = []view.Fact{{Term: f.t("What it does"), Text: visible(doesWhat(node))}, {Term: f.t("Effect"), Text: string(f.s.Engine.Catalog().EffectOf(node))}}
+	out.Facts = []view.Fact{{Term: f.t("What it does"), Text: visible(doesWhat(node))}, {Term: f.t("Effect"), Text: f.effect(string(f.effects[i]))}}
 	n := f.flow.Nodes[id]
 	if n == nil {
 		return out

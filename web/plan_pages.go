@@ -48,13 +48,10 @@ func (r *request) planDiff() error {
 	p.Same = p.Added+p.Removed == 0
 	// A version that names what is no longer configured has no picture; its text is
 	// compared all the same.
-	from, missing := r.s.Engine.Program(r.ctx, versions[0].Hash)
-	to, missing2 := r.s.Engine.Program(r.ctx, versions[1].Hash)
-	if missing == nil && missing2 == nil {
-		c := compared(from, to)
+	if c, err := r.compared(versions[0].Hash, versions[1].Hash); err == nil {
 		c.href = func(node string) string { // where it stands, and how its runs went
 			n := numbers[1]
-			if _, ok := to.Index[node]; !ok {
+			if c.gone(node) {
 				n = numbers[0]
 			}
 			return fmt.Sprintf("%s/v/%d?%s#step", path, n, url.Values{"node": {node}}.Encode())

@@ -145,10 +145,14 @@ func (r *request) planGraphFile() error {
 	if err != nil {
 		return err
 	}
+	effects, err := r.s.Engine.Effects(r.ctx, v.Hash)
+	if err != nil {
+		return err
+	}
 	h := r.c.Response().Header()
 	h.Set("Content-Disposition", fmt.Sprintf("attachment; filename=\"%s-v%d.svg\"", safeName(pl.Key), v.Number))
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'; style-src 'unsafe-inline'")
-	return r.c.Blob(http.StatusOK, "image/svg+xml", diagram.SVG(r.s.layout(program, diagram.Options{})))
+	return r.c.Blob(http.StatusOK, "image/svg+xml", diagram.SVG(r.s.layout(program, effects, diagram.Options{})))
 }
 
 // planSource is a version as it was written.

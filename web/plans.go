@@ -75,7 +75,7 @@ func (r *request) plan() error {
 	if number != pl.Latest {
 		p.Older = &view.Link{Text: fmt.Sprintf("v%d", pl.Latest), Href: path}
 	}
-	flow, err := r.planFlow(pl.Key, number, program)
+	flow, err := r.planFlow(pl.Key, v, program)
 	if err != nil {
 		return err
 	}

@@ -166,6 +166,9 @@ type Engine interface {
 	Detail(ctx context.Context, run string) (kairos.RunDetail, error)
 	// Program compiles a stored version (cached).
 	Program(ctx context.Context, hash string) (*planner.Program, error)
+	// Effects is what running each node of a stored version may do, in their order, as
+	// far as that is known before it has its input.
+	Effects(ctx context.Context, hash string) ([]planner.Effect, error)
 	// SavePlan parses, validates and stores a document. Problems are returned
 	// also when it is stored (warnings); with errors the error is CodeInvalid.
 	SavePlan(ctx context.Context, actor kairos.Actor, src []byte, f planner.Format, origin, reason string) (kairos.Plan, kairos.Version, bool, planner.Problems, error)

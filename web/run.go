@@ -79,7 +79,11 @@ func (r *request) openRun(id string) (*runPage, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &runPage{request: r, d: d, program: program, steps: stepsOf(d.Run, d.Journal)}
+	effects, err := r.s.Engine.Effects(r.ctx, d.Run.Hash)
+	if err != nil {
+		return nil, err
+	}
+	b := &runPage{request: r, d: d, program: program, effects: effects, steps: stepsOf(d.Run, d.Journal)}
 	b.settleLost()
 	return b, nil
 }
@@ -89,6 +93,7 @@ type runPage struct {
 	*request
 	d       kairos.RunDetail
 	program *planner.Program
+	effects []planner.Effect // what its nodes may do
 	steps   []*step
 	chosen  *step
 	node    string // chosen, when it has no step

@@ -53,7 +53,7 @@ func (b *runPage) graph(own bool) *view.Graph {
 		if size > foldFrom && b.c.QueryParam("all") == "" {
 			o.Most = foldTo
 		}
-		p = painter{drawing: b.s.layout(b.program, o), states: b.states(), taken: b.takenEdges(), selected: o.Focus}
+		p = painter{drawing: b.s.layout(b.program, b.effects, o), states: b.states(), taken: b.takenEdges(), selected: o.Focus}
 	}
 	p.focus = own && (b.c.QueryParam("step") != "" || b.c.QueryParam("node") != "")
 	g := b.paint(p)
@@ -312,7 +312,7 @@ func (b *runPage) asRan(o diagram.Options) (painter, int) {
 		selected = stepName(b.chosen.node, b.chosen.visit)
 	}
 	o.Focus = selected
-	p := painter{drawing: diagram.LayoutRun(b.program, visits, o), selected: selected}
+	p := painter{drawing: diagram.LayoutRun(withEffects(b.program, b.effects), visits, o), selected: selected}
 	now := b.s.now()
 	p.states = func(n *diagram.Node) nodeState {
 		if len(n.Members) > 1 {

@@ -178,7 +178,7 @@ func (b *runPage) aboutNode(node string) string {
 		if n.MaxAttempts > 1 {
 			out = append(out, b.n(n.MaxAttempts, "at most %s attempt", "at most %s attempts"))
 		}
-		if n.Effect == planner.EffectUnsafe {
+		if b.effects[i] == planner.EffectUnsafe {
 			out = append(out, b.t("side effects"))
 		}
 	}

@@ -262,7 +262,7 @@ func (t *timelinePage) notes(st *step) string {
 	most := 1
 	if i, ok := t.program.Index[st.node]; ok {
 		most = t.program.Nodes[i].MaxAttempts
-		if e := t.program.Nodes[i].Effect; e == planner.EffectUnsafe {
+		if t.effects[i] == planner.EffectUnsafe {
 			out = append(out, t.t("side effects"))
 		}
 	}
@@ -355,7 +355,7 @@ func (t *timelinePage) notStarted(only string) []view.StepRow {
 			}
 			continue
 		}
-		if i := t.program.Index[id]; t.program.Nodes[i].Effect == planner.EffectUnsafe {
+		if t.effects[t.program.Index[id]] == planner.EffectUnsafe {
 			row.Notes = t.t("side effects")
 		}
 		if only == "" || only == todo {

@@ -118,10 +118,13 @@ func (r *request) startForm(plan string, number int) (view.StartPage, error) {
 		p.Paused = r.pausedText(pl.Paused)
 	}
 	r.commands(&p, pl.Key, number, program.InputSchema)
-	for i := range program.Nodes {
-		n := &program.Nodes[i]
-		if e := r.s.Engine.Catalog().EffectOf(n); e == planner.EffectUnsafe {
-			p.Effects = append(p.Effects, n.ID)
+	effects, err := r.s.Engine.Effects(r.ctx, v.Hash)
+	if err != nil {
+		return view.StartPage{}, err
+	}
+	for i, e := range effects {
+		if e == planner.EffectUnsafe {
+			p.Effects = append(p.Effects, program.Nodes[i].ID)
 		}
 	}
 	return p, nil

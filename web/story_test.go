@@ -168,6 +168,19 @@ func (o *told) Program(_ context.Context, hash string) (*planner.Program, error)
 	return nil, kairos.Errorf(kairos.CodeNotFound, "no version %s", hash)
 }
 
+// Effects are what the nodes say.
+func (o *told) Effects(ctx context.Context, hash string) ([]planner.Effect, error) {
+	p, err := o.Program(ctx, hash)
+	if err != nil {
+		return nil, err
+	}
+	var out []planner.Effect
+	for i := range p.Nodes {
+		out = append(out, p.Nodes[i].Effect)
+	}
+	return out, nil
+}
+
 // Preview says that what failed and what never ran would run.
 func (o *told) Preview(_ context.Context, _ kairos.Actor, req kairos.VerbRequest) (kairos.Preview, error) {
 	s, err := o.of(req.Run)

@@ -53,7 +53,7 @@ type Node struct {
 	Rank            int
 	Root            bool
 	Foreach         bool
-	Unsafe          bool // the document or its type says so
+	Unsafe          bool // its effect cannot be repeated, as the program says
 	// Members are the nodes that it stands for: itself, or those folded into it.
 	Members []string
 }

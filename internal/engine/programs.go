@@ -175,6 +175,20 @@ func (e *Engine) Program(ctx context.Context, hash string) (*planner.Program, er
 	return p.Program, nil
 }
 
+// Effects is what running each node of a stored version may do, in their order, as far
+// as that is known before it has its input: what previews announce.
+func (e *Engine) Effects(ctx context.Context, hash string) ([]planner.Effect, error) {
+	p, err := e.legible(ctx, hash)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]planner.Effect, len(p.Nodes))
+	for i := range p.Nodes {
+		out[i] = e.staticEffect(p, &p.Nodes[i])
+	}
+	return out, nil
+}
+
 // effect is what running a node with this input may do. A node may make its
 // effect stricter; laxer counts only in plans that a person stored (SPEC 4.1).
 func (e *Engine) effect(p *program, n *planner.ProgramNode, input any) planner.Effect {
