@@ -141,7 +141,7 @@ func (r *request) restart() (*view.RestartLine, error) {
 	if err != nil {
 		return nil, err
 	}
-	ended, err := r.s.Reader.RunsCount(r.ctx, kairos.RunFilter{HasCrash: true, Statuses: []kairos.RunStatus{kairos.RunCompleted, kairos.RunFailed, kairos.RunCancelled}, Since: start.At}, sinceCap)
+	ended, whole, err := r.s.Reader.RunsCount(r.ctx, kairos.RunFilter{HasCrash: true, Statuses: []kairos.RunStatus{kairos.RunCompleted, kairos.RunFailed, kairos.RunCancelled}, Since: start.At}, sinceCap)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +156,11 @@ func (r *request) restart() (*view.RestartLine, error) {
 		return nil, nil
 	}
 	l := &view.RestartLine{At: r.time(start.At), Href: listAt("/runs", "has:crash since:24h")}
-	l.Text = r.n(all, "%s run: ", "%s runs: ") + r.n(all-decide, "%s recovered", "%s recovered")
+	l.Text = r.n(all, "%s run: ", "%s runs: ")
+	if !whole {
+		l.Text = r.t("at least %s", l.Text)
+	}
+	l.Text += r.n(all-decide, "%s recovered", "%s recovered")
 	if decide > 0 {
 		l.Text += r.n(decide, ", %s needs a decision", ", %s need a decision")
 		l.Href = listAt("/runs", "has:crash waiting:in_doubt,quarantined")

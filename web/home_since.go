@@ -75,7 +75,7 @@ func (r *request) sinceBand() (templ.Component, error) {
 	}{{kairos.RunCompleted, func(n int) string { return r.n(n, "%s run succeeded", "%s runs succeeded") }},
 		{kairos.RunFailed, func(n int) string { return r.n(n, "%s failed", "%s failed") }},
 		{kairos.RunCancelled, func(n int) string { return r.n(n, "%s was cancelled", "%s were cancelled") }}} {
-		n, err := r.s.Reader.RunsCount(r.ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{st.status}, Since: left}, sinceCap+1)
+		n, _, err := r.s.Reader.RunsCount(r.ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{st.status}, Since: left}, sinceCap+1)
 		if err != nil {
 			return nil, err
 		}

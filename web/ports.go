@@ -26,8 +26,8 @@ type Reader interface {
 	Known(ctx context.Context, key string, limit int) ([]string, error)
 	// ActiveByConcurrency are the active runs with a concurrency key, oldest first.
 	ActiveByConcurrency(ctx context.Context, key string) ([]kairos.Run, error)
-	// RunsCount counts matches up to the cap.
-	RunsCount(ctx context.Context, f kairos.RunFilter, cap int) (int, error)
+	// RunsCount counts matches up to the cap; not whole: there may be more.
+	RunsCount(ctx context.Context, f kairos.RunFilter, cap int) (n int, whole bool, err error)
 	RunCounts(ctx context.Context) (kairos.RunCounts, error)
 	// Journal gives rows with Seq > after in order, at most limit (0: all).
 	JournalPage(ctx context.Context, run string, after int64, limit int) ([]kairos.Entry, error)

@@ -24,12 +24,16 @@ func (b *runPage) whyLinks(w *view.Why) error {
 	}
 	q := "status:failed " + groupTerms(ref)
 	link := func(text, href string) { w.Links = append(w.Links, view.Link{Text: text, Href: href}) }
-	n, err := b.s.Reader.RunsCount(b.ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{kairos.RunFailed}, PlanKey: run.PlanKey, Node: run.Error.Node, ErrorCode: run.Error.Code, Alike: run.Alike}, alikeCap)
+	n, whole, err := b.s.Reader.RunsCount(b.ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{kairos.RunFailed}, PlanKey: run.PlanKey, Node: run.Error.Node, ErrorCode: run.Error.Code, Alike: run.Alike}, alikeCap)
 	if err != nil {
 		return err
 	}
 	if n > 1 {
-		link(b.n(n, "Same failure: %s run", "Same failure: %s runs"), "/runs?q="+url.QueryEscape(q))
+		text := b.n(n, "Same failure: %s run", "Same failure: %s runs")
+		if !whole {
+			text = b.n(n, "Same failure: at least %s run", "Same failure: at least %s runs")
+		}
+		link(text, "/runs?q="+url.QueryEscape(q))
 	}
 	good, err := b.lastGood(run)
 	if err != nil {

@@ -139,12 +139,15 @@ func (r *request) listRuns(p *view.RunsPage, q string, f kairos.RunFilter) error
 	p.Newest, p.Newer, p.Older = with("/runs", url.Values{"q": {q}}, "n", size), at("before", list.Prev), at("after", list.Next)
 	matching := len(p.Rows)
 	p.Count = r.n(len(p.Rows), "%s shown", "%s shown")
-	if list.Next != "" || list.Prev != "" {
-		n, err := r.s.Reader.RunsCount(r.ctx, f, countCap+1)
+	if (list.Next != "" || list.Prev != "") && list.Stopped.IsZero() { // else to count would take as long, and find no more
+		n, whole, err := r.s.Reader.RunsCount(r.ctx, f, countCap+1)
 		switch {
 		case err == nil && n > countCap:
 			p.Count = r.n(len(p.Rows), "%s shown, more than %s match", "%s shown, more than %s match", r.number(countCap))
 			matching = n
+		case err == nil && !whole:
+			p.Count = r.n(len(p.Rows), "%s shown, at least %s match", "%s shown, at least %s match", r.number(int64(max(n, len(p.Rows)))))
+			matching = unknown
 		case err == nil:
 			p.Count = r.n(len(p.Rows), "%s shown, %s match", "%s shown, %s match", r.number(int64(n)))
 			matching = n
@@ -153,6 +156,7 @@ func (r *request) listRuns(p *view.RunsPage, q string, f kairos.RunFilter) error
 	if !list.Stopped.IsZero() {
 		p.Stopped = r.t("Search stopped after %s at %s; narrow it, or go on with Older:", "20 ms", r.time(list.Stopped).Text)
 		p.Narrowings = r.narrowings(q, list.Items)
+		matching = unknown
 	}
 	p.Pill = followed(q, list.Items)
 	if pick && len(p.Rows) > 0 {
@@ -175,6 +179,10 @@ func followed(q string, list []kairos.Run) string {
 
 // offerActs adds what can be done to the chosen runs, and to all that match.
 func (r *request) offerActs(p *view.RunsPage, q string, matching int) {
+	all := r.t("With all %s that match:", r.number(int64(min(matching, kairos.BulkMax))))
+	if matching == unknown {
+		all = r.t("With all that match:")
+	}
 	words := map[kairos.Action]string{kairos.ActionResume: r.t("Resume…"), kairos.ActionRerun: r.t("Rerun…"), kairos.ActionCancel: r.t("Cancel…"),
 		kairos.ActionRelease: r.t("Release…"), kairos.ActionDelete: r.t("Delete…"),
 		kairos.ActionAck: r.t("Acknowledge…"), kairos.ActionLabel: r.t("Label…")}
@@ -183,14 +191,21 @@ func (r *request) offerActs(p *view.RunsPage, q string, matching int) {
 			continue
 		}
 		p.Acts = append(p.Acts, view.Link{Text: words[v.action], Key: string(v.action), Danger: v.danger})
-		if q != "" && matching > len(p.Rows) {
+		if q != "" && (matching > len(p.Rows) || matching == unknown) {
 			p.AllHref = append(p.AllHref, view.Link{Text: words[v.action], Danger: v.danger, Href: "/bulk/new?" + url.Values{"do": {string(v.action)}, "q": {q}}.Encode()})
 		}
 	}
 	if len(p.AllHref) > 0 {
-		p.All = r.t("With all %s that match:", r.number(int64(min(matching, kairos.BulkMax))))
+		p.All = all
 	}
 }
+
+// narrowerTime bounds how long it is counted what leaving out terms would give: a
+// count may take 20 ms.
+const narrowerTime = 10 * time.Millisecond
+
+// unknown is how many runs match where a search was not finished.
+const unknown = -1
 
 // narrower says, for a filter that matches nothing, what leaving out each term
 // would give.
@@ -199,19 +214,26 @@ func (r *request) narrower(p *view.RunsPage, q string) {
 	if len(parts) > 8 {
 		return
 	}
+	began := time.Now()
 	for i := range parts {
 		rest := strings.Join(slices.Delete(slices.Clone(parts), i, i+1), " ")
 		f, problem := filter.Parse(rest, time.Now())
 		if problem != nil {
 			continue
 		}
-		n, err := r.s.Reader.RunsCount(r.ctx, f, 1001)
-		if err != nil {
-			continue
-		}
-		l := view.Link{Text: r.t("Without %s", visible(parts[i])), Href: listAt("/runs", rest), Count: r.n(n, "%s run", "%s runs")}
-		if n > 1000 {
-			l.Count = r.t("more than %s", r.number(1000))
+		l := view.Link{Text: r.t("Without %s", visible(parts[i])), Href: listAt("/runs", rest)}
+		if time.Since(began) < narrowerTime {
+			n, whole, err := r.s.Reader.RunsCount(r.ctx, f, 1001)
+			if err != nil {
+				continue
+			}
+			l.Count = r.n(n, "%s run", "%s runs")
+			switch {
+			case n > 1000:
+				l.Count = r.t("more than %s", r.number(1000))
+			case !whole:
+				l.Count = r.t("at least %s", l.Count)
+			}
 		}
 		p.Narrow = append(p.Narrow, l)
 	}

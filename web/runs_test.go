@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
@@ -123,4 +124,22 @@ func TestRunsAreExportedAsCSV(t *testing.T) {
 	if p := b.Get("/runs.csv?q=status:odd"); p.Code != http.StatusUnprocessableEntity {
 		t.Errorf("a wrong filter: %d", p.Code)
 	}
+}
+
+// A list says how many runs match only if it knows: where a search or a count was
+// not finished, it says so, and acts on all that match are offered without a number.
+func TestTheRunListCountsWhatItKnows(t *testing.T) {
+	t.Parallel()
+	s := webtest.NewOn(t, storetest.OpenHasty(t))
+	b := s.Browser(t).Login()
+	v := storetest.Plan(t, s.Store, "id: many\nnodes: {one: {type: set}}\n")
+	for range 300 {
+		storetest.Run(t, s.Store, v, "")
+	}
+	page := b.Get("/runs?q=cost:%3C1&n=200")
+	has(t, page, "the list", "200 shown, at least 256 match", "With all that match:")
+	page = b.Get("/runs?q=cost:%3E1")
+	has(t, page, "the list", "0 shown", "Search stopped after 20 ms")
+	page = b.Get("/runs?q=cost:%3C1+status:failed")
+	has(t, page, "the list", "Without status:failed", "at least 256 runs")
 }

@@ -93,7 +93,7 @@ func TestADryRunTouchesNothing(t *testing.T) {
 		t.Errorf("listed: %d runs, %v", len(list.Items), err)
 	}
 	for f, want := range map[*kairos.RunFilter]int{{}: 0, {PlanKey: "payout"}: 0, {Statuses: []kairos.RunStatus{kairos.RunCompleted}}: 0, {WithDry: true}: 3, {Origins: []string{"dry"}}: 3} {
-		if n, err := e.Store.RunsCount(t.Context(), *f, 100); err != nil || n != want {
+		if n, _, err := e.Store.RunsCount(t.Context(), *f, 100); err != nil || n != want {
 			t.Errorf("%+v counts %d runs, %v; want %d", *f, n, err, want)
 		}
 	}

@@ -38,7 +38,7 @@ func found(t *testing.T, s *store.Store, f kairos.RunFilter) []string {
 		ids = append(ids, r.ID)
 	}
 	slices.Reverse(ids)
-	n, err := s.RunsCount(t.Context(), f, 1000)
+	n, _, err := s.RunsCount(t.Context(), f, 1000)
 	if err != nil || n != len(ids) {
 		t.Errorf("%+v: %d listed, %d counted, %v", f, len(ids), n, err)
 	}
@@ -176,13 +176,13 @@ func TestGroupsAreThoseOfTheLastCommit(t *testing.T) {
 		sum := 0
 		for _, g := range groups {
 			ref := g.Ref()
-			n, err := s.RunsCount(ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{kairos.RunFailed}, NeedsAttention: true, PlanKey: ref.PlanKey, Node: ref.Node, ErrorCode: ref.Code, Alike: ref.Alike}, 1000)
+			n, _, err := s.RunsCount(ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{kairos.RunFailed}, NeedsAttention: true, PlanKey: ref.PlanKey, Node: ref.Node, ErrorCode: ref.Code, Alike: ref.Alike}, 1000)
 			if err != nil || int64(n) != g.Runs {
 				t.Fatalf("round %d (%d): %s is said of %d runs, %d are so: %v", round, what, g.Headline, g.Runs, n, err)
 			}
 			sum += n
 		}
-		if n, err := s.RunsCount(ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{kairos.RunFailed}, NeedsAttention: true}, 1000); err != nil || n != sum {
+		if n, _, err := s.RunsCount(ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{kairos.RunFailed}, NeedsAttention: true}, 1000); err != nil || n != sum {
 			t.Fatalf("round %d (%d): %d runs in groups, %d need attention: %v", round, what, sum, n, err)
 		}
 	}

@@ -389,12 +389,12 @@ func TestCountersAgreeWithTheRuns(t *testing.T) {
 		t.Errorf("counts %+v, %v", c, err)
 	}
 	for _, st := range kairos.RunStatuses {
-		n, err := s.RunsCount(ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{st}}, 100)
+		n, _, err := s.RunsCount(ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{st}}, 100)
 		if err != nil || int64(n) != c.ByStatus[st] || n != 1 {
 			t.Errorf("%s: %d runs, counter %d, %v", st, n, c.ByStatus[st], err)
 		}
 	}
-	n, err := s.RunsCount(ctx, kairos.RunFilter{NeedsAttention: true}, 100)
+	n, _, err := s.RunsCount(ctx, kairos.RunFilter{NeedsAttention: true}, 100)
 	if err != nil || n != 2 {
 		t.Errorf("%d need attention, %v", n, err)
 	}

@@ -237,7 +237,7 @@ func measure(t *testing.T, s *store.Store, large bool) {
 		return func() error { _, err := s.Runs(ctx, f()); return err }
 	}
 	count := func(f kairos.RunFilter) func() error {
-		return func() error { _, err := s.RunsCount(ctx, f, 1000); return err }
+		return func() error { _, _, err := s.RunsCount(ctx, f, 1000); return err }
 	}
 	audit := func(f func() kairos.AuditFilter) func() error {
 		return func() error { _, err := s.AuditEvents(ctx, f()); return err }
@@ -469,7 +469,7 @@ func home(ctx context.Context, s *store.Store, left time.Time) error {
 	_, groups := s.FailureGroups(ctx, 16)
 	errs := []error{err, groups}
 	for _, st := range []kairos.RunStatus{kairos.RunCompleted, kairos.RunFailed, kairos.RunCancelled} {
-		_, err := s.RunsCount(ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{st}, Since: left}, 1001)
+		_, _, err := s.RunsCount(ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{st}, Since: left}, 1001)
 		errs = append(errs, err)
 	}
 	_, err = s.AuditEvents(ctx, kairos.AuditFilter{Actions: acts, Exclude: kairos.AuditExclusion{Actors: []string{"nobody"}}, Since: left, Page: kairos.Page{Limit: 8}})

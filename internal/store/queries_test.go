@@ -297,7 +297,7 @@ func TestEveryQueryRuns(t *testing.T) {
 			t.Errorf("doctor: %s: %v", c.Name, c.Problems)
 		}
 	}
-	if n, err := s.RunsCount(ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{kairos.RunCompleted}, Since: now}, 9); err != nil || n != 0 {
+	if n, _, err := s.RunsCount(ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{kairos.RunCompleted}, Since: now}, 9); err != nil || n != 0 {
 		t.Errorf("completed since: %d, %v", n, err)
 	}
 	if n, err := s.CutAudit(ctx, s.now().Add(time.Hour), kairos.System); err != nil || n == 0 {

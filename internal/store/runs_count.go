@@ -8,30 +8,31 @@ import (
 	"github.com/kairosd/kairosd/internal/kairos"
 )
 
-// RunsCount counts matches up to the cap; for a filter that no index serves, as
-// many as it finds in 20 ms.
-func (s *Store) RunsCount(ctx context.Context, f kairos.RunFilter, limit int) (int, error) {
+// RunsCount counts matches up to the cap. For a filter that no index serves it is as
+// many as are found in 20 ms, and not whole if there may be more.
+func (s *Store) RunsCount(ctx context.Context, f kairos.RunFilter, limit int) (n int, whole bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, listDeadline)
 	defer cancel()
 	if onlyEnded(f) {
-		return s.endedSince(ctx, f, limit)
+		n, err := s.endedSince(ctx, f, limit)
+		return n, true, err
 	}
 	q, err := s.runQuery(ctx, f)
 	if err != nil || q.none {
-		return 0, err
+		return 0, true, err
 	}
 	last, err := s.q.RunLast(ctx)
 	if err != nil {
-		return 0, translate(err, "count runs")
+		return 0, false, translate(err, "count runs")
 	}
 	if q.below > 0 {
 		last = min(last, q.below-1)
 	}
 	if q.noDry && !q.scan && len(q.where) == 1 && !slices.ContainsFunc(q.arms, func(a arm) bool { return a.id != "" }) {
-		return s.countByIndex(ctx, q, last, limit)
+		n, err := s.countByIndex(ctx, q, last, limit)
+		return n, true, err
 	}
-	n := 0
-	_, err = s.scan(ctx, q.scan, 1, last, math.MaxInt64, false, func(ctx context.Context, low, high int64, order string) (bool, error) {
+	reached, err := s.scan(ctx, q.scan, 1, last, math.MaxInt64, false, func(ctx context.Context, low, high int64, order string) (bool, error) {
 		text, args := q.text("runs.id", "", low, high, order, limit-n)
 		var found int
 		if err := s.read.QueryRowContext(ctx, "SELECT count(*) FROM ("+text+")", args...).Scan(&found); err != nil {
@@ -40,7 +41,7 @@ func (s *Store) RunsCount(ctx context.Context, f kairos.RunFilter, limit int) (i
 		n += found
 		return n >= limit, nil
 	})
-	return n, translate(err, "count runs")
+	return n, reached == 0, translate(err, "count runs")
 }
 
 // countByIndex counts what an index alone can tell, and takes the dry runs off, of

@@ -100,10 +100,10 @@ func (o Options) Migrating(files fs.FS) Options {
 	return o
 }
 
-// Patient is for proofs of what a search finds, which must not depend on how fast
-// the machine is: it takes as long as it needs.
-func (o Options) Patient() Options {
-	o.searchTime = time.Hour
+// Searching is for proofs, which must not depend on how fast the machine is: what
+// no index serves is searched for at most so long.
+func (o Options) Searching(bound time.Duration) Options {
+	o.searchTime = bound
 	return o
 }
 

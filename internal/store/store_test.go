@@ -260,11 +260,11 @@ func TestRunListPagesByKey(t *testing.T) {
 		if err != nil || len(got.Items) != 1 || got.Items[0].ID != ids[2] {
 			t.Errorf("%s: %d items, %v", name, len(got.Items), err)
 		}
-		if n, err := s.RunsCount(ctx, f, 100); err != nil || n != 1 {
+		if n, _, err := s.RunsCount(ctx, f, 100); err != nil || n != 1 {
 			t.Errorf("%s: count %d, %v", name, n, err)
 		}
 	}
-	if n, err := s.RunsCount(ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{kairos.RunFailed}, Since: time.Now().Add(time.Hour)}, 100); err != nil || n != 0 {
+	if n, _, err := s.RunsCount(ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{kairos.RunFailed}, Since: time.Now().Add(time.Hour)}, 100); err != nil || n != 0 {
 		t.Errorf("%d runs ended in the future, %v", n, err)
 	}
 	if _, err := s.Runs(ctx, kairos.RunFilter{Page: kairos.Page{After: "zzz"}}); kairos.CodeOf(err) != kairos.CodeInvalid {

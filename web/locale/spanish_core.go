@@ -420,6 +420,7 @@ var spanishCorePlurals = map[string][2]string{
 	"%s that never started":              {"%s que no había empezado", "%s que no habían empezado"},
 	"%s time":                            {"%s vez", "%s veces"},
 	"%s shown, more than %s match":       {"%s mostrada, coinciden más de %s", "%s mostradas, coinciden más de %s"},
+	"%s shown, at least %s match":        {"%s mostrada, coinciden al menos %s", "%s mostradas, coinciden al menos %s"},
 	"%s shown, %s match":                 {"%s mostrada, coinciden %s", "%s mostradas, coinciden %s"},
 	"Plan graph: %s step":                {"Grafo del plan: %s paso", "Grafo del plan: %s pasos"},
 	"The %s finished step keeps its saved result and is not repeated.": {"El %s paso terminado conserva su resultado y no se repite.", "Los %s pasos terminados conservan sus resultados y no se repiten."},

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store"
@@ -24,7 +25,19 @@ func Open(tb testing.TB) *store.Store {
 // OpenAt opens the store at a path; it is closed with the test.
 func OpenAt(tb testing.TB, path string) *store.Store {
 	tb.Helper()
-	s, err := store.Open(context.Background(), path, store.Options{}.Patient())
+	return open(tb, path, time.Hour)
+}
+
+// OpenHasty opens a store whose searches end after their first step: what finds
+// more than 256 runs that no index serves is not whole.
+func OpenHasty(tb testing.TB) *store.Store {
+	tb.Helper()
+	return open(tb, filepath.Join(tb.TempDir(), "kairos.db"), 1)
+}
+
+func open(tb testing.TB, path string, search time.Duration) *store.Store {
+	tb.Helper()
+	s, err := store.Open(context.Background(), path, store.Options{}.Searching(search))
 	if err != nil {
 		tb.Fatalf("open store: %v", err)
 	}
