@@ -60,6 +60,13 @@ func TestAllHandoffs(t *testing.T) {
 		t.Fatal(err)
 	}
 	says(t, b.Get("/handoffs?view=loops"), http.StatusOK, "accountant ⇄ desk", kairos.ShortID(r.ID))
+	// A list has the words that agents pass on, not the data of a step: where there
+	// are no words, it does not say that nothing was passed on.
+	unsaid := b.Get("/handoffs?q=plan:talk")
+	says(t, unsaid, http.StatusOK, `href="/handoffs/`+ping.Handoffs[0].ID+`">on its own page</a>`)
+	if strings.Contains(unsaid.Body, ">nothing<") {
+		t.Error("the list says that nothing was passed on, and does not know")
+	}
 }
 
 // One handoff is a page, beside the run's others too: what was passed on, with which

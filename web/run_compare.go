@@ -181,7 +181,7 @@ func (r *request) compareSteps(p *view.ComparePage, d rundiff.Comparison) {
 			p.Diffs = append(p.Diffs, block)
 		}
 		if row.First {
-			p.First = r.t("They part at %s: %s", visible(st.Step), r.partWhy(st, row))
+			p.Parted, p.First = true, r.t("They part at %s: %s", visible(st.Step), r.partWhy(st, row))
 		}
 		p.Steps = append(p.Steps, row)
 	}

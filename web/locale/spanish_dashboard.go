@@ -85,6 +85,7 @@ var spanishDashboard = map[string]string{
 	"What it does to the first run": "Lo que hace con la primera ejecución",
 	"What the run knew at each checkpoint: its input, and the newest output of every node.": "Lo que la ejecución sabía en cada punto de control: su entrada y la última salida de cada nodo.",
 	"What was passed on":                  "Qué se traspasó",
+	"on its own page":                     "en su propia página",
 	"With all %s that match:":             "Con las %s que coinciden:",
 	"With all that match:":                "Con todas las que coinciden:",
 	"at least %s":                         "al menos %s",

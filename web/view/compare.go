@@ -5,6 +5,7 @@ type ComparePage struct {
 	Shell
 	A, B    CompareSide
 	First   string // the first difference, in words
+	Parted  bool   // there is one
 	Between string // what else changed between them
 	Facts   []CompareRow
 	Steps   []CompareRow
