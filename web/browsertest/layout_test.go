@@ -2,6 +2,7 @@ package browsertest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -84,6 +85,56 @@ func TestEverythingFits(t *testing.T) {
 				b.keep(fmt.Sprintf("fits-%d-%02d", n, i))
 			}
 		})
+	}
+}
+
+// Between the widths at which pages change their form, nothing scrolls sideways
+// either, and no table lies under the inspector beside it.
+func TestNothingIsTooWideBetweenBreakpoints(t *testing.T) {
+	d := newDaemon(t)
+	s := d.furnished()
+	lists, widths := []string{"/audit"}, []int64{721, 760, 1099}
+	if everything() {
+		lists, widths = []string{"/", "/runs", "/plans", "/plans?state=draft", "/approvals", "/handoffs", "/steps", "/agents", "/agents/tools", "/agents/providers", "/audit", "/system", "/settings/users"}, nil
+		for w := int64(600); w <= 1100; w += 20 {
+			widths = append(widths, w)
+		}
+		widths = append(widths, 720, 721, 1099)
+	}
+	chosen := slices.IndexFunc(s.Paths(), func(path string) bool { return strings.Contains(path, "&handoff=") })
+	if chosen < 0 {
+		t.Fatal("no page has a handoff that is chosen")
+	}
+	b := d.tab()
+	for _, lang := range []string{"en", "es"} {
+		b.cookie("lang", lang)
+		for _, path := range lists {
+			b.open(path)
+			b.until("the fonts are there", `document.fonts.status === "loaded"`)
+			for _, w := range widths {
+				b.width(w)
+				if over := eval[int](b, `document.documentElement.scrollWidth - document.documentElement.clientWidth`); over > 0 {
+					t.Errorf("%s at %d px in %s scrolls sideways by %d px", path, w, lang, over)
+				}
+			}
+		}
+		b.width(1440)
+		b.open(s.Paths()[chosen])
+		b.until("the fonts are there", `document.fonts.status === "loaded"`)
+		for _, w := range []int64{1100, 1280, 1440} {
+			b.width(w)
+			if over := eval[float64](b, `(() => { const column = document.querySelector(".split").firstElementChild.getBoundingClientRect().right;
+				return Math.max(...[...document.querySelectorAll(".split table")].map((e) => e.getBoundingClientRect().right)) - column; })()`); over > 1 {
+				t.Errorf("the handoffs at %d px in %s lie under the inspector by %.0f px", w, lang, over)
+			}
+			b.keep(fmt.Sprintf("handoffs-%s-%d", lang, w))
+		}
+		// On a phone the row that is chosen is one, not one patch per cell.
+		b.width(390)
+		if bare := eval[bool](b, `(() => { const row = document.querySelector("table.hand tr.sel"); return getComputedStyle(row).backgroundColor !== getComputedStyle(row.firstElementChild).backgroundColor; })()`); bare {
+			t.Errorf("the handoff that is chosen is marked in patches")
+		}
+		b.keep("handoffs-" + lang + "-390")
 	}
 }
 

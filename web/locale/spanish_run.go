@@ -271,6 +271,7 @@ var spanishRun = map[string]string{
 	"Attempts":                       "Intentos",
 	"Lanes, from left to right:":     "Carriles, de izquierda a derecha:",
 	"Lanes":                          "Carriles",
+	"From → to":                      "De → a",
 	"returned":                       "devuelto",
 	"%s idle":                        "%s sin actividad",
 	"%s tokens":                      "%s tokens",
