@@ -223,7 +223,9 @@ func (o *told) Runs(context.Context, kairos.RunFilter) (kairos.List[kairos.Run],
 	return kairos.List[kairos.Run]{}, nil
 }
 
-func (o *told) RunsCount(context.Context, kairos.RunFilter, int) (int, bool, error) { return 12, true, nil }
+func (o *told) RunsCount(context.Context, kairos.RunFilter, int) (int, bool, error) {
+	return 12, true, nil
+}
 
 // PlanFlow knows of no runs before.
 func (o *told) PlanFlow(context.Context, string, int, time.Time) (kairos.PlanFlow, error) {
