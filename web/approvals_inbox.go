@@ -204,6 +204,10 @@ func (r *request) nothingWaits(p *view.ApprovalsPage, show string) error {
 		p.Empty = r.t("No approval of this plan or agent is here.")
 		return nil
 	}
+	if r.c.QueryParam("status") != "" {
+		p.Empty = r.t("No approval is in this state.")
+		return nil
+	}
 	p.Empty = r.t("Nothing waits for a decision.")
 	if show != "mine" && show != "assigned" {
 		return nil

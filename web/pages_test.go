@@ -117,5 +117,5 @@ func TestDoubtsWaitBesideApprovals(t *testing.T) {
 	seed := site.Seed(t)
 	b := site.Browser(t).Login()
 	says(t, b.Get("/approvals"), http.StatusOK, "Refund 240?", "/runs/"+seed.InDoubt.ID, "may or may not have happened")
-	says(t, b.Get("/approvals?status=approved"), http.StatusOK, "Nothing waits for a decision.")
+	says(t, b.Get("/approvals?status=approved"), http.StatusOK, "No approval is in this state.")
 }

@@ -280,6 +280,8 @@ func (b *runPage) times(p *view.RunPage) {
 	switch {
 	case !run.EndedAt.IsZero():
 		p.Sub, p.Ended, p.Ago = b.t("ran %s, ended", took(run.EndedAt.Sub(run.CreatedAt))), b.time(run.EndedAt), b.longAgo(run.EndedAt)
+	case run.Status == kairos.RunQueued && run.StartedAt.IsZero():
+		p.Sub, p.Ended, p.Ago = b.t("created"), b.time(run.CreatedAt), b.longAgo(run.CreatedAt)
 	default:
 		p.Sub, p.Ended, p.Ago = b.t("started"), b.time(run.CreatedAt), b.longAgo(run.CreatedAt)
 	}

@@ -95,6 +95,14 @@ func (r *request) consequence(p kairos.Preview) string {
 	}
 	again, fresh := r.n(len(p.Again), "%s step again", "%s steps again"), r.n(len(p.New), "%s that never started", "%s that never started")
 	out := []string{r.t("Resume runs %s and %s.", again, fresh)}
+	switch {
+	case len(p.Again)+len(p.New) == 0:
+		out[0] = r.t("Resume repeats no step.")
+	case len(p.Again) == 0:
+		out[0] = r.n(len(p.New), "Resume repeats no step and runs %s that never started.", "Resume repeats no step and runs %s that never started.")
+	case len(p.New) == 0:
+		out[0] = r.n(len(p.Again), "Resume runs %s step again.", "Resume runs %s steps again.")
+	}
 	if n := len(p.Keep); n > 0 {
 		out = append(out, r.n(n, "The %s finished step keeps its saved result and is not repeated.", "The %s finished steps keep their saved results and are not repeated."))
 	}
