@@ -200,8 +200,8 @@ func (r *request) offerActs(p *view.RunsPage, q string, matching int) {
 	}
 }
 
-// narrowerTime bounds how long it is counted what leaving out terms would give: a
-// count may take 20 ms.
+// narrowerTime bounds how long it is counted what other filters would give: a count
+// may take 20 ms.
 const narrowerTime = 10 * time.Millisecond
 
 // unknown is how many runs match where a search was not finished.
@@ -223,20 +223,28 @@ func (r *request) narrower(p *view.RunsPage, q string) {
 		}
 		l := view.Link{Text: r.t("Without %s", visible(parts[i])), Href: listAt("/runs", rest)}
 		if time.Since(began) < narrowerTime {
-			n, whole, err := r.s.Reader.RunsCount(r.ctx, f, 1001)
-			if err != nil {
+			var err error
+			if l.Count, err = r.matchText(f); err != nil {
 				continue
-			}
-			l.Count = r.n(n, "%s run", "%s runs")
-			switch {
-			case n > 1000:
-				l.Count = r.t("more than %s", r.number(1000))
-			case !whole:
-				l.Count = r.t("at least %s", l.Count)
 			}
 		}
 		p.Narrow = append(p.Narrow, l)
 	}
+}
+
+// matchText says how many runs a filter selects, as far as that is quickly counted.
+func (r *request) matchText(f kairos.RunFilter) (string, error) {
+	const most = 1000
+	n, whole, err := r.s.Reader.RunsCount(r.ctx, f, most+1)
+	switch {
+	case err != nil:
+		return "", err
+	case n > most:
+		return r.t("more than %s", r.n(most, "%s run", "%s runs")), nil
+	case !whole:
+		return r.t("at least %s", r.n(n, "%s run", "%s runs")), nil
+	}
+	return r.n(n, "%s run", "%s runs"), nil
 }
 
 // changes is what happened to the runs of a list since it was read: its cells,

@@ -82,6 +82,11 @@ func TestTheRunListHasColumnsAndOrders(t *testing.T) {
 	if p := b.Get("/runs/suggest?q=-to"); !strings.Contains(p.Body, `data-q="-tool:"`) {
 		t.Errorf("no key is suggested: %s", p.Body)
 	}
+	for q, want := range map[string]string{"tool:ht": "tool:http 2 runs", "by:": "by:marta 5 runs", "provider:": "provider:script 0 runs", "agent:d": "agent:desk 0 runs"} {
+		if text := words(b.Get("/runs/suggest?q=" + q).Body); !strings.Contains(text, want) {
+			t.Errorf("%s suggests %q", q, text)
+		}
+	}
 	if p := b.Get("/runs/suggest?q=tool:http,ca"); !strings.Contains(p.Body, `tool:http,calculator `) {
 		t.Errorf("no second choice is suggested: %s", p.Body)
 	}

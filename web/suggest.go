@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/kairosd/kairosd/internal/filter"
 	"github.com/kairosd/kairosd/internal/kairos"
@@ -173,7 +174,26 @@ func (r *request) valuesOf(key, typed string) ([]view.Link, error) {
 	case "is":
 		add("attention", "acknowledged", "deleted")
 	}
-	return matching(all, typed), nil
+	return r.counted(key, matching(all, typed)), nil
+}
+
+// counted says of the values that are shown how many runs have them, where an index
+// tells and as long as that is quick.
+func (r *request) counted(key string, values []view.Link) []view.Link {
+	if !slices.Contains([]string{"agent", "tool", "provider", "by", "error"}, key) {
+		return values
+	}
+	began := time.Now()
+	for i := range values[:min(len(values), suggestMax)] {
+		v := &values[i]
+		if v.Count != "" || time.Since(began) > narrowerTime {
+			continue
+		}
+		if f, problem := filter.Parse(key+":"+filter.Quote(v.Text), r.s.now()); problem == nil {
+			v.Count, _ = r.matchText(f) // the value is as good without
+		}
+	}
+	return values
 }
 
 func (r *request) crewNames(kind string, add func(...string)) error {

@@ -99,7 +99,7 @@ func (s *Store) scan(ctx context.Context, sparse bool, first, last, at int64, ne
 		_, err := step(ctx, low, high, order)
 		return 0, err
 	}
-	p := newSearch(scanWindow, 2, s.searchTime)
+	p := newSearch(scanWindow, 2, s.search)
 	for low < high-1 {
 		if p.over() && newer {
 			return low, nil

@@ -52,7 +52,7 @@ func (s *Store) SortedRuns(ctx context.Context, f kairos.RunFilter, by kairos.Ru
 	limit := pageLimit(f.Page.Limit)
 	type found struct{ id, key int64 }
 	var top []found
-	low, p := last+1, newSearch(scanWindow, 2, s.searchTime)
+	low, p := last+1, newSearch(scanWindow, 2, s.search)
 	for low > first && !p.over() {
 		from := max(first, low-p.size)
 		var rows [][2]int64

@@ -5,13 +5,18 @@ import (
 	"time"
 )
 
+// searchBounds say how long a search that no index serves may take.
+type searchBounds struct {
+	// time is when it ends: what was found by then is shown, with where it stopped.
+	time time.Duration
+	// grace is how long a step may go on behind that. Pages that are not in memory
+	// make one step take as long as a hundred before it.
+	grace time.Duration
+}
+
+var quickly = searchBounds{20 * time.Millisecond, 15 * time.Millisecond}
+
 const (
-	// searchTime bounds a search that no index serves: what was found by then is
-	// shown, with where it stopped.
-	searchTime = 20 * time.Millisecond
-	// searchGrace is how long a step may go on behind it. Pages that are not in
-	// memory make one step take as long as a hundred before it.
-	searchGrace = 15 * time.Millisecond
 	// searchStep is how long one step of a search may take for the next one to be
 	// larger.
 	searchStep = time.Millisecond
@@ -25,20 +30,20 @@ const (
 // always one step: if the first is broken off, a small one takes its place, as long
 // as that may take, and others follow for half the time.
 type search struct {
-	size  int64 // rows that the next step is to look at
-	grow  int64 // how many times as large the one after it may be
-	time  time.Duration
-	began time.Time
-	done  int // steps
-	small bool
+	size   int64 // rows that the next step is to look at
+	grow   int64 // how many times as large the one after it may be
+	bounds searchBounds
+	began  time.Time
+	done   int // steps
+	small  bool
 }
 
-func newSearch(size, grow int64, bound time.Duration) *search {
-	return &search{size: size, grow: grow, time: bound, began: time.Now()}
+func newSearch(size, grow int64, bounds searchBounds) *search {
+	return &search{size: size, grow: grow, bounds: bounds, began: time.Now()}
 }
 
 // over reports that the time is up.
-func (s *search) over() bool { return s.done > 0 && time.Since(s.began) > s.time }
+func (s *search) over() bool { return s.done > 0 && time.Since(s.began) > s.bounds.time }
 
 // step does a step, and reports false if it was broken off: nothing of what it found
 // counts.
@@ -46,7 +51,7 @@ func (s *search) step(ctx context.Context, do func(context.Context) error) (bool
 	bound := ctx
 	if !s.small || s.done > 0 {
 		var cancel context.CancelFunc
-		bound, cancel = context.WithDeadline(ctx, s.began.Add(s.time+searchGrace))
+		bound, cancel = context.WithDeadline(ctx, s.began.Add(s.bounds.time+s.bounds.grace))
 		defer cancel()
 	}
 	began := time.Now()
@@ -55,7 +60,7 @@ func (s *search) step(ctx context.Context, do func(context.Context) error) (bool
 			return false, err
 		}
 		if s.size = leastWindow; s.done == 0 {
-			s.small, s.began = true, time.Now().Add(-s.time/2)
+			s.small, s.began = true, time.Now().Add(-s.bounds.time/2)
 		}
 		return false, nil
 	}

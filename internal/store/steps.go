@@ -137,7 +137,7 @@ func (s *Store) Steps(ctx context.Context, f kairos.StepFilter) (kairos.StepHits
 	var rows stepRowFilter
 	rows.build(f)
 	// Every run is looked up in the journal; failures are found by themselves.
-	from, order, p := q.from+" CROSS JOIN step_results AS s ON s.run_id = runs.id", "runs.id DESC, s.seq DESC", newSearch(stepRuns, 4, s.searchTime)
+	from, order, p := q.from+" CROSS JOIN step_results AS s ON s.run_id = runs.id", "runs.id DESC, s.seq DESC", newSearch(stepRuns, 4, s.search)
 	if onlyFailed(f) {
 		from, order, p.size = "step_results AS s INDEXED BY step_results_that_failed CROSS JOIN runs ON runs.id = s.run_id", "s.run_id DESC, s.seq DESC", scanWindow
 		q.also("s.status = 'failed' AND s.run_id >= ? AND s.run_id < ?")
@@ -326,7 +326,7 @@ func (s *Store) PlanFlow(ctx context.Context, plan string, version int, since ti
 		}
 		out.Runs += len(ids)
 		high = next
-		if out.Whole = high <= low; !out.Whole && time.Since(began) > searchTime {
+		if out.Whole = high <= low; !out.Whole && time.Since(began) > s.search.time {
 			break
 		}
 	}
@@ -345,7 +345,7 @@ func (s *Store) PlanFlow(ctx context.Context, plan string, version int, since ti
 // newestRuns are the newest runs of a window, and the row from which on they were
 // looked at: all of the window when there are fewer than asked for.
 func (s *Store) newestRuns(ctx context.Context, q *stepQuery, low, high int64, most int) (ids []int64, reached int64, err error) {
-	p := newSearch(scanWindow, 4, s.searchTime)
+	p := newSearch(scanWindow, 4, s.search)
 	for high > low && len(ids) < most && !p.over() {
 		from := max(low, high-p.size)
 		done, err := p.step(ctx, func(ctx context.Context) error {

@@ -81,7 +81,7 @@ type Options struct {
 	vfs        string // SQLite's file layer for writing; empty: filelayer's
 	walPages   int    // 0: walPages
 	watchEvery time.Duration
-	searchTime time.Duration // 0: searchTime
+	search     searchBounds // zero: quickly
 }
 
 // Through is for proofs: the database is written through another file layer of
@@ -103,26 +103,26 @@ func (o Options) Migrating(files fs.FS) Options {
 // Searching is for proofs, which must not depend on how fast the machine is: what
 // no index serves is searched for at most so long.
 func (o Options) Searching(bound time.Duration) Options {
-	o.searchTime = bound
+	o.search = searchBounds{bound, time.Hour}
 	return o
 }
 
 // Store is an open database. It is safe for concurrent use.
 type Store struct {
-	path       string
-	log        *slog.Logger
-	now        func() time.Time
-	searchTime time.Duration // bounds what no index serves
-	lock       *os.File
-	dir        string // temporary directory to remove at Close
-	write      *sql.DB
-	read       *sql.DB
-	q          *dbsqlc.Queries // on the read pool
-	reads      lazy
-	writer     *writer
-	anchor     *anchor
-	epoch      int64
-	secrets    instanceSecrets
+	path    string
+	log     *slog.Logger
+	now     func() time.Time
+	search  searchBounds // of what no index serves
+	lock    *os.File
+	dir     string // temporary directory to remove at Close
+	write   *sql.DB
+	read    *sql.DB
+	q       *dbsqlc.Queries // on the read pool
+	reads   lazy
+	writer  *writer
+	anchor  *anchor
+	epoch   int64
+	secrets instanceSecrets
 
 	migrations fs.FS
 	vfs        string
@@ -179,7 +179,7 @@ var driverSetup = sync.OnceValue(func() error {
 // database of a newer kairosd, or of another program, CodeInvalid.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	s := &Store{path: path, log: o.Logger, now: o.Now, migrations: o.files(), vfs: o.vfs, walPages: cmp.Or(o.walPages, walPages), keyless: o.keyless, recipients: o.Recipients, progress: o.Progress,
-		watchEvery: cmp.Or(o.watchEvery, watchEvery), searchTime: cmp.Or(o.searchTime, searchTime), held: map[string]*os.File{}}
+		watchEvery: cmp.Or(o.watchEvery, watchEvery), search: cmp.Or(o.search, quickly), held: map[string]*os.File{}}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
