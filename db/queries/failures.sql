@@ -72,9 +72,10 @@ FROM plans CROSS JOIN run_outcomes ON run_outcomes.plan_id = plans.id AND run_ou
 LIMIT @max;
 
 -- How runs of one plan ended since a slot.
--- name: OutcomeOfPlan :many
-SELECT status, CAST(sum(n) AS INTEGER) AS n FROM run_outcomes
-WHERE plan_id = (SELECT id FROM plans WHERE key = @plan) AND slot >= @since GROUP BY status;
+-- name: OutcomeOfPlan :one
+SELECT CAST(total(CASE status WHEN 'completed' THEN n END) AS INTEGER) AS completed, CAST(total(CASE status WHEN 'failed' THEN n END) AS INTEGER) AS failed,
+CAST(total(CASE status WHEN 'cancelled' THEN n END) AS INTEGER) AS cancelled FROM run_outcomes
+WHERE plan_id = (SELECT id FROM plans WHERE key = @plan) AND slot >= @since;
 
 -- How runs of each version of a plan ended since a slot.
 -- name: OutcomeOfVersions :many

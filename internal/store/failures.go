@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"maps"
 	"sync/atomic"
 	"time"
 
@@ -237,14 +238,12 @@ func (s *Store) Outcomes(ctx context.Context, since time.Time) ([]kairos.Outcome
 
 // PlanOutcomes counts how runs of one plan ended since a time.
 func (s *Store) PlanOutcomes(ctx context.Context, plan string, since time.Time) (map[kairos.RunStatus]int64, error) {
-	rows, err := s.q.OutcomeOfPlan(ctx, plan, slotOf(since.UnixMicro()))
+	n, err := s.q.OutcomeOfPlan(ctx, plan, slotOf(since.UnixMicro()))
 	if err != nil {
 		return nil, translate(err, "read outcomes")
 	}
-	out := map[kairos.RunStatus]int64{}
-	for _, r := range rows {
-		out[kairos.RunStatus(r.Status)] = r.N
-	}
+	out := map[kairos.RunStatus]int64{kairos.RunCompleted: n.Completed, kairos.RunFailed: n.Failed, kairos.RunCancelled: n.Cancelled}
+	maps.DeleteFunc(out, func(_ kairos.RunStatus, n int64) bool { return n == 0 })
 	return out, nil
 }
 

@@ -460,38 +460,24 @@ func (q *Queries) OutcomeList(ctx context.Context, since int64, max int64) ([]Ou
 	return items, nil
 }
 
-const outcomeOfPlan = `-- name: OutcomeOfPlan :many
-SELECT status, CAST(sum(n) AS INTEGER) AS n FROM run_outcomes
-WHERE plan_id = (SELECT id FROM plans WHERE key = ?1) AND slot >= ?2 GROUP BY status
+const outcomeOfPlan = `-- name: OutcomeOfPlan :one
+SELECT CAST(total(CASE status WHEN 'completed' THEN n END) AS INTEGER) AS completed, CAST(total(CASE status WHEN 'failed' THEN n END) AS INTEGER) AS failed,
+CAST(total(CASE status WHEN 'cancelled' THEN n END) AS INTEGER) AS cancelled FROM run_outcomes
+WHERE plan_id = (SELECT id FROM plans WHERE key = ?1) AND slot >= ?2
 `
 
 type OutcomeOfPlanRow struct {
-	Status string
-	N      int64
+	Completed int64
+	Failed    int64
+	Cancelled int64
 }
 
 // How runs of one plan ended since a slot.
-func (q *Queries) OutcomeOfPlan(ctx context.Context, plan string, since int64) ([]OutcomeOfPlanRow, error) {
-	rows, err := q.db.QueryContext(ctx, outcomeOfPlan, plan, since)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []OutcomeOfPlanRow{}
-	for rows.Next() {
-		var i OutcomeOfPlanRow
-		if err := rows.Scan(&i.Status, &i.N); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
+func (q *Queries) OutcomeOfPlan(ctx context.Context, plan string, since int64) (OutcomeOfPlanRow, error) {
+	row := q.db.QueryRowContext(ctx, outcomeOfPlan, plan, since)
+	var i OutcomeOfPlanRow
+	err := row.Scan(&i.Completed, &i.Failed, &i.Cancelled)
+	return i, err
 }
 
 const outcomeOfVersions = `-- name: OutcomeOfVersions :many
