@@ -49,6 +49,15 @@ func TestUpgradeChild(t *testing.T) {
 	}
 }
 
+// withoutRaces skips what the race detector makes ten times as long and proves no
+// more of: each process is killed, and looked at by another.
+func withoutRaces(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("make test")
+	}
+}
+
 // upgradeIn runs the child and says whether it was killed.
 func upgradeIn(t *testing.T, path, spec, recipient string) (killed bool) {
 	t.Helper()
@@ -68,6 +77,7 @@ func upgradeIn(t *testing.T, path, spec, recipient string) (killed bool) {
 // database is the old one or the new one, whole, with everything that was
 // acknowledged; the next start finishes it (T15).
 func TestKillInUpgrade(t *testing.T) {
+	withoutRaces(t)
 	t.Parallel()
 	killInUpgrade(t, "")
 }
@@ -75,6 +85,7 @@ func TestKillInUpgrade(t *testing.T) {
 // The same where what is kept is encrypted: then nobody ever finds a second database
 // that can be read, and what is kept is whole.
 func TestKillInEncryptedUpgrade(t *testing.T) {
+	withoutRaces(t)
 	t.Parallel()
 	public, _ := keyPair(t)
 	killInUpgrade(t, public)
