@@ -222,7 +222,7 @@ func (r *request) narrower(p *view.RunsPage, q string) {
 			continue
 		}
 		l := view.Link{Text: r.t("Without %s", visible(parts[i])), Href: listAt("/runs", rest)}
-		if time.Since(began) < narrowerTime {
+		if i == 0 || time.Since(began) < narrowerTime {
 			var err error
 			if l.Count, err = r.matchText(f); err != nil {
 				continue

@@ -145,6 +145,6 @@ func TestTheRunListCountsWhatItKnows(t *testing.T) {
 	has(t, page, "the list", "200 shown, at least 256 match", "With all that match:")
 	page = b.Get("/runs?q=cost:%3E1")
 	has(t, page, "the list", "0 shown", "Search stopped after 20 ms")
-	page = b.Get("/runs?q=cost:%3C1+status:failed")
+	page = b.Get("/runs?q=status:failed+cost:%3C1")
 	has(t, page, "the list", "Without status:failed", "at least 256 runs")
 }

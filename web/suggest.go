@@ -186,7 +186,7 @@ func (r *request) counted(key string, values []view.Link) []view.Link {
 	began := time.Now()
 	for i := range values[:min(len(values), suggestMax)] {
 		v := &values[i]
-		if v.Count != "" || time.Since(began) > narrowerTime {
+		if v.Count != "" || i > 0 && time.Since(began) > narrowerTime {
 			continue
 		}
 		if f, problem := filter.Parse(key+":"+filter.Quote(v.Text), r.s.now()); problem == nil {
